@@ -78,8 +78,8 @@ fn every_variant_is_valid_and_named_after_its_file() {
         let shader = kernel.shader();
         let entries: Vec<&str> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!(entries, [shader.name]);
-        assert!(shader.source.starts_with(&format!("// {}: ", shader.name)), "{}: header", shader.name);
-        let header = shader.source.lines().take_while(|line| line.starts_with("// ")).count();
+        assert!(shader.source().starts_with(&format!("// {}: ", shader.name)), "{}: header", shader.name);
+        let header = shader.source().lines().take_while(|line| line.starts_with("// ")).count();
         assert!(header <= 8, "{}: a header of {header} lines", shader.name);
     });
 }
@@ -114,10 +114,10 @@ fn bindings_and_uniforms_are_what_the_host_binds() {
                 other => panic!("{name}: a binding in {other:?}"),
             }
         }
-        let params = kernel.params().len();
+        let params = kernel.description().params.len();
         assert_eq!(params % 16, 0, "{name}: Params is a multiple of 16 bytes");
         let mut expected = vec![(0, 0, params)];
-        let records = kernel.records() * size_of::<StepRecord>();
+        let records = kernel.description().records * size_of::<StepRecord>();
         if records > 0 && immediates.is_empty() {
             expected.push((1, 0, records));
         } else {

@@ -60,7 +60,7 @@ impl Bench {
     ) {
         let compute = self.compute.clone();
         let cost = kernel.cost(&compute.tuning);
-        self.measure(family, name, &kernel.shape(), cost, |count| {
+        self.measure(family, name, &kernel.description().shape, cost, |count| {
             compute
                 .time_once(kernel, buffers, StepRecord::all(rows), u32::try_from(count).unwrap_or(u32::MAX))
                 .expect("the kernel runs")

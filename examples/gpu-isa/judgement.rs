@@ -128,7 +128,7 @@ impl<'a> Judge<'a> {
         let name = program.entry();
         let source = self.shaders.source(kernel, tuning, program)?;
         let constants: Vec<(&str, f64)> = program.constants().collect();
-        let (storage, records) = (program.bindings().len(), kernel.records());
+        let (storage, records) = (program.bindings().len(), kernel.description().records);
         // A list of records stands in a group of its own, which here is the last binding of the first.
         let source = source.replace("@group(1) @binding(0)", &format!("@binding({}) @group(0)", storage + 1));
         let spirv = spirv(&source, name, &constants)?;
@@ -158,7 +158,7 @@ impl<'a> Judge<'a> {
     /// As [`Judge::compile`].
     pub fn judge(&mut self, kernel: &dyn Kernel, tuning: &Tuning, record: &StepRecord) -> Result<Judgement> {
         let code = self.code(kernel, tuning)?;
-        let params = kernel.params();
+        let params = kernel.description().params;
         let dispatch = code.dispatch(kernel, tuning, &params, record);
         let of = |name: &str| code.compiled.statistic(name);
         let footprint = Footprint {
@@ -184,8 +184,10 @@ impl<'a> Judge<'a> {
         let [of_amd, of_nvidia] = [&self.gpu.hardware, &HOPPER].map(|each| bound(each, &made, &footprint));
         Ok(Judgement {
             kernel: kernel.label(),
-            shape: kernel.shape(),
-            tile: tuning.tile_of(kernel.layout()).map_or_else(String::new, |tile| tile.to_string()),
+            shape: kernel.description().shape,
+            tile: tuning
+                .tile_of(kernel.description().layout)
+                .map_or_else(String::new, |tile| tile.to_string()),
             steps: kernel.shader().records.max(1),
             groups: footprint.groups,
             threads: dispatch.threads(),
@@ -222,7 +224,7 @@ impl<'a> Judge<'a> {
         record: &StepRecord,
     ) -> Result<Option<f64>> {
         let code = self.code(kernel, tuning)?;
-        let params = kernel.params();
+        let params = kernel.description().params;
         let dispatch = code.dispatch(kernel, tuning, &params, record);
         let all = code.walks(self.gpu, &dispatch, [u64::MAX; 2]);
         let known = all.iter().all(|walk| walk.resolved && !walk.assumed);
@@ -235,7 +237,7 @@ impl<'a> Judge<'a> {
         self.judged += 1;
         let listed = listing(code.compiled.assembly()?, &code.assembly, walk, self.gpu.hardware.clock);
         let path = folder.join(format!("{}-{:03}-{}.s", self.gpu.name, self.judged, kernel.shader().name));
-        let head = format!("; {} {}\n", kernel.label(), kernel.shape());
+        let head = format!("; {} {}\n", kernel.label(), kernel.description().shape);
         fs::write(&path, head + &listed).with_context(|| path.display().to_string())
     }
 }

@@ -23,8 +23,11 @@ impl Shaders {
     pub fn source(&self, kernel: &dyn Kernel, tuning: &Tuning, program: &Program) -> Result<String> {
         let Self::Folder(folder) = self else { return Ok(program.source().to_owned()) };
         let read = |path: PathBuf| fs::read_to_string(&path).with_context(|| path.display().to_string());
-        let mut choices = [kernel.pieces(), tuning.pieces(kernel.layout())].concat();
-        choices.push(("record_carrier", Piece::Named(record_piece(kernel, Carrier::Immediates))));
+        let mut choices = [kernel.description().pieces, tuning.pieces(kernel.description().layout)].concat();
+        choices.push((
+            "record_carrier",
+            Piece::Named(record_piece(kernel.description().records, Carrier::Immediates)),
+        ));
         let named = |name: &str| read(folder.join("common").join(format!("{name}.wgsl")));
         for (_, piece) in &mut choices {
             if let Piece::Named(name) = piece {

@@ -2,14 +2,12 @@
 
 use ndarray::{Array1, Array2, Zip as Together};
 
-use super::{Cases, Figures, random, wide};
+use super::{Cases, EPS, Figures, random, wide};
 use crate::kernels::{
     Comparison, Map, MultiplyAdd, StepRecord, Tensor, Vector, Zip, activate, compare, map, zip,
 };
 use crate::reference::ops;
 use crate::step::Activation;
-
-const EPS: f64 = f32::EPSILON as f64;
 
 type Formula = fn(f64) -> f64;
 type PairFormula = fn(f64, f64) -> f64;
@@ -26,12 +24,12 @@ const MAPS: [(Map, Formula, f64); 7] = [
     (Map::Log, f64::ln, 3.0),
 ];
 
-const ZIPS: [(Zip, PairFormula); 5] = [
-    (Zip::Add, |a, b| a + b),
-    (Zip::Subtract, |a, b| a - b),
-    (Zip::Multiply, |a, b| a * b),
-    (Zip::Divide, |a, b| a / b),
-    (Zip::Maximum, |a, b| if a > b { a } else { b }),
+const ZIPS: [(Zip, PairFormula, f64); 5] = [
+    (Zip::Add, |a, b| a + b, 2.5),
+    (Zip::Subtract, |a, b| a - b, 2.5),
+    (Zip::Multiply, |a, b| a * b, 2.5),
+    (Zip::Divide, |a, b| a / b, 2.5),
+    (Zip::Maximum, f64::max, 0.0),
 ];
 
 pub(super) fn run(cases: &mut Cases<'_>) {
@@ -46,14 +44,12 @@ pub(super) fn run(cases: &mut Cases<'_>) {
             Ok(Figures::near(&got, &want, &magnitude, &bound))
         });
     }
-    for (operation, formula) in ZIPS {
+    for (operation, formula, units) in ZIPS {
         cases.case(&format!("zip {operation:?}"), "65 x 257", |compute| {
             let (a, b) = (random(65, 257, 1), random(65, 257, 2).mapv(|value| value.abs() + 0.5));
             let got = zip(compute, operation, &compute.matrix(&a)?, &compute.matrix(&b)?)?.read(compute)?;
             let want = Together::from(&wide(&a)).and(&wide(&b)).map_collect(|a, b| formula(*a, *b));
-            let magnitude = want.mapv(f64::abs);
-            let units = if operation == Zip::Maximum { 0.0 } else { 2.5 };
-            Ok(Figures::near(&got, &want, &magnitude, &(&magnitude * (units * EPS))))
+            Ok(Figures::relative(&got, &want, &want.mapv(f64::abs), units))
         });
     }
     cases.case("zip u32", "100003", |compute| {
@@ -85,6 +81,6 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let chain = |start: usize| (0..12).fold(start as f64, |x, _| 0.5 * x + 1.0);
         let want: Array1<f64> =
             (0..4 * 257).map(|word| (0..8).map(|at| chain(word / 4 + at)).sum()).collect();
-        Ok(Figures::near_vector(&y.read(compute)?, &want, &want, &(&want * (8.0 * EPS))))
+        Ok(Figures::relative(&y.read(compute)?, &want, &want, 8.0))
     });
 }

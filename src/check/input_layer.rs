@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, Axis};
 
-use super::optimizers::rule;
+use super::training::rule;
 use super::{Cases, Figures, random, wide};
 use crate::error::{Error, Result};
 use crate::kernels::{
@@ -106,29 +106,20 @@ fn compared<K: Kernel>(
     let result: Vector<f32> = compute.vector(&packed)?;
     let record = rule.map_or(StepRecord::default(), |rule| rule.record(0));
     for kernel in kernels {
-        let buffers: Vec<_> = before.iter().copied().chain([result.buffer()]).collect();
-        compute.run(&kernel, &buffers, StepRecord { rows: ROWS as u32, ..record })?;
+        let record = StepRecord { rows: ROWS as u32, ..record };
+        compute.run(&kernel, &[before, &[result.buffer()]].concat(), record)?;
     }
     let got = result.read(compute)?;
     let mut figures = Figures::default();
     for (i, (g, of_g)) in g.iter().zip(of_g).enumerate() {
         let parameter = f64::from(packed[start + i]);
-        let wanted = match rule {
-            None => vec![[*g, *of_g]],
-            Some(rule) => {
-                let decays = !is_bias || crate::reference::ops::decays_biases(rule.optimizer.kind);
-                let decay = if decays { rule.optimizer.weight_decay } else { 0.0 };
-                let rate = rule.rates.at(0) * rule.factors.of_input()[usize::from(is_bias)];
-                let settings = [rate, decay].map(f64::from);
-                bounds::optimize(&rule.optimizer, (parameter, *g, *of_g), [0.0; 2], settings, 1)[..=states]
-                    .to_vec()
-            }
-        };
-        for (place, [want, bound]) in wanted.into_iter().enumerate() {
-            figures.got.push(f64::from(got[place * packed.len() / (1 + states) + start + i]));
-            figures.want.push(want);
-            figures.magnitude.push(want.abs() + parameter.abs() + g.abs());
-            figures.bound.push(bound);
+        let wanted = rule.map_or([[*g, *of_g]; 3], |rule| {
+            let place = (f64::from(rule.factors.of_input()[usize::from(is_bias)]), is_bias);
+            bounds::optimize(rule, 0, place, (parameter, *g, *of_g), [0.0; 2])
+        });
+        for (place, [want, bound]) in wanted.into_iter().take(1 + states).enumerate() {
+            let got = got[place * packed.len() / (1 + states) + start + i];
+            figures.push(got, want, want.abs() + parameter.abs() + g.abs(), bound);
         }
     }
     Ok(figures)

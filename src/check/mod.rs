@@ -1,33 +1,35 @@
 //! Does this machine's driver compute what it should? Every kernel and every gradient on one device, against the f64
 //! reference.
 
-mod activations;
 mod elementwise;
 mod gradient_record;
 mod input_layer;
 mod losses;
 mod network;
-mod optimizers;
+mod problem;
 mod products;
 mod reductions;
 mod rows;
-mod rules;
 mod scans;
+mod targets;
 mod tensor_file;
 mod training;
 mod training_record;
 mod whole_steps;
 mod windows;
 
-use ndarray::{Array1, Array2};
+use ndarray::{Array, Array1, Array2, Dimension};
 
 pub use gradient_record::GradientRecord;
 pub use network::{cpu_engine, gpu_engine};
 pub use training_record::TrainingRecord;
 
 use crate::error::Result;
-use crate::kernels::Compute;
+use crate::kernels::{Compute, blocks, pad_rows, unpad_rows};
 use crate::random::{Purpose, normal};
+
+/// The distance from 1 to the next f32.
+const EPS: f64 = f32::EPSILON as f64;
 
 /// What a check of one kernel, or of one network, gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,26 +76,48 @@ impl Figures {
         Self { got: got.into_iter().map(Into::into).collect(), want, magnitude, bound }
     }
 
-    /// A matrix whose elements may be off by `bound`; `magnitude` is what the errors are relative to.
-    fn near(got: &Array2<f32>, want: &Array2<f64>, magnitude: &Array2<f64>, bound: &Array2<f64>) -> Self {
-        let wide = |values: &Array2<f64>| values.iter().copied().collect();
-        let got = got.iter().copied().map(f64::from).collect();
-        Self { got, want: wide(want), magnitude: wide(magnitude), bound: wide(bound) }
+    /// Numbers that may be off by `bound`; `magnitude` is what the errors are relative to.
+    fn near<'a, D: Dimension>(
+        got: impl IntoIterator<Item = &'a f32>,
+        want: &Array<f64, D>,
+        magnitude: &Array<f64, D>,
+        bound: &Array<f64, D>,
+    ) -> Self {
+        let [want, magnitude, bound] = [want, magnitude, bound].map(|all| all.iter().copied().collect());
+        Self { got: got.into_iter().copied().map(f64::from).collect(), want, magnitude, bound }
     }
 
-    /// The same of a vector.
-    fn near_vector(got: &[f32], want: &Array1<f64>, magnitude: &Array1<f64>, bound: &Array1<f64>) -> Self {
-        let got = got.iter().copied().map(f64::from).collect();
-        Self { got, want: want.to_vec(), magnitude: magnitude.to_vec(), bound: bound.to_vec() }
+    /// The same where they may be off by so many eps of the magnitude.
+    fn relative<'a, D: Dimension>(
+        got: impl IntoIterator<Item = &'a f32>,
+        want: &Array<f64, D>,
+        magnitude: &Array<f64, D>,
+        units: f64,
+    ) -> Self {
+        Self::near(got, want, magnitude, &magnitude.mapv(|magnitude| magnitude * units * EPS))
+    }
+
+    /// One number.
+    fn one(got: f64, want: f64, magnitude: f64, bound: f64) -> Self {
+        Self { got: vec![got], want: vec![want], magnitude: vec![magnitude], bound: vec![bound] }
+    }
+
+    /// One more.
+    fn push(&mut self, got: f32, want: f64, magnitude: f64, bound: f64) {
+        self.extend(Self::one(f64::from(got), want, magnitude, bound));
     }
 
     /// Both together.
     fn and(mut self, other: Self) -> Self {
+        self.extend(other);
+        self
+    }
+
+    fn extend(&mut self, other: Self) {
         self.got.extend(other.got);
         self.want.extend(other.want);
         self.magnitude.extend(other.magnitude);
         self.bound.extend(other.bound);
-        self
     }
 
     /// Error and bound, both relative, where the error comes closest to its bound.
@@ -155,9 +179,9 @@ pub fn kernels<'a>(compute: &'a Compute, sink: &'a mut Sink<'a>) {
     products::run(&mut cases);
     rows::run(&mut cases);
     training::run(&mut cases);
-    activations::run(&mut cases);
+    training::run_activations(&mut cases);
     losses::run(&mut cases);
-    optimizers::run(&mut cases);
+    training::run_optimizers(&mut cases);
     input_layer::run(&mut cases);
     whole_steps::run(&mut cases);
 }
@@ -170,8 +194,24 @@ fn random(rows: usize, columns: usize, stream: u32) -> Array2<f32> {
 }
 
 /// The same numbers in f64.
-fn wide(matrix: &Array2<f32>) -> Array2<f64> {
-    matrix.mapv(f64::from)
+fn wide<D: Dimension>(values: &Array<f32, D>) -> Array<f64, D> {
+    values.mapv(f64::from)
+}
+
+/// A vector of normal numbers.
+fn vector(length: usize, stream: u32) -> Array1<f32> {
+    random(1, length, stream).into_iter().collect()
+}
+
+/// A matrix with its rows padded.
+fn flat(matrix: &Array2<f32>) -> Vec<f32> {
+    pad_rows(&matrix.iter().copied().collect::<Vec<_>>(), matrix.ncols())
+}
+
+/// Back again: `rows` rows of a matrix that begins at vec4 `place`.
+fn matrix(values: &[f32], place: usize, rows: usize, columns: usize) -> Array2<f32> {
+    let padded = &values[4 * place..4 * (place + rows * blocks(columns))];
+    Array2::from_shape_vec((rows, columns), unpad_rows(padded, columns)).unwrap_or_default()
 }
 
 /// Labels below `classes`.

@@ -1,6 +1,6 @@
 //! matmul, naive_matmul.
 
-use ndarray::{Array2, concatenate, s};
+use ndarray::{Array2, Axis, concatenate, s};
 
 use super::{Cases, Figures, random, wide};
 use crate::error::Result;
@@ -10,9 +10,13 @@ use crate::reference::{bounds, ops};
 /// Rows, inner dimension, columns: odd ones, and the first layer of the standard network.
 const SHAPES: [[usize; 3]; 2] = [[65, 33, 70], [64, 784, 300]];
 
+/// X with a column of ones, for a bias.
+pub(super) fn with_ones(x: &Array2<f64>) -> Array2<f64> {
+    concatenate![Axis(1), *x, Array2::ones((x.nrows(), 1))]
+}
+
 /// C = A B against the reference.
-pub(super) fn product(got: &Array2<f32>, a: &Array2<f32>, b: &Array2<f32>) -> Figures {
-    let (a, b) = (wide(a), wide(b));
+pub(super) fn product(got: &Array2<f32>, a: &Array2<f64>, b: &Array2<f64>) -> Figures {
     let want = ops::matmul(a.view(), b.view());
     let magnitude = ops::matmul(a.mapv(f64::abs).view(), b.mapv(f64::abs).view());
     Figures::near(got, &want, &magnitude, &bounds::matmul(a.view(), b.view()))
@@ -26,7 +30,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
             cases.case(&name, &shape, |compute| {
                 let (a, b) = (random(m, k, 1), random(k, n, 2));
                 let c = naive_matmul(compute, grid, &compute.matrix(&a)?, &compute.matrix(&b)?)?;
-                Ok(product(&c.read(compute)?, &a, &b))
+                Ok(product(&c.read(compute)?, &wide(&a), &wide(&b)))
             });
         }
         for (name, transpose) in [
@@ -43,9 +47,8 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let (a, b) = (random(3 * 65, 33, 3), random(3 * 33, 70, 4));
         let c = batched_matmul(compute, 3, &compute.matrix(&a)?, &compute.matrix(&b)?, Epilogue::default())?;
         let c = c.read(compute)?;
-        let part =
-            |x: &Array2<f32>, i: usize, rows: usize| x.slice(s![i * rows..(i + 1) * rows, ..]).to_owned();
-        let one = |i| product(&part(&c, i, 65), &part(&a, i, 65), &part(&b, i, 33));
+        let part = |x: &Array2<f32>, i, rows| x.slice(s![i * rows..(i + 1) * rows, ..]).to_owned();
+        let one = |i| product(&part(&c, i, 65), &wide(&part(&a, i, 65)), &wide(&part(&b, i, 33)));
         Ok(one(0).and(one(1)).and(one(2)))
     });
 }
@@ -56,19 +59,17 @@ fn transposed(compute: &Compute, [m, k, n]: [usize; 3], [of_a, of_b]: [bool; 2])
     let (on_a, on_b) = (stored(&a, of_a)?, stored(&b, of_b)?);
     let operand = |x, flip| if flip { Operand::Transposed(x) } else { Operand::Plain(x) };
     let c = matmul(compute, operand(&on_a, of_a), operand(&on_b, of_b), Epilogue::default())?;
-    Ok(product(&c.read(compute)?, &a, &b))
+    Ok(product(&c.read(compute)?, &wide(&a), &wide(&b)))
 }
 
 fn epilogue(compute: &Compute, [m, k, n]: [usize; 3]) -> Result<Figures> {
     let (a, b, bias) = (random(m, k, 1), random(k, n, 2), random(1, n, 3));
-    let on_bias = compute.vector(&bias.iter().copied().collect::<Vec<f32>>())?;
+    let on_bias = compute.vector(&bias.row(0).to_vec())?;
     let (on_a, on_b) = (compute.matrix(&a)?, compute.matrix(&b)?);
     let c = matmul(compute, (&on_a).into(), (&on_b).into(), Epilogue { bias: Some(&on_bias), relu: true })?;
     // A bias is one more row of B, under a column of ones in A.
-    let ones = Array2::ones((m, 1));
-    let a = concatenate![ndarray::Axis(1), a, ones];
-    let b = concatenate![ndarray::Axis(0), b, bias];
-    let mut figures = product(&c.read(compute)?, &a, &b);
+    let mut figures =
+        product(&c.read(compute)?, &with_ones(&wide(&a)), &wide(&concatenate![Axis(0), b, bias]));
     figures.want.iter_mut().for_each(|value| *value = value.max(0.0));
     Ok(figures)
 }

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, Axis as Direction};
 
-use super::{Cases, Figures, indices, labels, random, wide};
+use super::{Cases, Figures, indices, labels, random, vector, wide};
 use crate::error::Result;
 use crate::kernels::{
     Axis, Compute, Reduction, argmax, argmax_axis, block_sums, count_correct, dot, reduce, reduce_axis,
@@ -12,11 +12,7 @@ use crate::reference::{bounds, ops};
 /// Sums with the magnitudes of what was added.
 fn sums(got: &[f32], want: &Array1<f64>, magnitude: &Array1<f64>, elements: usize) -> Figures {
     let bound = magnitude.mapv(|magnitude| bounds::sum(magnitude, elements));
-    Figures::near_vector(got, want, magnitude, &bound)
-}
-
-fn vector(length: usize, stream: u32) -> Array1<f32> {
-    random(1, length, stream).remove_axis(Direction(0))
+    Figures::near(got, want, magnitude, &bound)
 }
 
 fn one(value: f64) -> Array1<f64> {
@@ -27,13 +23,13 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     cases.case("reduce sum", "1000003", |compute| {
         let x = vector(1_000_003, 1);
         let got = reduce(compute, Reduction::Sum, &compute.vector(&x.to_vec())?)?;
-        let x = x.mapv(f64::from);
+        let x = wide(&x);
         Ok(sums(&[got], &one(x.sum()), &one(x.mapv(f64::abs).sum()), x.len()))
     });
     cases.case("reduce maximum", "1000003", |compute| {
         let x = vector(1_000_003, 2);
         let got = reduce(compute, Reduction::Maximum, &compute.vector(&x.to_vec())?)?;
-        Ok(Figures::exact([got], [ops::maximum(x.mapv(f64::from).view())]))
+        Ok(Figures::exact([got], [ops::maximum(wide(&x).view())]))
     });
     cases.case("reduce u32", "100003", |compute| {
         let x: Vec<u32> = (0..100_003u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
@@ -53,14 +49,14 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     cases.case("reduce blocks of 1700", "100003", |compute| {
         let x = vector(100_003, 4);
         let got = block_sums(compute, 1700, &compute.vector(&x.to_vec())?)?.read(compute)?;
-        let x = x.mapv(f64::from);
+        let x = wide(&x);
         let magnitude = ops::block_sums(x.mapv(f64::abs).view(), 1700);
         Ok(sums(&got, &ops::block_sums(x.view(), 1700), &magnitude, 1700))
     });
     cases.case("dot", "1000003", |compute| {
         let (a, b) = (vector(1_000_003, 5), vector(1_000_003, 6));
         let got = dot(compute, &compute.vector(&a.to_vec())?, &compute.vector(&b.to_vec())?)?;
-        let (a, b) = (a.mapv(f64::from), b.mapv(f64::from));
+        let (a, b) = (wide(&a), wide(&b));
         let magnitude = ops::dot(a.mapv(f64::abs).view(), b.mapv(f64::abs).view());
         Ok(sums(&[got], &one(ops::dot(a.view(), b.view())), &one(magnitude), a.len()))
     });

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2};
 
-use super::{Cases, Figures, indices, labels, random, wide};
+use super::{Cases, EPS, Figures, indices, labels, random, wide};
 use crate::kernels::{cross_entropy, cross_entropy_probabilities, log_softmax, log_sum_exp, softmax};
 use crate::reference::{bounds, ops};
 
@@ -39,31 +39,25 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         });
         cases.case("log_sum_exp", &shape, |compute| {
             let got = log_sum_exp(compute, &compute.matrix(&z)?)?.read(compute)?;
-            Ok(Figures::near_vector(&got, &ops::log_sum_exp(exact.view()), &sizes, &bound))
+            Ok(Figures::near(&got, &ops::log_sum_exp(exact.view()), &sizes, &bound))
         });
         cases.case("cross_entropy_probabilities", &shape, |compute| {
             // Probabilities with few digits: the sum of their errors is that of one loss.
-            let q = Array2::from_shape_fn(
-                z.dim(),
-                |(i, j)| if (i + j) % 2 == 0 { 0.0 } else { 2.0 / classes as f32 },
-            );
+            let share = |(i, j)| if (i + j) % 2 == 0 { 0.0 } else { 2.0 / classes as f32 };
+            let q = Array2::from_shape_fn(z.dim(), share);
             let got = cross_entropy_probabilities(compute, &compute.matrix(&z)?, &compute.matrix(&q)?)?;
             let want = ops::cross_entropy_probabilities(exact.view(), wide(&q).view());
-            let rounding = f64::from(f32::EPSILON) * (classes + 4) as f64;
+            let rounding = EPS * (classes + 4) as f64;
             let bound = &bound * 1.01 + want.mapv(|loss| loss.abs() * rounding);
-            Ok(Figures::near_vector(&got.read(compute)?, &want, &sizes, &bound))
+            Ok(Figures::near(&got.read(compute)?, &want, &sizes, &bound))
         });
         cases.case("cross_entropy", &shape, |compute| {
             let targets = labels(rows, classes);
             let losses = cross_entropy(compute, &compute.matrix(&z)?, &compute.vector(&targets)?)?;
             let predicted = ops::predictions(exact.view());
             let right = predicted.iter().zip(indices(&targets)).filter(|(a, b)| **a == *b).count();
-            let total = Figures {
-                got: vec![losses.total],
-                want: vec![ops::cross_entropy(exact.view(), &indices(&targets)).sum()],
-                magnitude: vec![sizes.sum()],
-                bound: vec![2.0 * bound.sum()],
-            };
+            let want = ops::cross_entropy(exact.view(), &indices(&targets)).sum();
+            let total = Figures::one(losses.total, want, sizes.sum(), 2.0 * bound.sum());
             let got = losses.predictions.read(compute)?.into_iter().chain([losses.correct as u32]);
             let want = predicted.iter().chain([&right]).map(|number| *number as u32);
             Ok(total.and(Figures::exact(got, want)))

@@ -1,8 +1,8 @@
 //! scan, compact, radix_sort, order_keys.
 
-use ndarray::{Array1, Axis as Direction};
+use ndarray::Array1;
 
-use super::{Cases, Figures, random};
+use super::{Cases, Figures, vector, wide};
 use crate::data::order;
 use crate::error::Result;
 use crate::kernels::{
@@ -55,16 +55,14 @@ pub(super) fn run(cases: &mut Cases<'_>) {
 }
 
 fn sums(compute: &Compute, inclusive: bool) -> Result<Figures> {
-    let x = random(1, LENGTH, 1).remove_axis(Direction(0)).to_vec();
-    let on_device = compute.vector(&x)?;
+    let x = vector(LENGTH, 1);
+    let on_device = compute.vector(&x.to_vec())?;
     let got =
         if inclusive { inclusive_scan(compute, &on_device)? } else { exclusive_scan(compute, &on_device)? };
-    let wide: Vec<f64> = x.iter().copied().map(f64::from).collect();
-    let sizes: Vec<f64> = wide.iter().map(|value| value.abs()).collect();
-    let want = Array1::from(ops::scan(&wide, inclusive, |a, b| a + b));
-    let magnitude = Array1::from(ops::scan(&sizes, inclusive, |a, b| a + b));
+    let scanned = |x: Vec<f64>| Array1::from(ops::scan(&x, inclusive, |a, b| a + b));
+    let x = wide(&x);
+    let (want, magnitude) = (scanned(x.to_vec()), scanned(x.mapv(f64::abs).to_vec()));
     // Up and down a tree, and two additions a level of blocks.
     let units = 2.0 * (LENGTH as f64).log2().ceil() + 8.0;
-    let bound = &magnitude * (units * f64::from(f32::EPSILON));
-    Ok(Figures::near_vector(&got.read(compute)?, &want, &magnitude, &bound))
+    Ok(Figures::relative(&got.read(compute)?, &want, &magnitude, units))
 }

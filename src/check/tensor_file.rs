@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::model::Parameters;
 
 /// Tensors in the order in which they were added.
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct TensorFile {
     tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)>,
 }

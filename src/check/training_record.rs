@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::targets::dataset;
 use super::tensor_file::TensorFile;
 use crate::data::{Dataset, Features, Targets};
-use crate::engine::{Device, Drive, EngineState};
+use crate::engine::{Device, Drive};
 use crate::error::{Error, Result};
 use crate::model::Parameters;
-use crate::random::{Purpose, normal, words};
-use crate::step::UpdateRule;
+use crate::step::{Loss, UpdateRule};
 use crate::train::{ClassWeights, Config};
 
 /// Inputs, hidden layers and outputs of the network.
@@ -23,13 +23,9 @@ const EPOCH_STEPS: usize = 5;
 /// Steps of training on a device: what went in, and what came out.
 #[derive(Debug, Clone)]
 pub struct TrainingRecord {
-    config: Config,
-    rule: UpdateRule,
-    steps: usize,
-    data: Dataset,
-    before: Parameters,
-    after: Parameters,
-    state: EngineState,
+    file: TensorFile,
+    /// Under the names of their options.
+    settings: HashMap<String, String>,
 }
 
 impl TrainingRecord {
@@ -61,7 +57,25 @@ impl TrainingRecord {
         engine.train(&data.view(), &order, &mut |_| Ok(()))?;
         engine.finish(&mut |_| Ok(()))?;
         let (after, state) = engine.snapshot()?;
-        Ok(Self { rule: options.rule, config, steps, data, before, after, state })
+
+        let Features::Floats(x) = &data.features else {
+            return Err(Error::Config("the rows are not floats".to_owned()));
+        };
+        let mut file = TensorFile::default();
+        file.floats("x", &[steps, BATCH, INPUTS], x);
+        match &data.targets {
+            Targets::Classes(labels) => file.classes("targets", &[steps, BATCH], labels),
+            Targets::Values { columns, values } => file.floats("targets", &[steps, BATCH, *columns], values),
+        }
+        if is_weighted {
+            file.floats("weights", &[steps, BATCH], &data.weights);
+        }
+        file.parameters("", "", &before);
+        file.parameters("", "_after", &after);
+        for (number, state) in (1..).zip(&state.optimizer) {
+            file.parameters("", &format!("_state{number}"), state);
+        }
+        Ok(Self { file, settings: settings(&config, &options.rule, steps) })
     }
 
     /// As a safetensors file: `x [steps, batch, inputs]` (f32); `targets`, classes [steps, batch] (i64) or values
@@ -72,77 +86,50 @@ impl TrainingRecord {
     /// # Errors
     /// [`Error::Config`] when the format cannot hold them.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let Features::Floats(x) = &self.data.features else {
-            return Err(Error::Config("the rows are not floats".to_owned()));
-        };
-        let batches = [self.steps, BATCH];
-        let of = |columns: usize| [self.steps, BATCH, columns];
-        let mut file = TensorFile::default();
-        file.floats("x", &of(INPUTS), x);
-        match &self.data.targets {
-            Targets::Classes(labels) => file.classes("targets", &batches, labels),
-            Targets::Values { columns, values } => file.floats("targets", &of(*columns), values),
-        }
-        if !self.data.weights.is_empty() {
-            file.floats("weights", &batches, &self.data.weights);
-        }
-        file.parameters("", "", &self.before);
-        file.parameters("", "_after", &self.after);
-        for (number, state) in (1..).zip(&self.state.optimizer) {
-            file.parameters("", &format!("_state{number}"), state);
-        }
-        file.to_bytes(Some(self.settings()))
+        self.file.to_bytes(Some(self.settings.clone()))
     }
+}
 
-    /// The settings under the names of their options.
-    fn settings(&self) -> HashMap<String, String> {
-        let (config, UpdateRule { optimizer, rates, factors, .. }) = (&self.config, &self.rule);
-        let list = |values: &[String]| values.join(",");
-        let floats = |values: &[f32]| list(&values.iter().map(f32::to_string).collect::<Vec<_>>());
-        let activations: Vec<String> = config.activation.iter().map(ToString::to_string).collect();
-        [
-            ("steps", self.steps.to_string()),
-            ("epoch-steps", EPOCH_STEPS.to_string()),
-            ("activation", list(&activations)),
-            ("dropout", floats(&config.dropout)),
-            ("loss", config.loss.to_string()),
-            ("label-smoothing", config.label_smoothing.to_string()),
-            ("optimizer", optimizer.kind.to_string()),
-            ("lr", rates.peak.to_string()),
-            ("momentum", optimizer.beta1.to_string()),
-            ("betas", floats(&[optimizer.beta1, optimizer.beta2])),
-            ("eps", optimizer.epsilon.to_string()),
-            ("weight-decay", optimizer.weight_decay.to_string()),
-            ("clip-norm", config.clip_norm.unwrap_or(0.0).to_string()),
-            ("lr-schedule", rates.schedule.to_string()),
-            ("lr-gamma", rates.gamma.to_string()),
-            ("lr-every", rates.every.to_string()),
-            ("warmup", rates.warmup.to_string()),
-            ("lr-weights", factors.weights.to_string()),
-            ("lr-biases", factors.biases.to_string()),
-            ("lr-layers", floats(&factors.layers)),
-        ]
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value))
-        .collect()
-    }
+/// The settings under the names of their options.
+fn settings(config: &Config, rule: &UpdateRule, steps: usize) -> HashMap<String, String> {
+    let UpdateRule { optimizer, rates, factors, .. } = rule;
+    let list = |values: &[String]| values.join(",");
+    let floats = |values: &[f32]| list(&values.iter().map(f32::to_string).collect::<Vec<_>>());
+    let activations: Vec<String> = config.activation.iter().map(ToString::to_string).collect();
+    [
+        ("steps", steps.to_string()),
+        ("epoch-steps", EPOCH_STEPS.to_string()),
+        ("activation", list(&activations)),
+        ("dropout", floats(&config.dropout)),
+        ("loss", config.loss.to_string()),
+        ("label-smoothing", config.label_smoothing.to_string()),
+        ("optimizer", optimizer.kind.to_string()),
+        ("lr", rates.peak.to_string()),
+        ("momentum", optimizer.beta1.to_string()),
+        ("betas", floats(&[optimizer.beta1, optimizer.beta2])),
+        ("eps", optimizer.epsilon.to_string()),
+        ("weight-decay", optimizer.weight_decay.to_string()),
+        ("clip-norm", config.clip_norm.unwrap_or(0.0).to_string()),
+        ("lr-schedule", rates.schedule.to_string()),
+        ("lr-gamma", rates.gamma.to_string()),
+        ("lr-every", rates.every.to_string()),
+        ("warmup", rates.warmup.to_string()),
+        ("lr-weights", factors.weights.to_string()),
+        ("lr-biases", factors.biases.to_string()),
+        ("lr-layers", floats(&factors.layers)),
+    ]
+    .into_iter()
+    .map(|(key, value)| (key.to_owned(), value))
+    .collect()
 }
 
 /// Random rows, whose targets are those of the loss, weighted by their classes if the settings say so.
 fn rows(config: &Config, rows: usize) -> Result<Dataset> {
-    let number = |i: usize, stream: u32| normal(config.seed, Purpose::Weights, [i as u32, stream]) as f32;
-    let features = Features::Floats((0..rows * INPUTS).map(|i| number(i, 2000)).collect());
-    let label = |row: usize| words(config.seed, Purpose::Order, [row as u32, 0])[0] % OUTPUTS as u32;
-    let targets = match config.loss.of_classes() {
-        true => Targets::Classes((0..rows).map(label).collect()),
-        false => {
-            let values = (0..rows * OUTPUTS).map(|i| number(i, 2001)).collect();
-            Targets::Values { columns: OUTPUTS, values }
-        }
-    };
+    let data = dataset(config.loss, config.seed, rows, [INPUTS, OUTPUTS]);
     let weights = match &config.class_weights {
         ClassWeights::Given(weights) if weights.len() == OUTPUTS => {
-            (0..rows).map(|row| weights[label(row) as usize]).collect()
+            let classes = dataset(Loss::CrossEntropy, config.seed, rows, [INPUTS, OUTPUTS]);
+            classes.labels().iter().map(|label| weights[*label as usize]).collect()
         }
         ClassWeights::None => Vec::new(),
         ClassWeights::Given(_) | ClassWeights::Balanced => {
@@ -153,5 +140,5 @@ fn rows(config: &Config, rows: usize) -> Result<Dataset> {
             });
         }
     };
-    Ok(Dataset { inputs: INPUTS, features, targets, weights })
+    Ok(Dataset { weights, ..data })
 }

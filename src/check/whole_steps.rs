@@ -1,15 +1,15 @@
 //! The kernels that do whole steps: the two of the two-dispatch step, and the one that does all.
 
-use ndarray::{Array2, Axis, concatenate};
+use ndarray::{Array2, Axis, concatenate, s};
 
-use super::losses::Wanted;
-use super::optimizers::{STEP, Updated, flat, rule, states};
-use super::training::{RATE, features};
-use super::{Cases, Figures, indices, random, wide};
+use super::products::{product, with_ones};
+use super::targets::Wanted;
+use super::training::{RATE, STEP, STORED, features, near_update, rule, states};
+use super::{Cases, Figures, flat, indices, matrix, random, wide};
 use crate::error::{Error, Result};
 use crate::kernels::{
     Column, Compute, FeatureFormat, LossTargets, Resident, Row, Samples, StepRecord, StepShape, Tensor,
-    Vector, blocks, unpad_rows,
+    Vector, blocks,
 };
 use crate::model::{Dense, Network, ParameterLayout, Parameters};
 use crate::reference::{ReferenceNetwork, bounds, ops};
@@ -80,43 +80,43 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let text = format!("{} of {} x {}", step.rows, step.capacity, step.network);
         let [row, column] = &step.names;
         cases.case(&format!("row{row}"), &text, |compute| step.row(compute));
-        for (place, stored) in [FeatureFormat::Bytes, FeatureFormat::Floats].into_iter().enumerate() {
+        for (place, (stored, name)) in STORED.into_iter().enumerate() {
             // One of them is enough where the optimizer is what differs.
             if column.is_empty() || number % 2 == place {
-                let name = format!("column {}{column}", format!("{stored:?}").to_lowercase());
+                let name = format!("column {name}{column}");
                 cases.case(&name, &text, |compute| step.column(compute, stored));
             }
         }
         // It takes seconds to compile: bytes without state, floats with two numbers.
-        let kind = step.rule.optimizer.kind;
-        let resident = match kind {
-            OptimizerKind::Sgd if row.is_empty() => Some(FeatureFormat::Bytes),
-            OptimizerKind::Adam => Some(FeatureFormat::Floats),
+        let resident = match step.rule.optimizer.kind {
+            OptimizerKind::Sgd if row.is_empty() => Some(STORED[0]),
+            OptimizerKind::Adam => Some(STORED[1]),
             _ => None,
         };
-        if let Some(stored) = resident {
-            let name = format!("resident {}{row}{column}", format!("{stored:?}").to_lowercase());
+        if let Some((stored, name)) = resident {
+            let name = format!("resident {name}{row}{column}");
             cases.case(&name, &text, |compute| step.resident(compute, stored));
         }
     }
 }
 
-/// `rows` rows of a matrix that begins at vec4 `place`.
-fn matrix(values: &[f32], place: usize, rows: usize, columns: usize) -> Array2<f32> {
-    let padded = &values[4 * place..4 * (place + rows * blocks(columns))];
-    Array2::from_shape_vec((rows, columns), unpad_rows(padded, columns)).unwrap_or_default()
-}
-
 /// Deviations of a few roundings a layer, relative to the largest element: errors go through all layers.
 fn near_largest(got: &Array2<f32>, want: &Array2<f64>, units: f64) -> Figures {
     let largest = want.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-    let magnitude = Array2::from_elem(want.dim(), largest);
-    Figures::near(got, want, &magnitude, &(&magnitude * (units * f64::from(f32::EPSILON))))
+    Figures::relative(got, want, &Array2::from_elem(want.dim(), largest), units)
 }
 
 fn too_many_layers() -> Error {
     Error::Config("the kernels have no room for so many layers".to_owned())
 }
+
+/// The parameters of a layer, the bias below the weights.
+fn whole(of: &ReferenceNetwork, layer: usize) -> Array2<f64> {
+    concatenate![Axis(0), of.weights[layer], of.biases[layer].clone().insert_axis(Axis(0))]
+}
+
+/// Where the batch begins in the order.
+const FIRST: usize = 2;
 
 impl Step {
     fn shape(&self, compute: &Compute) -> Result<StepShape> {
@@ -130,8 +130,8 @@ impl Step {
         (ReferenceNetwork::new(&self.network, &parameters), shape.layout().pack(&parameters))
     }
 
-    /// Puts optimizer state behind the parameters, and NaN where what a step keeps will stand; gives the state of each layer.
-    fn with_states(&self, layout: &ParameterLayout, parameters: &mut Vec<f32>) -> Vec<Vec<Array2<f32>>> {
+    /// Puts optimizer state behind the parameters, and NaN where what a step keeps will stand.
+    fn with_states(&self, layout: &ParameterLayout, parameters: &mut Vec<f32>) {
         let kind = self.rule.optimizer.kind;
         parameters.resize(4 * layout.state_distance(), f32::NAN);
         let layers = layout.layers().iter().zip(80..);
@@ -140,67 +140,32 @@ impl Step {
         for number in 0..kind.states() {
             all.iter().for_each(|states| parameters.extend(flat(&states[number])));
         }
-        all
     }
 
-    fn resident(&self, compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
-        let (sizes, kind) = (self.network.sizes(), self.rule.optimizer.kind);
-        let shape = StepShape::resident(&self.network, &self.rule, self.weighted, self.capacity);
-        let shape = shape.ok_or_else(too_many_layers)?;
-        let layout = shape.layout();
-        let (network, mut parameters) = self.parameters(&shape);
-        let states = self.with_states(layout, &mut parameters);
-        let (first, samples) = (2, self.capacity + 5);
-        let order: Vec<u32> = (0..samples as u32).rev().collect();
-        let taken = indices(&order[first..first + self.rows]);
-        let (features, x) = features(compute, stored, samples, sizes[0])?;
-        let (wanted, targets) = self.wanted(samples, &taken);
-        let on_parameters = compute.vector(&parameters)?;
-        let (on_targets, on_order) = (compute.vector(&targets)?, compute.vector(&order)?);
-        let metrics = Vector::<f32>::output(compute, 1, 2)?;
-        let record = StepRecord { first: first as u32, rows: self.rows as u32, ..self.rule.record(STEP) };
-        let buffers = [
-            &features,
-            on_targets.buffer(),
-            on_order.buffer(),
-            &compute.upload(&[record])?,
-            on_parameters.buffer(),
-            metrics.buffer(),
-        ];
-        compute.run(&Resident::new(&shape, Samples { stored, count: samples }), &buffers, record)?;
+    /// The parameters of layer `layer` and their state, among those of all layers.
+    fn layer(&self, layout: &ParameterLayout, values: &[f32], layer: usize) -> Vec<Array2<f32>> {
+        let (at, states) = (layout.layers()[layer], self.rule.optimizer.kind.states());
+        let regions = (0..states).map(|number| layout.state_distance() + number * layout.weights());
+        let all = [0].into_iter().chain(regions);
+        all.map(|region| matrix(values, region + at.offset, at.inputs + 1, at.outputs)).collect()
+    }
 
-        let got = on_parameters.read(compute)?;
-        let pass = network.pass(x.select(Axis(0), &taken).view(), Some(&record));
-        let g = network.gradients_of(&pass, &wanted.targets());
-        let of_g = bounds::gradients_of(&network, &pass, &wanted.targets());
-        let whole = |of: &ReferenceNetwork, layer: usize| {
-            concatenate![Axis(0), of.weights[layer], of.biases[layer].clone().insert_axis(Axis(0))]
-        };
-        let mut figures = Figures::default();
-        for (layer, (at, states)) in layout.layers().iter().zip(states).enumerate() {
-            let before = whole(&network, layer).mapv(|value| value as f32);
-            let regions =
-                (0..kind.states()).map(|number| layout.state_distance() + number * layout.weights());
-            let after = [0].into_iter().chain(regions);
-            let updated = Updated {
-                before: [before].into_iter().chain(states).collect(),
-                after: after
-                    .map(|region| matrix(&got, region + at.offset, at.inputs + 1, at.outputs))
-                    .collect(),
-            };
-            figures =
-                figures.and(updated.figures(&self.rule, layer, &whole(&g, layer), &whole(&of_g, layer)));
-        }
-        let units = 4.0 * (sizes.len() * sizes[0].max(sizes[1])) as f64 + 16.0;
-        let logits = &pass.activations[pass.activations.len() - 1];
-        Ok(figures.and(wanted.near_metrics(&metrics.read(compute)?, logits, units)))
+    /// Rows of a data set with some to spare, the last first; and the rows of the batch.
+    fn order(&self) -> (Vec<u32>, Vec<usize>) {
+        let order: Vec<u32> = (0..(2 * self.capacity + 5) as u32).rev().collect();
+        let taken = indices(&order[FIRST..FIRST + self.rows]);
+        (order, taken)
+    }
+
+    fn record(&self) -> StepRecord {
+        StepRecord { first: FIRST as u32, rows: self.rows as u32, ..self.rule.record(STEP) }
     }
 
     /// What the rows of the batch should give, and the targets of all samples, of which those are `taken`.
     fn wanted(&self, samples: usize, taken: &[usize]) -> (Wanted, Vec<u32>) {
-        let (loss, smoothing) = (self.network.loss(), self.rule.label_smoothing);
-        let (form, outputs) =
-            (LossTargets { loss, smoothing, weighted: self.weighted }, self.network.outputs());
+        let (loss, smoothing, outputs) =
+            (self.network.loss(), self.rule.label_smoothing, self.network.outputs());
+        let form = LossTargets { loss, smoothing, weighted: self.weighted };
         let wanted = Wanted::new(form, self.rows, outputs);
         let mut targets = vec![vec![0; form.words(outputs)]; samples];
         for (row, sample) in taken.iter().enumerate() {
@@ -209,32 +174,57 @@ impl Step {
         (wanted, targets.concat())
     }
 
+    fn resident(&self, compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
+        let (sizes, record) = (self.network.sizes(), self.record());
+        let shape = StepShape::resident(&self.network, &self.rule, self.weighted, self.capacity);
+        let shape = shape.ok_or_else(too_many_layers)?;
+        let layout = shape.layout();
+        let (network, mut parameters) = self.parameters(&shape);
+        self.with_states(layout, &mut parameters);
+        let (order, taken) = self.order();
+        let (features, x) = features(compute, stored, order.len(), sizes[0])?;
+        let (wanted, targets) = self.wanted(order.len(), &taken);
+        let on_parameters = compute.vector(&parameters)?;
+        let (on_targets, on_order) = (compute.vector(&targets)?, compute.vector(&order)?);
+        let (metrics, rules) = (Vector::<f32>::output(compute, 1, 2)?, compute.upload(&[record])?);
+        let read = [&features, on_targets.buffer(), on_order.buffer(), &rules];
+        let buffers = [&read[..], &[on_parameters.buffer(), metrics.buffer()]].concat();
+        compute.run(&Resident::new(&shape, Samples { stored, count: order.len() }), &buffers, record)?;
+
+        let got = on_parameters.read(compute)?;
+        let pass = network.pass(x.select(Axis(0), &taken).view(), Some(&record));
+        let g = network.gradients_of(&pass, &wanted.targets());
+        let of_g = bounds::gradients_of(&network, &pass, &wanted.targets());
+        let mut figures = Figures::default();
+        for layer in 0..layout.layers().len() {
+            let [before, after] = [&parameters, &got].map(|values| self.layer(layout, values, layer));
+            let gradient = (&whole(&g, layer), &whole(&of_g, layer));
+            figures.extend(near_update([&before, &after], (&self.rule, layer), gradient));
+        }
+        let units = 4.0 * (sizes.len() * sizes[0].max(sizes[1])) as f64 + 16.0;
+        let logits = &pass.activations[pass.activations.len() - 1];
+        Ok(figures.and(wanted.near_metrics(&metrics.read(compute)?, logits, units)))
+    }
+
     fn row(&self, compute: &Compute) -> Result<Figures> {
-        let (shape, sizes) = (self.shape(compute)?, self.network.sizes());
+        let (shape, sizes, record) = (self.shape(compute)?, self.network.sizes(), self.record());
         let (capacity, rows) = (self.capacity, self.rows);
         let (mut network, mut parameters) = self.parameters(&shape);
         let mut sums = Array2::zeros((rows, sizes[1]));
         for part in 0..shape.parts() {
             let partial = random(capacity, sizes[1], 20 + part as u32);
             parameters.extend(flat(&partial));
-            sums += &wide(&partial).slice(ndarray::s![..rows, ..]);
+            sums += &wide(&partial).slice(s![..rows, ..]);
         }
-        let (first, samples) = (2u32, capacity + 5);
-        let order: Vec<u32> = (0..samples as u32).rev().collect();
-        let (wanted, targets) = self.wanted(samples, &indices(&order[first as usize..][..rows]));
+        let (order, taken) = self.order();
+        let (wanted, targets) = self.wanted(order.len(), &taken);
         let on_parameters = compute.vector(&parameters)?;
         let (on_targets, on_order) = (compute.vector(&targets)?, compute.vector(&order)?);
         let activations = Vector::<f32>::output(compute, 1, 8 * shape.activations())?;
         let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.batch_groups(capacity))?;
-        let buffers = [
-            on_parameters.buffer(),
-            on_targets.buffer(),
-            on_order.buffer(),
-            activations.buffer(),
-            metrics.buffer(),
-        ];
-        let record = StepRecord { first, rows: rows as u32, ..self.rule.record(STEP) };
-        compute.run(&Row::new(&shape, samples), &buffers, record)?;
+        let read = [on_parameters.buffer(), on_targets.buffer(), on_order.buffer()];
+        let buffers = [&read[..], &[activations.buffer(), metrics.buffer()]].concat();
+        compute.run(&Row::new(&shape, order.len()), &buffers, record)?;
 
         // The sums as the inputs of a first layer that only adds its bias.
         network.weights[0] = Array2::eye(sizes[1]);
@@ -244,10 +234,10 @@ impl Step {
         let mut figures = Figures::default();
         for (layer, (output, delta)) in (1..).zip(pass.activations[1..].iter().zip(&deltas)) {
             let units = 4.0 * (layer * sizes[layer.max(2) - 1]) as f64 + 16.0;
-            let place = shape.place(layer);
-            figures = figures.and(near_largest(&matrix(&got, place, rows, sizes[layer]), output, units));
-            let place = place + shape.activations();
-            figures = figures.and(near_largest(&matrix(&got, place, rows, sizes[layer]), delta, 8.0 * units));
+            let (place, behind) = (shape.place(layer), shape.activations());
+            for (place, want, units) in [(place, output, units), (place + behind, delta, 8.0 * units)] {
+                figures.extend(near_largest(&matrix(&got, place, rows, sizes[layer]), want, units));
+            }
         }
         let layers = deltas.len();
         let units = 4.0 * (layers * sizes[layers - 1]) as f64 + 16.0;
@@ -256,63 +246,44 @@ impl Step {
     }
 
     fn column(&self, compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
-        let (shape, sizes, kind) = (self.shape(compute)?, self.network.sizes(), self.rule.optimizer.kind);
-        let (capacity, rows) = (self.capacity, self.rows);
-        let (network, mut parameters) = self.parameters(&shape);
+        let (shape, sizes) = (self.shape(compute)?, self.network.sizes());
+        let (capacity, rows, next) = (self.capacity, self.rows, self.rows / 2 + 1);
+        let (_, mut parameters) = self.parameters(&shape);
         let layout = shape.layout();
-        let states = self.with_states(layout, &mut parameters);
-        let (samples, inputs, next) = (2 * capacity + 3, sizes[0], (rows / 2 + 1) as u32);
-        let (features, x) = features(compute, stored, samples, inputs)?;
-        let order: Vec<u32> = (0..samples as u32).rev().collect();
-        let (mut outputs, mut deltas) = (Vec::new(), Vec::new());
-        for (layer, size) in (0..).zip(&sizes[1..]) {
-            outputs.push(random(capacity, *size, 50 + layer));
-            deltas.push(random(capacity, *size, 60 + layer));
-        }
+        self.with_states(layout, &mut parameters);
+        let (order, taken) = self.order();
+        let (features, x) = features(compute, stored, order.len(), sizes[0])?;
+        let of_layers = |stream| {
+            let layers = (stream..).zip(&sizes[1..]);
+            layers.map(|(stream, size)| random(capacity, *size, stream)).collect::<Vec<_>>()
+        };
+        let (outputs, deltas) = (of_layers(50), of_layers(60));
         let activations: Vec<f32> = outputs.iter().chain(&deltas).flat_map(flat).collect();
         let (on_order, on_activations) = (compute.vector(&order)?, compute.vector(&activations)?);
         let on_parameters = compute.vector(&parameters)?;
         let buffers = [&features, on_order.buffer(), on_activations.buffer(), on_parameters.buffer()];
-        let kernel = Column::new(&shape, Samples { stored, count: samples }, &compute.tuning);
-        let record = StepRecord { first: 1, rows: rows as u32, next_rows: next, ..self.rule.record(STEP) };
-        compute.run(&kernel, &buffers, record)?;
+        let kernel = Column::new(&shape, Samples { stored, count: order.len() }, &compute.tuning);
+        compute.run(&kernel, &buffers, StepRecord { next_rows: next as u32, ..self.record() })?;
 
         let got = on_parameters.read(compute)?;
-        let taken = indices(&order[1..1 + rows]);
+        let live = |values: &Array2<f32>| wide(values).slice(s![..rows, ..]).to_owned();
         let mut input = x.select(Axis(0), &taken);
-        let (mut figures, mut first) = (Figures::default(), Array2::zeros((0, 0)));
-        for (layer, (at, states)) in layout.layers().iter().zip(states).enumerate() {
-            let live = |values: &Array2<f32>| wide(values).slice(ndarray::s![..rows, ..]).to_owned();
-            let ones = concatenate![Axis(1), input, Array2::ones((rows, 1))];
-            let delta = live(&deltas[layer]);
+        let mut figures = Figures::default();
+        for (layer, (output, delta)) in outputs.iter().zip(&deltas).enumerate() {
+            let (ones, delta) = (with_ones(&input), live(delta));
             let (g, of_g) = (ops::matmul(ones.t(), delta.view()), bounds::matmul(ones.t(), delta.view()));
-            let (w, b) = (&network.weights[layer], &network.biases[layer]);
-            let before = concatenate![Axis(0), *w, b.clone().insert_axis(Axis(0))];
-            let before = [before.mapv(|value| value as f32)].into_iter().chain(states).collect();
-            let regions =
-                (0..kind.states()).map(|number| layout.state_distance() + number * layout.weights());
-            let after: Vec<Array2<f32>> = [0]
-                .into_iter()
-                .chain(regions)
-                .map(|region| matrix(&got, region + at.offset, at.inputs + 1, at.outputs))
-                .collect();
-            if layer == 0 {
-                first = wide(&after[0]).slice(ndarray::s![..inputs, ..]).to_owned();
-            }
-            figures = figures.and(Updated { before, after }.figures(&self.rule, layer, &g, &of_g));
-            input = live(&outputs[layer]);
+            let [before, after] = [&parameters, &got].map(|values| self.layer(layout, values, layer));
+            figures.extend(near_update([&before, &after], (&self.rule, layer), (&g, &of_g)));
+            input = live(output);
         }
         // The next batch's sums, with the weights as the device has just made them.
-        let next_rows = next as usize;
-        let x = x.select(Axis(0), &indices(&order[1 + rows..1 + rows + next_rows]));
-        let mut sums = Array2::zeros((next_rows, sizes[1]));
+        let first = wide(&matrix(&got, 0, sizes[0], sizes[1]));
+        let x = x.select(Axis(0), &indices(&order[FIRST + rows..][..next]));
+        let mut sums = Array2::zeros((next, sizes[1]));
         for part in 0..shape.parts() {
             let start = layout.partials() + part * capacity * blocks(sizes[1]);
-            sums += &wide(&matrix(&got, start, next_rows, sizes[1]));
+            sums += &wide(&matrix(&got, start, next, sizes[1]));
         }
-        let (want, bound) = (ops::matmul(x.view(), first.view()), bounds::matmul(x.view(), first.view()));
-        let sums = sums.mapv(|value: f64| value as f32);
-        let magnitude = ops::matmul(x.mapv(f64::abs).view(), first.mapv(f64::abs).view());
-        Ok(figures.and(Figures::near(&sums, &want, &magnitude, &bound)))
+        Ok(figures.and(product(&sums.mapv(|value: f64| value as f32), &x, &first)))
     }
 }

@@ -5,14 +5,16 @@
 
 mod elementwise;
 mod input_layer;
+mod step;
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::{ReferenceNetwork, ReferencePass, ReferenceTargets, ops};
 use crate::step::{Activation, Loss};
 
-pub use elementwise::{activation, activation_gradient, optimize};
+pub use elementwise::{activation, activation_gradient};
 pub use input_layer::{input_gradients, inputs};
+pub use step::{optimize, step};
 
 const EPS: f64 = f32::EPSILON as f64;
 /// Results below this may be flushed to 0.
@@ -57,11 +59,6 @@ pub fn log_sum_exp(z: ArrayView2<f64>) -> Array1<f64> {
             EPS * (4.0 * largest + 300.0 + row.len() as f64) + 2f64.powi(-21)
         })
         .collect()
-}
-
-/// Of (softmax(Z) - onehot) / rows: that of softmax, and a rounding of the difference and of the quotient.
-pub fn softmax_cross_entropy(z: ArrayView2<f64>) -> Array2<f64> {
-    (softmax(z) + 4.0 * EPS) / z.nrows() as f64
 }
 
 /// Of the gradients of a network without dropout: see [`gradients_of`].

@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2, ArrayView2};
 
 use super::{ReferenceInput, ReferenceTargets, ops};
 use crate::model::{Network, Parameters};
-use crate::step::{Activation, Loss, StepRecord};
+use crate::step::{Activation, Loss, RateFactors, StepRecord};
 
 /// What stands behind the products of a hidden layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,16 +113,7 @@ impl ReferenceNetwork {
         ops::batch_loss(self.loss, self.logits(x).view(), &targets.into())
     }
 
-    /// Gradient of the mean loss by each pre-activation, without dropout: D1, D2, ..., D of the logits.
-    pub fn deltas<'a>(
-        &self,
-        x: ArrayView2<f64>,
-        targets: impl Into<ReferenceTargets<'a>>,
-    ) -> Vec<Array2<f64>> {
-        self.deltas_of(&self.pass(x, None), &targets.into())
-    }
-
-    /// The same of a forward pass.
+    /// Gradient of the mean loss by each pre-activation of a forward pass: D1, D2, ..., D of the logits.
     pub fn deltas_of(&self, pass: &ReferencePass, targets: &ReferenceTargets<'_>) -> Vec<Array2<f64>> {
         let layers = self.weights.len();
         let mut deltas = vec![ops::loss_gradient(self.loss, pass.activations[layers].view(), targets)];
@@ -159,6 +150,42 @@ impl ReferenceNetwork {
         ReferenceNetwork { input, ..self.holding(weights, biases) }
     }
 
+    /// Every number: weights and bias of each layer in turn, then the weights and factors of an input layer.
+    pub fn numbers(&self) -> impl Iterator<Item = f64> {
+        let dense = self.weights.iter().zip(&self.biases).flat_map(|(w, b)| w.iter().chain(b));
+        let input = self.input.iter().flat_map(|input| input.weights.iter().chain(&input.scale));
+        dense.chain(input).copied()
+    }
+
+    /// The same, to be changed.
+    pub fn numbers_mut(&mut self) -> impl Iterator<Item = &mut f64> {
+        let dense = self.weights.iter_mut().zip(&mut self.biases).flat_map(|(w, b)| w.iter_mut().chain(b));
+        let input = self.input.iter_mut();
+        dense.chain(input.flat_map(|input| input.weights.iter_mut().chain(&mut input.scale)))
+    }
+
+    /// For each of these numbers the factor of its learning rate, and whether it is of a bias, as those of inputs are.
+    pub fn places(&self, factors: &RateFactors) -> Vec<(f64, bool)> {
+        let both = self.weights.iter().zip(&self.biases).enumerate();
+        let dense = both.flat_map(|(layer, (w, b))| {
+            let of = |factors: &[f32]| f64::from(*factors.get(layer).unwrap_or(&1.0));
+            let (of_layer, of_weights) = (of(&factors.layers), of(&factors.layer_weights));
+            let of_weights = of_layer * of_weights * f64::from(factors.weights);
+            let of_biases = of_layer * f64::from(factors.biases);
+            [vec![(of_weights, false); w.len()], vec![(of_biases, true); b.len()]].concat()
+        });
+        let [embeddings, scale] = [factors.embeddings, factors.scale].map(f64::from);
+        let input = self.input.iter().flat_map(|input| {
+            [vec![(embeddings, false); input.weights.len()], vec![(scale, true); input.scale.len()]].concat()
+        });
+        dense.chain(input).collect()
+    }
+
+    /// The square root of the sum of the squares of all numbers.
+    pub fn norm(&self) -> f64 {
+        self.numbers().map(|number| number * number).sum::<f64>().sqrt()
+    }
+
     /// A network of the same form that holds other numbers, and zeros before the first dense layer.
     pub fn holding(&self, weights: Vec<Array2<f64>>, biases: Vec<Array1<f64>>) -> ReferenceNetwork {
         let input = self.input.as_ref().map(ReferenceInput::zeros);
@@ -168,11 +195,6 @@ impl ReferenceNetwork {
     /// One step of plain stochastic gradient descent without dropout: every parameter p becomes p - rate dp.
     pub fn step<'a>(&mut self, x: ArrayView2<f64>, targets: impl Into<ReferenceTargets<'a>>, rate: f64) {
         let gradients = self.gradients(x, targets);
-        for (w, dw) in self.weights.iter_mut().zip(&gradients.weights) {
-            *w = ops::update(w.view(), dw.view(), rate);
-        }
-        for (b, db) in self.biases.iter_mut().zip(&gradients.biases) {
-            *b = &*b - &(db * rate);
-        }
+        self.numbers_mut().zip(gradients.numbers()).for_each(|(p, g)| *p -= rate * g);
     }
 }

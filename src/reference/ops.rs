@@ -103,20 +103,6 @@ pub fn predictions(z: ArrayView2<f64>) -> Vec<usize> {
     z.rows().into_iter().map(argmax).collect()
 }
 
-/// D = (P - onehot(target)) / rows: the gradient by the logits of the batch's mean loss.
-pub fn softmax_cross_entropy_backward(p: ArrayView2<f64>, targets: &[usize]) -> Array2<f64> {
-    let rows = p.nrows() as f64;
-    Array2::from_shape_fn(p.dim(), |(i, j)| {
-        let onehot = if targets[i] == j { 1.0 } else { 0.0 };
-        (p[[i, j]] - onehot) / rows
-    })
-}
-
-/// D = (softmax(Z) - onehot(target)) / rows.
-pub fn softmax_cross_entropy(z: ArrayView2<f64>, targets: &[usize]) -> Array2<f64> {
-    softmax_cross_entropy_backward(softmax(z).view(), targets)
-}
-
 /// dX = dY W'.
 pub fn input_gradient(dy: ArrayView2<f64>, w: ArrayView2<f64>) -> Array2<f64> {
     matmul(dy, w.t())
@@ -125,11 +111,6 @@ pub fn input_gradient(dy: ArrayView2<f64>, w: ArrayView2<f64>) -> Array2<f64> {
 /// dW = X' dY and db = sum of the rows of dY.
 pub fn weight_gradient(x: ArrayView2<f64>, dy: ArrayView2<f64>) -> (Array2<f64>, Array1<f64>) {
     (matmul(x.t(), dy), dy.sum_axis(Axis(0)))
-}
-
-/// P - rate G.
-pub fn update(p: ArrayView2<f64>, g: ArrayView2<f64>, rate: f64) -> Array2<f64> {
-    &p - &(&g * rate)
 }
 
 /// Rows `order` of the features, times `scale`.

@@ -1,6 +1,6 @@
 //! A run of the reference: steps of training with every setting of an update rule.
 
-use ndarray::{Array, ArrayView2, Dimension, Zip};
+use ndarray::ArrayView2;
 
 use super::{ReferenceNetwork, ReferenceTargets, ops};
 use crate::step::UpdateRule;
@@ -19,10 +19,8 @@ pub struct ReferenceRun {
 impl ReferenceRun {
     /// Before the first step: states are 0.
     pub fn new(network: ReferenceNetwork, rule: UpdateRule) -> Self {
-        let zeros = network.holding(
-            network.weights.iter().map(|w| w * 0.0).collect(),
-            network.biases.iter().map(|b| b * 0.0).collect(),
-        );
+        let mut zeros = network.clone();
+        zeros.numbers_mut().for_each(|number| *number = 0.0);
         Self { network, states: [zeros.clone(), zeros], rule }
     }
 
@@ -38,12 +36,8 @@ impl ReferenceRun {
         let mut gradients = self.network.gradients_of(&pass, &targets);
         if let Some(clip) = self.rule.clip_norm {
             // torch.nn.utils.clip_grad_norm_.
-            let scale = (f64::from(clip) / (norm(&gradients) + 1e-6)).min(1.0);
-            gradients.weights.iter_mut().for_each(|w| *w *= scale);
-            gradients.biases.iter_mut().for_each(|b| *b *= scale);
-            if let Some(input) = &mut gradients.input {
-                input.weights.iter_mut().chain(&mut input.scale).for_each(|g| *g *= scale);
-            }
+            let scale = (f64::from(clip) / (gradients.norm() + 1e-6)).min(1.0);
+            gradients.numbers_mut().for_each(|g| *g *= scale);
         }
         gradients
     }
@@ -60,79 +54,29 @@ impl ReferenceRun {
         let pass = self.network.pass(x, Some(&self.rule.record(step)));
         let logits = &pass.activations[self.network.weights.len()];
         let loss = ops::batch_loss(self.network.loss, logits.view(), &targets);
-        let rate = f64::from(self.rule.rates.at(step));
-        let decay = f64::from(self.rule.optimizer.weight_decay);
-        let factors = self.rule.factors.clone();
-        let bias_decay = if ops::decays_biases(self.rule.optimizer.kind) { decay } else { 0.0 };
-        let (optimizer, t) = (&self.rule.optimizer, step + 1);
-        for layer in 0..gradients.weights.len() {
-            let of_layer = |factors: &[f32]| f64::from(*factors.get(layer).unwrap_or(&1.0));
-            let rate = rate * of_layer(&factors.layers);
-            let [first, second] = &mut self.states;
-            let of_weights = rate * of_layer(&factors.layer_weights) * f64::from(factors.weights);
-            let update = Update { optimizer, t, settings: [of_weights, decay] };
-            let states = (&mut first.weights[layer], &mut second.weights[layer]);
-            update.apply(&mut self.network.weights[layer], &gradients.weights[layer], states);
-            let update = Update { optimizer, t, settings: [rate * f64::from(factors.biases), bias_decay] };
-            let states = (&mut first.biases[layer], &mut second.biases[layer]);
-            update.apply(&mut self.network.biases[layer], &gradients.biases[layer], states);
-        }
+        let places = self.network.places(&self.rule.factors);
         let [first, second] = &mut self.states;
-        let input = self.network.input.as_mut().zip(gradients.input.as_ref());
-        if let (Some((input, gradients)), Some(first), Some(second)) =
-            (input, first.input.as_mut(), second.input.as_mut())
-        {
-            let settings = [rate * f64::from(factors.embeddings), decay];
-            let update = Update { optimizer, t, settings };
-            update.apply_each(
-                &mut input.weights,
-                &gradients.weights,
-                (&mut first.weights, &mut second.weights),
-            );
-            let settings = [rate * f64::from(factors.scale), bias_decay];
-            let update = Update { optimizer, t, settings };
-            update.apply_each(&mut input.scale, &gradients.scale, (&mut first.scale, &mut second.scale));
+        let states = first.numbers_mut().zip(second.numbers_mut());
+        let parameters = self.network.numbers_mut().zip(gradients.numbers());
+        for (((p, g), (a, b)), place) in parameters.zip(states).zip(places) {
+            (*p, [*a, *b]) = optimized(&self.rule, step, place, (*p, g), [*a, *b]);
         }
         loss
     }
 }
 
-/// The square root of the sum of the squares of all weights and biases.
-fn norm(of: &ReferenceNetwork) -> f64 {
-    let dense = of.weights.iter().flatten().chain(of.biases.iter().flatten());
-    let input = of.input.iter().flat_map(|input| input.weights.iter().chain(&input.scale));
-    dense.chain(input).map(|g| g * g).sum::<f64>().sqrt()
-}
-
-/// Update number `t`, from 1, of a tensor, with its learning rate and weight decay.
-struct Update<'a> {
-    optimizer: &'a crate::step::Optimizer,
-    t: u64,
-    settings: [f64; 2],
-}
-
-impl Update<'_> {
-    fn apply<D: Dimension>(
-        &self,
-        parameters: &mut Array<f64, D>,
-        gradients: &Array<f64, D>,
-        (first, second): (&mut Array<f64, D>, &mut Array<f64, D>),
-    ) {
-        Zip::from(parameters).and(gradients).and(first).and(second).for_each(|p, g, a, b| {
-            (*p, [*a, *b]) = ops::optimize(self.optimizer, (*p, *g), [*a, *b], self.settings, self.t);
-        });
-    }
-
-    fn apply_each(
-        &self,
-        parameters: &mut [f64],
-        gradients: &[f64],
-        (first, second): (&mut [f64], &mut [f64]),
-    ) {
-        for (((p, g), a), b) in parameters.iter_mut().zip(gradients).zip(first).zip(second) {
-            (*p, [*a, *b]) = ops::optimize(self.optimizer, (*p, *g), [*a, *b], self.settings, self.t);
-        }
-    }
+/// What step `step`, from 0, of a rule makes of a parameter and its state, with a factor of the rate; it may be a bias.
+pub(super) fn optimized(
+    rule: &UpdateRule,
+    step: u64,
+    (factor, is_bias): (f64, bool),
+    parameter: (f64, f64),
+    state: [f64; 2],
+) -> (f64, [f64; 2]) {
+    let decays = !is_bias || ops::decays_biases(rule.optimizer.kind);
+    let decay = if decays { f64::from(rule.optimizer.weight_decay) } else { 0.0 };
+    let rate = f64::from(rule.rates.at(step)) * factor;
+    ops::optimize(&rule.optimizer, parameter, state, [rate, decay], step + 1)
 }
 
 #[cfg(test)]
@@ -161,10 +105,6 @@ mod tests {
 
     const TARGETS: [usize; 5] = [0, 1, 1, 0, 1];
 
-    fn flat(network: &ReferenceNetwork) -> Vec<f64> {
-        network.weights.iter().flatten().chain(network.biases.iter().flatten()).copied().collect()
-    }
-
     #[test]
     fn plain_sgd_is_the_step_of_a_network() {
         let mut run = ReferenceRun::new(network(), UpdateRule::sgd(0.25));
@@ -174,7 +114,7 @@ mod tests {
             assert!((loss - want.loss(x().view(), &TARGETS[..])).abs() < 1e-12);
             want.step(x().view(), &TARGETS[..], 0.25);
         }
-        for (got, want) in flat(&run.network).iter().zip(flat(&want)) {
+        for (got, want) in run.network.numbers().zip(want.numbers()) {
             assert!((got - want).abs() < 1e-12, "{got}, not {want}");
         }
     }
@@ -213,8 +153,8 @@ mod tests {
             ReferenceRun::new(network(), rule).gradients(x().view(), &TARGETS[..], 0)
         };
         let plain = clipped(None);
-        let half = norm(&plain) as f32 / 2.0;
-        assert!((norm(&clipped(Some(half))) / f64::from(half) - 1.0).abs() < 1e-5);
+        let half = plain.norm() as f32 / 2.0;
+        assert!((clipped(Some(half)).norm() / f64::from(half) - 1.0).abs() < 1e-5);
         assert_eq!(clipped(Some(4.0 * half)), plain);
     }
 

@@ -85,7 +85,12 @@ impl Dispatch {
         let [x, y, _] = grid(&*self.kernel, tuning);
         let buffers: Vec<String> = self.buffers.iter().map(Buffer::to_string).collect();
         let name = self.kernel.label();
-        format!("{name:<31} {:<18} {:>9} workgroups  {}", self.kernel.shape(), x * y, buffers.join(" "))
+        format!(
+            "{name:<31} {:<18} {:>9} workgroups  {}",
+            self.kernel.description().shape,
+            x * y,
+            buffers.join(" ")
+        )
     }
 }
 
@@ -175,7 +180,7 @@ mod tests {
         let (_, fused) = &schedules()[1];
         let position = |name: &str, shape: &str| {
             let at = |dispatch: &Dispatch| {
-                dispatch.kernel.shader().name == name && dispatch.kernel.shape() == shape
+                dispatch.kernel.shader().name == name && dispatch.kernel.description().shape == shape
             };
             fused.dispatches.iter().position(at).unwrap()
         };

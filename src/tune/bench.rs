@@ -88,7 +88,8 @@ impl<'a> Bench<'a> {
         let step = TrainingStep::new(self.subject.network, &rule, self.subject.batch);
         let samples = Samples { stored: FeatureFormat::Floats, count: self.subject.batch };
         let schedule = Schedule::train(kind, &step, samples, tuning);
-        let tiles = schedule.dispatches.iter().map(|dispatch| tuning.tile_of(dispatch.kernel.layout()));
+        let tiles =
+            schedule.dispatches.iter().map(|dispatch| tuning.tile_of(dispatch.kernel.description().layout));
         (step.shape(tuning).map(|shape| shape.parts()), tiles.collect())
     }
 

@@ -245,7 +245,7 @@ fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     let bound: Vec<_> = buffers.iter().collect();
     let groups = grid(kernel, tuning);
     let records = records(kernel, StepRecord::all(rows));
-    lab.run_rewritten(&program, &kernel.params(), &bound, groups, &records);
+    lab.run_rewritten(&program, &kernel.description().params, &bound, groups, &records);
     let counts = read_buffer(context, &buffers[buffers.len() - 1], 4 * COUNTERS as u64).unwrap();
     let counts: Vec<u64> =
         bytemuck::pod_collect_to_vec::<u8, u32>(&counts).into_iter().map(u64::from).collect();
@@ -306,8 +306,8 @@ fn compare(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) {
         count(lab, tuning, kernel, rows),
         "{} {} {:?} under {tuning:?}: the model left, the count right",
         kernel.shader().name,
-        kernel.shape(),
-        kernel.flags()
+        kernel.description().shape,
+        kernel.description().flags
     );
 }
 

@@ -6,8 +6,9 @@ use std::collections::HashSet;
 use tinytrain::Error;
 use tinytrain::gpu::read_buffer;
 use tinytrain::kernels::{
-    Activate, Axis, Compute, Convolve, Dot, Kernel, MOST_BUFFERS, Mode, Nonlinearity, Pool, RadixSort, Scan,
-    ScanAdd, Segments, StepRecord, Tuning, Update, Window, grid, program,
+    Activate, Axis, Compute, Convolve, Dot, Grid, Kernel, MOST_BUFFERS, Map, MapKernel, Mode, NaiveMatmul,
+    Nonlinearity, Pool, RadixSort, Scan, ScanAdd, Segments, StepRecord, Tuning, Update, Window, grid,
+    program,
 };
 
 use crate::counting::{strides, watched};
@@ -58,7 +59,7 @@ fn run(
 
 /// What a kernel is called here.
 fn name(kernel: &dyn Kernel) -> String {
-    format!("{} {} {:?}", kernel.label(), kernel.shape(), kernel.flags())
+    format!("{} {} {:?}", kernel.label(), kernel.description().shape, kernel.description().flags)
 }
 
 /// Without variants that differ in nothing but their activation, which touches no buffer.
@@ -68,7 +69,12 @@ pub fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<
     kernels.retain(|kernel| {
         let shader = kernel.shader().name;
         let label = if of_activation.contains(&shader) { shader.to_owned() } else { kernel.label() };
-        seen.insert((label, kernel.flags(), kernel.choices(), kernel.extents(tuning, &RECORD).unwrap()))
+        seen.insert((
+            label,
+            kernel.description().flags,
+            kernel.description().choices,
+            kernel.extents(tuning, &RECORD).unwrap(),
+        ))
     });
     kernels
 }
@@ -77,7 +83,12 @@ pub fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<
 pub fn one_of_each(mut kernels: Vec<Box<dyn Kernel>>) -> Vec<Box<dyn Kernel>> {
     let mut seen = HashSet::new();
     kernels.retain(|kernel| {
-        seen.insert((kernel.shader().name, kernel.flags(), kernel.choices(), kernel.shape()))
+        seen.insert((
+            kernel.shader().name,
+            kernel.description().flags,
+            kernel.description().choices,
+            kernel.description().shape,
+        ))
     });
     kernels
 }
@@ -127,7 +138,7 @@ fn reach(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, word: u32) -> Vec<u64>
     let bound: Vec<_> = buffers.iter().collect();
     lab.run_rewritten(
         &watched(&original),
-        &kernel.params(),
+        &kernel.description().params,
         &bound,
         grid(kernel, tuning),
         &records(kernel, RECORD),
@@ -174,10 +185,26 @@ fn no_kernel_reaches_further_than_it_says() {
 
 /// What `kernel` says when it is dispatched on large buffers.
 fn refusal(compute: &Compute, lab: &Lab, kernel: &dyn Kernel, record: StepRecord) -> String {
-    let buffers: Vec<_> = kernel.shader().bindings.iter().map(|_| buffer(lab, 1 << 16, 0)).collect();
+    // Of sizes that are refused by themselves nothing else is known.
+    let bindings = kernel.extents(&compute.tuning, &record).map_or(1, |extents| extents.len());
+    let buffers: Vec<_> = (0..bindings).map(|_| buffer(lab, 1 << 16, 0)).collect();
     match run(compute, kernel, &buffers, record) {
         Err(error @ Error::Shape { .. }) => error.to_string(),
         other => panic!("{}: {other:?}", name(kernel)),
+    }
+}
+
+#[test]
+fn more_rows_than_a_kernel_has_room_for_are_refused() {
+    let takes_rows = |kernel: &dyn Kernel| kernel.shader().records > 0 && kernel.shader().name != "update";
+    for kernel in variants(&Tuning::GPU).iter().filter(|kernel| takes_rows(&***kernel)) {
+        for (rows, next_rows) in [(1000, 0), (0, 1000)] {
+            let refused = kernel.extents(&Tuning::GPU, &StepRecord { rows, next_rows, ..RECORD });
+            let Err(Error::Shape { expected, .. }) = refused else {
+                panic!("{}: {refused:?}", name(&**kernel))
+            };
+            assert!(expected.ends_with("rows of a batch"), "{}: {expected}", name(&**kernel));
+        }
     }
 }
 
@@ -196,6 +223,13 @@ fn what_would_lead_out_of_bounds_is_refused() {
     says(&activate, record, "at most 8 rows");
     let huge = Activate { rows: 1 << 40, columns: usize::MAX, ..activate };
     says(&huge, record, "binding 1");
+    says(
+        &MapKernel { rows: 1 << 40, columns: usize::MAX, operation: Map::Exp, grid: Grid::Line },
+        record,
+        "binding 1",
+    );
+    says(&Pool { rows: 9, columns: usize::MAX, window: Window::Sum, width: 3 }, record, "binding 1");
+    says(&NaiveMatmul { m: 9, n: usize::MAX, k: 3, grid: Grid::Line }, record, "binding 2");
     says(&activate, StepRecord { rows: 3, next_rows: 9, ..record }, "at most 8 rows");
     for width in [0, 7] {
         says(&Pool { rows: 1, columns: 6, window: Window::Sum, width }, record, "windows of 1 to 6");

@@ -295,7 +295,7 @@ fn the_comparator_rejects_one_element_moved_by_ten_bounds() {
 
 /// What a dispatch of a kernel takes: this record, or one like it for each of its networks.
 pub fn records(kernel: &dyn Kernel, record: StepRecord) -> Vec<StepRecord> {
-    match kernel.members() {
+    match kernel.description().members {
         1 => vec![record],
         count => (0..count as u32).map(|member| StepRecord { next_rows: member, ..record }).collect(),
     }

@@ -1,7 +1,7 @@
 //! Parameters with their optimizer state after an update, against the reference.
 
 use ndarray::{Array1, Array2};
-use tinytrain::reference::{bounds, ops};
+use tinytrain::reference::bounds;
 use tinytrain::step::{OptimizerKind, RateFactors, Rates, UpdateRule};
 
 use crate::lab::random;
@@ -40,7 +40,7 @@ pub fn optimized(
     parameter: (f64, f64, f64),
     state: [f64; 2],
 ) -> [[f64; 2]; 3] {
-    optimized_at(rule, rule.factors.of(layer)[bias], bias, parameter, state)
+    bounds::optimize(rule, STEP, (rule.factors.of(layer)[bias].into(), bias == 1), parameter, state)
 }
 
 /// The same of a weight of an input layer, or of a factor of an input, which is updated as a bias is.
@@ -50,20 +50,7 @@ pub fn optimized_input(
     parameter: (f64, f64, f64),
     state: [f64; 2],
 ) -> [[f64; 2]; 3] {
-    optimized_at(rule, rule.factors.of_input()[bias], bias, parameter, state)
-}
-
-fn optimized_at(
-    rule: &UpdateRule,
-    factor: f32,
-    bias: usize,
-    parameter: (f64, f64, f64),
-    state: [f64; 2],
-) -> [[f64; 2]; 3] {
-    let rate = rule.rates.at(STEP) * factor;
-    let decays = bias == 0 || ops::decays_biases(rule.optimizer.kind);
-    let decay = if decays { rule.optimizer.weight_decay } else { 0.0 };
-    bounds::optimize(&rule.optimizer, parameter, state, [rate, decay].map(f64::from), STEP + 1)
+    bounds::optimize(rule, STEP, (rule.factors.of_input()[bias].into(), bias == 1), parameter, state)
 }
 
 /// Fails with the first number of a row that is off.

@@ -66,7 +66,13 @@ impl<'a> Watch<'a> {
         let records = records(kernel, record).repeat(steps);
         let logged = logged(program);
         lab.context.queue.write_buffer(&self.log, 0, &[0; 16]);
-        lab.run_rewritten(&logged.program, &kernel.params(), &bound, grid(kernel, tuning), &records);
+        lab.run_rewritten(
+            &logged.program,
+            &kernel.description().params,
+            &bound,
+            grid(kernel, tuning),
+            &records,
+        );
         let read = |entries: usize| -> Vec<[u32; 4]> {
             let bytes = read_buffer(&lab.context, &self.log, 16 * (1 + entries) as u64).unwrap();
             bytemuck::pod_collect_to_vec(&bytes)
@@ -103,7 +109,7 @@ impl<'a> Watch<'a> {
         let first = |kernel: &dyn Kernel| {
             let program = program(kernel, tuning, self.lab.context.carrier);
             let race = self.races(kernel, tuning, &program, rows).pop_first()?;
-            Some(format!("{} {}: {race}", kernel.label(), kernel.shape()))
+            Some(format!("{} {}: {race}", kernel.label(), kernel.description().shape))
         };
         kernels.iter().filter_map(|kernel| first(&**kernel)).collect()
     }
@@ -111,7 +117,8 @@ impl<'a> Watch<'a> {
 
 /// What the sort makes of the counts of keys 0, 1, 2, ...
 fn offsets(kernel: &dyn Kernel, tuning: &Tuning) -> Vec<u32> {
-    let [length, groups, shift, _] = *bytemuck::pod_collect_to_vec::<u8, u32>(&kernel.params()) else {
+    let [length, groups, shift, _] = *bytemuck::pod_collect_to_vec::<u8, u32>(&kernel.description().params)
+    else {
         panic!("the sort has four parameters");
     };
     let mut counts = vec![0; 16 * groups as usize];
@@ -152,7 +159,7 @@ fn products(kind: ScheduleKind, tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let samples = Samples { stored: FeatureFormat::Bytes, count: ROWS_OF_PRODUCTS };
     let dispatches = Schedule::train(kind, &step, samples, tuning).dispatches;
     let mut all: Vec<_> = dispatches.into_iter().map(|dispatch| dispatch.kernel).collect();
-    all.retain(|kernel| tuning.tile_of(kernel.layout()).is_some());
+    all.retain(|kernel| tuning.tile_of(kernel.description().layout).is_some());
     all
 }
 

@@ -282,6 +282,6 @@ fn of_two(Dispatch { kernel, buffers }: Dispatch, rows: usize, tuning: &Tuning) 
     };
     let shares: Vec<Share> = buffers.iter().zip(bytes).map(share).collect();
     let count = if shares.iter().all(|share| *share == Share::Common) { 1 } else { 2 };
-    let numbers = vec![kernel.numbers(); count];
+    let numbers = vec![kernel.description().numbers; count];
     Members::new(kernel, shares, numbers)
 }

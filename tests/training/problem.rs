@@ -5,8 +5,8 @@ use tinytrain::data::{Dataset, Targets};
 use tinytrain::engine::{BatchMetrics, Drive, Engine, EngineOptions, EngineState};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::random::{Purpose, normal};
-use tinytrain::reference::{ReferenceNetwork, ReferencePass, ReferenceRun, ReferenceTargets, bounds, ops};
-use tinytrain::step::{Activation, Loss, RateFactors};
+use tinytrain::reference::{ReferenceNetwork, ReferencePass, ReferenceTargets, bounds, ops};
+use tinytrain::step::{Activation, Loss};
 
 /// What is trained, how, and with which rows.
 pub struct Problem {
@@ -97,20 +97,6 @@ pub fn assert_near(what: &str, got: &[f64], want: &[f64], bound: impl Fn(usize) 
     }
 }
 
-/// For each number of a network, weights and biases in turn: the factor of its rate, and whether it is of a bias, as those of
-/// inputs are.
-fn places(network: &Network, factors: &RateFactors) -> Vec<(f32, bool)> {
-    let of = |[weights, biases]: [f32; 2], lengths: [usize; 2]| {
-        [vec![(weights, false); lengths[0]], vec![(biases, true); lengths[1]]].concat()
-    };
-    let layers = network.layers().enumerate();
-    let dense =
-        layers.flat_map(|(layer, (inputs, outputs))| of(factors.of(layer), [inputs * outputs, outputs]));
-    let input = network.input_layer().into_iter();
-    let input = input.flat_map(|layer| of(factors.of_input(), [4 * layer.weights(), layer.scales()]));
-    dense.chain(input).collect()
-}
-
 /// What a step should give, by the reference.
 pub struct Expected {
     /// For each number of the network: it and its two numbers of state, with their bounds.
@@ -126,41 +112,14 @@ impl Expected {
     pub fn of(problem: &Problem, parameters: &Parameters, state: &EngineState, order: &[u32]) -> Self {
         let Problem { network, options, .. } = problem;
         let (batch, rule, step) = (problem.batch(order), &options.rule, state.step);
-        let run = ReferenceRun::new(ReferenceNetwork::new(network, parameters), rule.clone());
+        let numbers =
+            bounds::step(network, rule, (parameters, &state.optimizer), (&batch.x, batch.targets()), step);
+        let reference = ReferenceNetwork::new(network, parameters);
+        let pass = reference.pass(batch.x.view(), Some(&rule.record(step)));
         let targets = batch.targets().smoothed(f64::from(rule.label_smoothing));
-        let pass = run.network.pass(batch.x.view(), Some(&rule.record(step)));
-        let mut of_g = flat(&bounds::gradients_of(&run.network, &pass, &targets));
-        let plain = flat(&run.network.gradients_of(&pass, &targets));
-        let g = flat(&run.gradients(batch.x.view(), batch.targets(), step));
-        if rule.clip_norm.is_some() {
-            // All are scaled by the same number, which is off as the norm is.
-            let norm = |all: &[f64]| all.iter().map(|g| g * g).sum::<f64>().sqrt();
-            let tiny = f64::MIN_POSITIVE;
-            let (scale, relative) =
-                (norm(&g) / norm(&plain).max(tiny), norm(&of_g) / norm(&plain).max(tiny) + 1e-6);
-            of_g.iter_mut().zip(&g).for_each(|(bound, g)| *bound = *bound * scale + relative * g.abs());
-        }
-        let before = flat(&run.network);
-        let states: Vec<Vec<f64>> = state.optimizer.iter().map(numbers).collect();
-        let of_state = |place: usize, i: usize| states.get(place).map_or(0.0, |state| state[i]);
-        // An engine may add the products of a batch to the parameter itself: a rounding each, at its size.
-        let roundings = (order.len() as f64 / 2.0 + 2.0) * f64::from(f32::EPSILON);
-        let numbers = places(network, &rule.factors).into_iter().enumerate().map(|(i, (factor, is_bias))| {
-            let decays = !is_bias || ops::decays_biases(rule.optimizer.kind);
-            let decay = if decays { f64::from(rule.optimizer.weight_decay) } else { 0.0 };
-            let settings = [f64::from(rule.rates.at(step) * factor), decay];
-            let (state, gradient) = ([of_state(0, i), of_state(1, i)], (before[i], g[i], of_g[i]));
-            let sizes = [before[i], state[0], state[1]].map(f64::abs);
-            let mut all = bounds::optimize(&rule.optimizer, gradient, state, settings, step + 1);
-            all.iter_mut()
-                .zip(sizes)
-                .for_each(|([_, bound], size)| *bound += roundings * size.max(before[i].abs()));
-            all
-        });
-        let numbers = numbers.collect();
         let outputs = &pass.activations[network.dense().len()];
         let loss = ops::batch_loss(network.loss(), outputs.view(), &batch.targets()) * order.len() as f64;
-        Self { numbers, loss, kink: kink(&run.network, &pass, &targets) }
+        Self { numbers, loss, kink: kink(&reference, &pass, &targets) }
     }
 
     /// Fails where an engine after the step is further off than the bounds.

@@ -167,8 +167,11 @@ fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
             let step = TrainingStep::new(&network, &rule, 16);
             let samples = Samples { stored: FeatureFormat::Bytes, count: 1 };
             let schedule = Schedule::train(kind, &step, samples, &tuning);
-            let fused: BTreeSet<String> =
-                schedule.dispatches.iter().flat_map(|dispatch| dispatch.kernel.fused()).collect();
+            let fused: BTreeSet<String> = schedule
+                .dispatches
+                .iter()
+                .flat_map(|dispatch| dispatch.kernel.description().fused())
+                .collect();
             let shown: BTreeSet<String> =
                 made.report.kernels.iter().flat_map(|row| row.fused.clone()).collect();
             assert_eq!(shown, fused, "{what}");
@@ -177,7 +180,7 @@ fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
                 "{what}: {fused:?}"
             );
             for dispatch in &schedule.dispatches {
-                let key = (dispatch.kernel.shader().name.to_owned(), dispatch.kernel.shape());
+                let key = (dispatch.kernel.shader().name.to_owned(), dispatch.kernel.description().shape);
                 *want.entry(key).or_default() += STEPS;
             }
             let mut got = calls(&made);

@@ -274,7 +274,8 @@ fn check_memory(gpu: &Gpu, judge: &Judge<'_>, mut seen: HashSet<Program>) {
             let (compiled, _) = judge.compile(&*kernel, &tuning, &program, false).unwrap();
             let used =
                 ["Spilled VGPRs", "Spilled SGPRs", "Scratch size"].map(|name| compiled.statistics[name]);
-            let direct = matches!(tuning.tile_of(kernel.layout()), Some(MatmulTile::Direct { .. }));
+            let direct =
+                matches!(tuning.tile_of(kernel.description().layout), Some(MatmulTile::Direct { .. }));
             let most = if direct && gpu.name == "gfx1100" { OF_DIRECT } else { [0; 3] };
             let fits = used.iter().zip(most).all(|(used, most)| *used <= most);
             assert!(fits, "{}: {} {tuning:?}: {used:?}, {most:?} at most", gpu.name, kernel.label());

@@ -167,11 +167,11 @@ impl Stamper {
 /// A dispatch for people, and what it costs.
 fn member(dispatch: &Dispatch, tuning: &Tuning, machine: &Machine) -> Member {
     let kernel = &*dispatch.kernel;
-    let cost = kernel.cost(tuning);
+    let (cost, it) = (kernel.cost(tuning), kernel.description());
     Member {
-        kernel: kernel.shader().name.to_owned(),
-        fused: kernel.fused(),
-        shape: kernel.shape(),
+        kernel: it.shader.name.to_owned(),
+        fused: it.fused(),
+        shape: it.shape,
         workgroups: grid(kernel, tuning).into_iter().map(u64::from).product(),
         bytes: cost.bytes(),
         flop: cost.flop,

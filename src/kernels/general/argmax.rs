@@ -1,18 +1,13 @@
 //! Host half of `shaders/argmax.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Axis, Comparison, Compute, Cost, Kernel, Matrix, Reduction, Segments, Shader, StepRecord, Tensor,
-    ThreadLayout, Tuning, Vector, compare, not_empty, reduce,
+    Axis, Comparison, Compute, Cost, Description, Kernel, Matrix, Reduction, Seal, Segments, Shader,
+    StepRecord, Tensor, Tuning, Vector, compare, not_empty, reduce,
 };
 
-static SHADER: Shader = Shader {
-    name: "argmax",
-    source: include_str!("../../../shaders/argmax.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("argmax", &[Read, Read, Write, Write]);
 
 /// One dispatch of an argmax. Buffers: X, its positions (not read when `first`), maxima, positions.
 #[derive(Debug, Clone, Copy)]
@@ -24,34 +19,14 @@ pub struct Argmax {
 }
 
 impl Kernel for Argmax {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        self.segments.params()
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        self.segments.layout()
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![self.segments.flag(), ("FIRST", self.first)]
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        // Its merge knows but one operation.
-        vec![("OPERATION", 0)]
+    fn describe(&self, _: Seal) -> Description {
+        let alone = self.segments.describe(&SHADER);
+        Description { flags: [alone.flags, vec![("FIRST", self.first)]].concat(), ..alone }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         let (x, outputs) = self.segments.extents();
         Ok(vec![x, if self.first { 0 } else { x }, outputs, outputs])
-    }
-
-    fn shape(&self) -> String {
-        self.segments.shape()
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
@@ -110,10 +85,7 @@ pub fn argmax(compute: &Compute, x: &Vector) -> Result<(usize, f32)> {
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) for lines without elements; as [`Compute::run`].
 pub fn argmax_axis(compute: &Compute, axis: Axis, x: &Matrix) -> Result<Vector<u32>> {
-    let length = match axis {
-        Axis::Rows => x.columns(),
-        Axis::Columns => x.rows(),
-    };
+    let [_, length] = axis.lines(x.rows(), x.columns());
     if length == 0 {
         not_empty(&SHADER, x)?;
     }

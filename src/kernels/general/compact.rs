@@ -1,19 +1,14 @@
 //! Host half of `shaders/compact.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::general::scan::scanning;
 use crate::kernels::{
-    Compute, Cost, Kernel, Scan, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, same_shape,
-    uniform, word, words,
+    Compute, Cost, Description, Kernel, Scan, Seal, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector,
+    same_shape, word, words,
 };
 
-static SHADER: Shader = Shader {
-    name: "compact",
-    source: include_str!("../../../shaders/compact.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("compact", &[Read, Read, Read, Write]);
 
 /// Moves what is kept to the front. Buffers: X (not read for `positions`), keep, `offsets [length]`, `Y [kept]`.
 #[derive(Debug, Clone, Copy)]
@@ -27,29 +22,16 @@ pub struct Compact {
 }
 
 impl Kernel for Compact {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        uniform(&[word(self.length), word(self.kept), 0, 0])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.length)
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("POSITIONS", self.positions)]
+    fn describe(&self, _: Seal) -> Description {
+        let (words, layout) =
+            ([word(self.length), word(self.kept), 0, 0], ThreadLayout::Elements(self.length));
+        let alone = Description::new(&SHADER, &words, layout, self.length.to_string());
+        Description { flags: vec![("POSITIONS", self.positions)], ..alone }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         let all = words(&[&[self.length]]);
         Ok(vec![if self.positions { 0 } else { all }, all, all, words(&[&[self.kept]])])
-    }
-
-    fn shape(&self) -> String {
-        self.length.to_string()
     }
 
     fn cost(&self, _: &Tuning) -> Cost {
@@ -69,10 +51,9 @@ fn run(compute: &Compute, values: &Vector<u32>, keep: &Vector<u32>, positions: b
     compute.run_steps(&offsets.steps)?;
     // The only wait: the output is made as long as it has to be.
     let kept = offsets.total.read(compute)?[0] as usize;
-    let y = Vector::output(compute, 1, kept)?;
-    let buffers = [values.buffer(), keep.buffer(), offsets.output.buffer(), y.buffer()];
-    compute.run(&Compact { length, kept, positions }, &buffers, StepRecord::default())?;
-    Ok(y)
+    let (y, kernel) = (Vector::output(compute, 1, kept)?, Compact { length, kept, positions });
+    let inputs = [values.buffer(), keep.buffer(), offsets.output.buffer()];
+    compute.run_into(y, &kernel, &inputs, StepRecord::default())
 }
 
 /// The values whose flag in `keep` is not 0, in their order.

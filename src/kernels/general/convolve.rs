@@ -1,18 +1,13 @@
 //! Host half of `shaders/convolve.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Axis, Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, blocks,
-    matrix, shape_error, uniform, word, words,
+    Axis, Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, ThreadLayout, Tuning,
+    Vector, blocks, matrix, shape_error, word, words,
 };
 
-static SHADER: Shader = Shader {
-    name: "convolve",
-    source: include_str!("../../../shaders/convolve.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("convolve", &[Read, Read, Write]);
 
 /// The most taps that a convolution takes.
 pub const MOST_TAPS: usize = 1024;
@@ -79,11 +74,16 @@ impl Convolve {
     /// Lines and positions of C, padding included, and elements from one row of A and of C to the next.
     fn stored(&self) -> ([usize; 2], [usize; 2]) {
         let outputs = self.outputs();
-        let padded = |columns: usize| 4 * blocks(columns);
+        let padded = |columns: usize| blocks(columns).saturating_mul(4);
         match self.axis {
             Axis::Rows => ([self.lines, padded(outputs)], [padded(self.length), padded(outputs)]),
             Axis::Columns => ([padded(self.lines), outputs], [padded(self.lines); 2]),
         }
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        let ([lines, length], _) = self.stored();
+        ThreadLayout::Teams { lines: lines.div_ceil(self.abreast), length, each: 1 }
     }
 
     /// Products that the outputs of a line are made of.
@@ -105,28 +105,19 @@ fn taps_held(taps: usize) -> usize {
 }
 
 impl Kernel for Convolve {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        let ([lines_stored, outputs_stored], [pitch_in, pitch_out]) = self.stored();
-        let lines = [self.lines, lines_stored, self.length, self.outputs(), outputs_stored];
+    fn describe(&self, _: Seal) -> Description {
+        let (([lines_stored, outputs_stored], [pitch_in, pitch_out]), outputs) =
+            (self.stored(), self.outputs());
+        let lines = [self.lines, lines_stored, self.length, outputs, outputs_stored];
         let rest = [self.taps, self.origin(), pitch_in, pitch_out, 0, 0, 0];
-        uniform(&[&lines.map(word)[..], &rest.map(word)].concat())
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        let ([lines, length], _) = self.stored();
-        ThreadLayout::Teams { lines: lines.div_ceil(self.abreast), length, each: 1 }
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("DOWN", self.axis == Axis::Columns)]
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        vec![("ABREAST", word(self.abreast)), ("TAPS", word(taps_held(self.taps)))]
+        let words = [&lines.map(word)[..], &rest.map(word)].concat();
+        let Self { lines, length, taps, .. } = self;
+        let shape = format!("{lines} x {length} by {taps} taps -> {lines} x {outputs}");
+        Description {
+            flags: vec![("DOWN", self.axis == Axis::Columns)],
+            choices: vec![("ABREAST", word(self.abreast)), ("TAPS", word(taps_held(self.taps)))],
+            ..Description::new(&SHADER, &words, self.layout(), shape)
+        }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
@@ -134,22 +125,11 @@ impl Kernel for Convolve {
             let expected = format!("1 to {MOST_TAPS} taps, and lines abreast");
             return Err(shape_error(&SHADER, expected, format!("{} and {}", self.taps, self.abreast)));
         }
-        let stored = |length: usize| match self.axis {
-            Axis::Rows => matrix(self.lines, length),
-            Axis::Columns => matrix(length, self.lines),
+        let stored = |length: usize| {
+            let [rows, columns] = self.axis.lines(self.lines, length);
+            matrix(rows, columns)
         };
         Ok(vec![stored(self.length), words(&[&[self.taps]]), stored(self.outputs())])
-    }
-
-    fn shape(&self) -> String {
-        format!(
-            "{} x {} by {} taps -> {} x {}",
-            self.lines,
-            self.length,
-            self.taps,
-            self.lines,
-            self.outputs()
-        )
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
@@ -164,14 +144,9 @@ impl Kernel for Convolve {
             behind.saturating_sub(start.saturating_sub(self.origin()))
         };
         let loads: usize = self.lines * (0..outputs_stored).step_by(tuning.team).map(load).sum::<usize>();
-        let teams: usize = tuning.grid(self.layout()).iter().product();
-        let products = self.lines * self.products();
-        let writes = lines_stored * outputs_stored;
-        Cost::dispatch(loads + teams * self.taps, writes, 2 * products).sharing(
-            2 * products,
-            loads + teams * self.taps,
-            teams,
-        )
+        let (teams, products) = (tuning.groups(self.layout()), self.lines * self.products());
+        let loads = loads + teams * self.taps;
+        Cost::dispatch(loads, lines_stored * outputs_stored, 2 * products).sharing(2 * products, loads, teams)
     }
 }
 
@@ -182,10 +157,7 @@ fn run<T: Tensor<Element = f32>>(
     taps: &Vector,
     mode: Mode,
 ) -> Result<T> {
-    let (lines, length) = match axis {
-        Axis::Rows => (a.rows(), a.columns()),
-        Axis::Columns => (a.columns(), a.rows()),
-    };
+    let [lines, length] = axis.lines(a.rows(), a.columns());
     let most = if mode == Mode::Valid { length.min(MOST_TAPS) } else { MOST_TAPS };
     if taps.is_empty() || taps.len() > most {
         let expected = format!("1 to {most} taps for lines of {length}");
@@ -193,12 +165,9 @@ fn run<T: Tensor<Element = f32>>(
     }
     let abreast = Convolve::abreast(axis, taps.len(), &compute.tuning);
     let kernel = Convolve { axis, lines, length, taps: taps.len(), mode, abreast };
-    let c = match axis {
-        Axis::Rows => T::output(compute, lines, kernel.outputs())?,
-        Axis::Columns => T::output(compute, kernel.outputs(), lines)?,
-    };
-    compute.run(&kernel, &[a.buffer(), taps.buffer(), c.buffer()], StepRecord::default())?;
-    Ok(c)
+    let [rows, columns] = axis.lines(lines, kernel.outputs());
+    let c = T::output(compute, rows, columns)?;
+    compute.run_into(c, &kernel, &[a.buffer(), taps.buffer()], StepRecord::default())
 }
 
 /// A vector, or every row of a matrix, convolved with `taps`: `C[i] = sum over j of A[i + j - origin] B[j]`, the origin

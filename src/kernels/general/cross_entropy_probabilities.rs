@@ -1,18 +1,13 @@
 //! Host half of `shaders/cross_entropy_probabilities.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, logits_params,
-    matrix, not_empty, same_shape, words,
+    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, Vector, matrix,
+    not_empty, of_logits, same_shape, words,
 };
 
-static SHADER: Shader = Shader {
-    name: "cross_entropy_probabilities",
-    source: include_str!("../../../shaders/cross_entropy_probabilities.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("cross_entropy_probabilities", &[Read, Read, Write]);
 
 /// `loss[r] = sum over c of Q[r, c] (log sum exp Z[r] - Z[r, c])`. Buffers: Z, Q [rows, classes], `loss [rows]`.
 #[derive(Debug, Clone, Copy)]
@@ -24,25 +19,14 @@ pub struct CrossEntropyProbabilities {
 }
 
 impl Kernel for CrossEntropyProbabilities {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        logits_params(self.classes)
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Rows(self.rows)
+    fn describe(&self, _: Seal) -> Description {
+        of_logits(&SHADER, self.rows, self.classes)
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let z = matrix(record.live(), self.classes);
-        Ok(vec![z, z, words(&[&[record.live()]])])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.rows, self.classes)
+        let rows = record.live(&SHADER, self.rows)?;
+        let z = matrix(rows, self.classes);
+        Ok(vec![z, z, words(&[&[rows]])])
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
@@ -72,6 +56,5 @@ pub fn cross_entropy_probabilities(compute: &Compute, z: &Matrix, q: &Matrix) ->
     not_empty(&SHADER, z)?;
     let loss = Vector::output(compute, 1, z.rows())?;
     let kernel = CrossEntropyProbabilities { rows: z.rows(), classes: z.columns() };
-    compute.run(&kernel, &[z.buffer(), q.buffer(), loss.buffer()], StepRecord::all(z.rows()))?;
-    Ok(loss)
+    compute.run_into(loss, &kernel, &[z.buffer(), q.buffer()], StepRecord::all(z.rows()))
 }

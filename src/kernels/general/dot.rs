@@ -1,19 +1,14 @@
 //! Host half of `shaders/dot.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::general::reduce::run_passes;
 use crate::kernels::{
-    Axis, Compute, Cost, Kernel, Reduction, Segments, Shader, StepRecord, Tensor, ThreadLayout, Tuning,
+    Axis, Compute, Cost, Description, Kernel, Reduction, Seal, Segments, Shader, StepRecord, Tensor, Tuning,
     Vector, same_shape, shape_error, words,
 };
 
-static SHADER: Shader = Shader {
-    name: "dot",
-    source: include_str!("../../../shaders/dot.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("dot", &[Read, Read, Write]);
 
 /// The first dispatch of a dot product: sums of products. Buffers: A, `B [length]`, `Y [outputs]`.
 #[derive(Debug, Clone, Copy)]
@@ -23,25 +18,8 @@ pub struct Dot {
 }
 
 impl Kernel for Dot {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        self.segments.params()
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        self.segments.layout()
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![self.segments.flag()]
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        // Its merge knows but one operation.
-        vec![("OPERATION", 0)]
+    fn describe(&self, _: Seal) -> Description {
+        self.segments.describe(&SHADER)
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
@@ -51,10 +29,6 @@ impl Kernel for Dot {
         }
         let (x, (_, outputs)) = (words(&[&[self.segments.length]]), self.segments.extents());
         Ok(vec![x, x, outputs])
-    }
-
-    fn shape(&self) -> String {
-        self.segments.shape()
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

@@ -1,18 +1,13 @@
 //! Host half of `shaders/log_sum_exp.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, logits_params,
-    matrix, not_empty, words,
+    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, Vector, matrix,
+    not_empty, of_logits, words,
 };
 
-static SHADER: Shader = Shader {
-    name: "log_sum_exp",
-    source: include_str!("../../../shaders/log_sum_exp.wgsl"),
-    bindings: &[Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("log_sum_exp", &[Read, Write]);
 
 /// `Y[r] = log sum exp Z[r]`. Buffers: Z [rows, classes], `Y [rows]`.
 #[derive(Debug, Clone, Copy)]
@@ -24,24 +19,13 @@ pub struct LogSumExp {
 }
 
 impl Kernel for LogSumExp {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        logits_params(self.classes)
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Rows(self.rows)
+    fn describe(&self, _: Seal) -> Description {
+        of_logits(&SHADER, self.rows, self.classes)
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        Ok(vec![matrix(record.live(), self.classes), words(&[&[record.live()]])])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.rows, self.classes)
+        let rows = record.live(&SHADER, self.rows)?;
+        Ok(vec![matrix(rows, self.classes), words(&[&[rows]])])
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
@@ -70,6 +54,5 @@ pub fn log_sum_exp(compute: &Compute, z: &Matrix) -> Result<Vector> {
     not_empty(&SHADER, z)?;
     let y = Vector::output(compute, 1, z.rows())?;
     let kernel = LogSumExp { rows: z.rows(), classes: z.columns() };
-    compute.run(&kernel, &[z.buffer(), y.buffer()], StepRecord::all(z.rows()))?;
-    Ok(y)
+    compute.run_into(y, &kernel, &[z.buffer()], StepRecord::all(z.rows()))
 }

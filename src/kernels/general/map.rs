@@ -1,18 +1,12 @@
 //! Host half of `shaders/map.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Grid, Kernel, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, matrix,
-    uniform, word,
+    Compute, Cost, Description, Grid, Kernel, Seal, Shader, StepRecord, Tensor, Tuning, blocks, matrix,
 };
 
-static SHADER: Shader = Shader {
-    name: "map",
-    source: include_str!("../../../shaders/map.wgsl"),
-    bindings: &[Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("map", &[Read, Write]);
 
 /// What is done with each element x.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,33 +56,14 @@ pub struct MapKernel {
 }
 
 impl Kernel for MapKernel {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        let scalar = self.operation.code().1;
-        uniform(&[word(self.rows), word(self.columns), scalar.to_bits(), 0])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        self.grid.layout(self.rows, blocks(self.columns))
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        vec![("OPERATION", self.operation.code().0)]
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![("grid", self.grid.piece())]
+    fn describe(&self, _: Seal) -> Description {
+        let (code, scalar) = self.operation.code();
+        let alone = self.grid.describe(&SHADER, self.rows, self.columns, scalar.to_bits());
+        Description { choices: vec![("OPERATION", code)], ..alone }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         Ok(vec![matrix(self.rows, self.columns); 2])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.rows, self.columns)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {
@@ -110,9 +85,7 @@ impl Kernel for MapKernel {
 /// # Errors
 /// As [`Compute::run`].
 pub fn map<T: Tensor<Element = f32>>(compute: &Compute, operation: Map, x: &T) -> Result<T> {
-    let y = x.output_like(compute)?;
     let grid = if x.rows() > 1 { Grid::Plane } else { Grid::Line };
     let kernel = MapKernel { rows: x.rows(), columns: x.columns(), operation, grid };
-    compute.run(&kernel, &[x.buffer(), y.buffer()], StepRecord::default())?;
-    Ok(y)
+    compute.run_into(x.output_like(compute)?, &kernel, &[x.buffer()], StepRecord::default())
 }

@@ -1,22 +1,13 @@
 //! Host half of `shaders/matmul.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, blocks,
-    dimensions, matrix, shape_error, uniform, vec4s, word,
+    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, ThreadLayout, Tuning,
+    Vector, blocks, dimensions, matrix, shape_error, vec4s, word,
 };
 
-pub(crate) fn product_params(m: usize, n: usize, k: usize) -> Vec<u8> {
-    uniform(&[word(m), word(n), word(k), 0])
-}
-
-static SHADER: Shader = Shader {
-    name: "matmul",
-    source: include_str!("../../../shaders/matmul.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("matmul", &[Read, Read, Read, Write]);
 
 /// C = A B, one product or several; with a bias and ReLU on top. Buffers: A [matrices, m, k], B [matrices, k, n],
 /// `bias [n]` (any buffer where there is none), C [matrices, m, n].
@@ -41,25 +32,18 @@ pub struct Matmul {
 }
 
 impl Kernel for Matmul {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        product_params(self.m, self.n, self.k)
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Product { rows: self.m, columns: self.n, matrices: self.matrices }
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![
+    fn describe(&self, _: Seal) -> Description {
+        let Self { m, n, k, matrices, .. } = *self;
+        let one = format!("{m} x {k} x {n}");
+        let shape = if matrices == 1 { one } else { format!("{matrices} of {one}") };
+        let layout = ThreadLayout::Product { rows: m, columns: n, matrices };
+        let flags = vec![
             ("TRANSPOSE_A", self.transpose_a),
             ("TRANSPOSE_B", self.transpose_b),
             ("BIAS", self.bias),
             ("RELU", self.relu),
-        ]
+        ];
+        Description { flags, ..Description::new(&SHADER, &[m, n, k, 0].map(word), layout, shape) }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
@@ -70,11 +54,6 @@ impl Kernel for Matmul {
         let bias = if self.bias { matrix(1, self.n) } else { 0 };
         let (a, b) = (stored(self.m, self.k, self.transpose_a), stored(self.k, self.n, self.transpose_b));
         Ok(vec![a, b, bias, stored(self.m, self.n, false)])
-    }
-
-    fn shape(&self) -> String {
-        let one = format!("{} x {} x {}", self.m, self.k, self.n);
-        if self.matrices == 1 { one } else { format!("{} of {one}", self.matrices) }
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
@@ -146,11 +125,8 @@ pub struct Epilogue<'a> {
 pub fn matmul(compute: &Compute, a: Operand<'_>, b: Operand<'_>, epilogue: Epilogue<'_>) -> Result<Matrix> {
     let ([m, k], [b_rows, n]) = (a.shape(), b.shape());
     if b_rows != k {
-        return Err(shape_error(
-            &SHADER,
-            format!("B of {k} rows for A of {m} x {k}"),
-            format!("{b_rows} x {n}"),
-        ));
+        let expected = format!("B of {k} rows for A of {m} x {k}");
+        return Err(shape_error(&SHADER, expected, format!("{b_rows} x {n}")));
     }
     product(compute, a, b, 1, [m, k, n], epilogue)
 }
@@ -203,6 +179,5 @@ fn product(
     let kernel = Matmul { m, n, k, matrices, transpose_a, transpose_b, bias, relu };
     // Without a bias nothing reads that binding.
     let bias = epilogue.bias.map_or(a.buffer(), Vector::buffer);
-    compute.run(&kernel, &[a.buffer(), b.buffer(), bias, c.buffer()], StepRecord::default())?;
-    Ok(c)
+    compute.run_into(c, &kernel, &[a.buffer(), b.buffer(), bias], StepRecord::default())
 }

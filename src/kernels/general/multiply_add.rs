@@ -1,15 +1,12 @@
 //! Host half of `shaders/multiply_add.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, Shader, StepRecord, ThreadLayout, Tuning, uniform, vec4s, word};
-
-static SHADER: Shader = Shader {
-    name: "multiply_add",
-    source: include_str!("../../../shaders/multiply_add.wgsl"),
-    bindings: &[Access::Write],
-    records: 0,
+use crate::gpu::Access::Write;
+use crate::kernels::{
+    Cost, Description, Kernel, Seal, Shader, StepRecord, ThreadLayout, Tuning, vec4s, word,
 };
+
+static SHADER: Shader = Shader::new("multiply_add", &[Write]);
 
 /// Eight chains x <- a x + b a thread, `rounds` long, and their sum. Buffers: `Y [threads]` vec4s.
 #[derive(Debug, Clone, Copy)]
@@ -25,24 +22,15 @@ pub struct MultiplyAdd {
 }
 
 impl Kernel for MultiplyAdd {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        uniform(&[word(self.threads), word(self.rounds), self.a.to_bits(), self.b.to_bits()])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.threads)
+    fn describe(&self, _: Seal) -> Description {
+        let Self { threads, rounds, a, b } = *self;
+        let words = [word(threads), word(rounds), a.to_bits(), b.to_bits()];
+        let layout = ThreadLayout::Elements(threads);
+        Description::new(&SHADER, &words, layout, format!("{threads} x {rounds}"))
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         Ok(vec![vec4s(&[&[self.threads]])])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.threads, self.rounds)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {

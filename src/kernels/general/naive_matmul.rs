@@ -1,19 +1,13 @@
 //! Host half of `shaders/naive_matmul.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
-use crate::kernels::general::matmul::product_params;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Grid, Kernel, Matrix, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks,
-    dimensions, matrix, shape_error,
+    Compute, Cost, Description, Grid, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, blocks,
+    dimensions, matrix, shape_error, word,
 };
 
-static SHADER: Shader = Shader {
-    name: "naive_matmul",
-    source: include_str!("../../../shaders/naive_matmul.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("naive_matmul", &[Read, Read, Write]);
 
 /// C = A B, a thread an element. Buffers: A [m, k], B [k, n], C [m, n].
 #[derive(Debug, Clone, Copy)]
@@ -29,28 +23,15 @@ pub struct NaiveMatmul {
 }
 
 impl Kernel for NaiveMatmul {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        product_params(self.m, self.n, self.k)
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        self.grid.layout(self.m, 4 * blocks(self.n))
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![("grid", self.grid.piece())]
+    fn describe(&self, _: Seal) -> Description {
+        let Self { m, n, k, grid } = *self;
+        let layout = grid.layout(m, blocks(n).saturating_mul(4));
+        let alone = Description::new(&SHADER, &[m, n, k, 0].map(word), layout, format!("{m} x {k} x {n}"));
+        Description { pieces: vec![grid.piece()], ..alone }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         Ok(vec![matrix(self.m, self.k), matrix(self.k, self.n), matrix(self.m, self.n)])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {} x {}", self.m, self.k, self.n)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {
@@ -78,10 +59,6 @@ pub fn naive_matmul(compute: &Compute, grid: Grid, a: &Matrix, b: &Matrix) -> Re
         return Err(shape_error(&SHADER, format!("B of {k} rows for A of {m} x {k}"), dimensions(b)));
     }
     let c = Matrix::output(compute, m, n)?;
-    compute.run(
-        &NaiveMatmul { m, n, k, grid },
-        &[a.buffer(), b.buffer(), c.buffer()],
-        StepRecord::default(),
-    )?;
-    Ok(c)
+    let kernel = NaiveMatmul { m, n, k, grid };
+    compute.run_into(c, &kernel, &[a.buffer(), b.buffer()], StepRecord::default())
 }

@@ -1,18 +1,13 @@
 //! Host half of `shaders/pool.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, matrix, shape_error,
-    uniform, word,
+    Compute, Cost, Description, Kernel, Seal, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks,
+    matrix, shape_error, word,
 };
 
-static SHADER: Shader = Shader {
-    name: "pool",
-    source: include_str!("../../../shaders/pool.wgsl"),
-    bindings: &[Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("pool", &[Read, Write]);
 
 /// What becomes of the elements of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,24 +34,14 @@ pub struct Pool {
 }
 
 impl Kernel for Pool {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        uniform(&[word(self.rows), word(self.columns), word(self.width), 0])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Teams { lines: self.rows, length: 4 * blocks(self.columns), each: 1 }
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("MEAN", self.window == Window::Mean)]
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        vec![("OPERATION", u32::from(self.window == Window::Maximum))]
+    fn describe(&self, _: Seal) -> Description {
+        let Self { rows, columns, window, width } = *self;
+        let shape = format!("{rows} x {columns}, windows of {width}");
+        Description {
+            flags: vec![("MEAN", window == Window::Mean)],
+            choices: vec![("OPERATION", u32::from(window == Window::Maximum))],
+            ..Description::new(&SHADER, &[rows, columns, width, 0].map(word), self.layout(), shape)
+        }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
@@ -65,10 +50,6 @@ impl Kernel for Pool {
             return Err(shape_error(&SHADER, expected, self.width.to_string()));
         }
         Ok(vec![matrix(self.rows, self.columns); 2])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}, windows of {}", self.rows, self.columns, self.width)
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
@@ -83,16 +64,18 @@ impl Kernel for Pool {
         let clipped = self.width * self.width.saturating_sub(1) / 2;
         let merges = (self.columns * self.width).saturating_sub(clipped + self.columns);
         let flop = merges + if self.window == Window::Mean { self.columns } else { 0 };
-        let teams: usize = tuning.grid(self.layout()).iter().product();
-        let one = (0..self.width)
-            .step_by(team)
-            .map(|done| chunk(team, team.min(self.width - done)))
-            .fold(Cost::default(), |sum, chunk| sum + chunk);
-        Cost::dispatch(self.rows * reads, self.rows * pitch, self.rows * flop).sharing(
-            teams * one.workgroup_reads as usize,
-            teams * one.workgroup_writes as usize,
-            teams * one.barriers as usize,
-        )
+        let chunks = (0..self.width).step_by(team).map(|done| chunk(team, team.min(self.width - done)));
+        let Cost { workgroup_reads, workgroup_writes, barriers, .. } = chunks.sum();
+        let teams = tuning.groups(self.layout());
+        let shared = [workgroup_reads, workgroup_writes, barriers].map(|of_team| teams * of_team as usize);
+        let alone = Cost::dispatch(self.rows * reads, self.rows * pitch, self.rows * flop);
+        alone.sharing(shared[0], shared[1], shared[2])
+    }
+}
+
+impl Pool {
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Teams { lines: self.rows, length: blocks(self.columns).saturating_mul(4), each: 1 }
     }
 }
 
@@ -123,9 +106,7 @@ pub fn pool<T: Tensor<Element = f32>>(compute: &Compute, x: &T, window: Window, 
         let expected = "windows of at least one element".to_owned();
         return Err(shape_error(&SHADER, expected, "windows of 0".to_owned()));
     }
-    let y = x.output_like(compute)?;
     // No window reaches further than a row.
     let kernel = Pool { rows: x.rows(), columns: x.columns(), window, width: width.min(x.columns().max(1)) };
-    compute.run(&kernel, &[x.buffer(), y.buffer()], StepRecord::default())?;
-    Ok(y)
+    compute.run_into(x.output_like(compute)?, &kernel, &[x.buffer()], StepRecord::default())
 }

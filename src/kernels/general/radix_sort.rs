@@ -1,11 +1,11 @@
 //! Host half of `shaders/radix_sort.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::general::scan::{power_of_two, scanning};
 use crate::kernels::{
-    Compute, Cost, Invocation, Kernel, Scan, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector,
-    blocks, matrix, same_shape, shape_error, uniform, word, words,
+    Compute, Cost, Description, Invocation, Kernel, Scan, Seal, Shader, StepRecord, Tensor, ThreadLayout,
+    Tuning, Vector, blocks, matrix, same_shape, shape_error, word, words,
 };
 
 /// Values that four bits have.
@@ -15,12 +15,7 @@ const PASSES: u32 = 8;
 /// Keys of a thread.
 const EACH: usize = 8;
 
-static SHADER: Shader = Shader {
-    name: "radix_sort",
-    source: include_str!("../../../shaders/radix_sort.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("radix_sort", &[Read, Read, Read, Write, Write]);
 
 /// Half of one pass of the sort: counts the digits of every group, or moves the keys.
 /// Buffers: keys, `payload [length]`, offsets [16, groups], output (counts [16, groups], or keys), payload.
@@ -47,6 +42,10 @@ impl RadixSort {
         self.length.div_ceil(self.group)
     }
 
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Sort { length: self.length, each: EACH }
+    }
+
     /// Elements of counts and offsets.
     pub fn counts(&self) -> usize {
         DIGITS * self.groups()
@@ -54,20 +53,11 @@ impl RadixSort {
 }
 
 impl Kernel for RadixSort {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        uniform(&[word(self.length), word(self.groups()), 4 * self.pass, 0])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Sort { length: self.length, each: EACH }
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("SCATTER", self.scatter), ("PADDED", true)]
+    fn describe(&self, _: Seal) -> Description {
+        let words = [word(self.length), word(self.groups()), 4 * self.pass, 0];
+        let shape = format!("{} keys, digit {}", self.length, self.pass);
+        let flags = vec![("SCATTER", self.scatter), ("PADDED", true)];
+        Description { flags, ..Description::new(&SHADER, &words, self.layout(), shape) }
     }
 
     fn extents(&self, tuning: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
@@ -81,27 +71,20 @@ impl Kernel for RadixSort {
         Ok(if self.scatter { vec![keys, keys, counts, moved, moved] } else { vec![keys, 0, 0, counts, 0] })
     }
 
-    fn shape(&self) -> String {
-        format!("{} keys, digit {}", self.length, self.pass)
-    }
-
     fn cost(&self, tuning: &Tuning) -> Cost {
         let stored = 4 * blocks(self.length);
-        let launched: usize = tuning.grid(self.layout()).iter().product();
+        let launched = tuning.groups(self.layout());
         let counters = launched * DIGITS * tuning.sorters;
         // Each counter is cleared, summed, and replaced by a sum; each key counts in one.
         let counting = Cost::dispatch(stored, 0, 2 * self.length)
             .sharing(2 * counters + self.length, 2 * counters + self.length, 3 * launched)
             .scans(launched, tuning.sorters);
+        let (length, counts) = (self.length, self.counts());
         if self.scatter {
-            counting.with(stored + self.counts(), 2 * self.length, self.length).sharing(
-                self.counts() + 2 * self.length,
-                self.counts(),
-                0,
-            )
+            counting.with(stored + counts, 2 * length, length).sharing(counts + 2 * length, counts, 0)
         } else {
             // The end of a digit is the start of the next, where there is one.
-            counting.with(0, self.counts(), 0).sharing(self.counts() + (DIGITS - 1) * self.groups(), 0, 0)
+            counting.with(0, counts, 0).sharing(counts + (DIGITS - 1) * self.groups(), 0, 0)
         }
     }
 }

@@ -1,18 +1,13 @@
 //! Host half of `shaders/reduce.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Axis, Compute, Cost, Element, Kernel, Matrix, Piece, Segments, Shader, StepRecord, Tensor, ThreadLayout,
+    Axis, Compute, Cost, Description, Element, Kernel, Matrix, Seal, Segments, Shader, StepRecord, Tensor,
     Tuning, Vector, item_piece, not_empty, shape_error,
 };
 
-static SHADER: Shader = Shader {
-    name: "reduce",
-    source: include_str!("../../../shaders/reduce.wgsl"),
-    bindings: &[Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("reduce", &[Read, Write]);
 
 /// What a reduction computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,37 +32,17 @@ pub struct Reduce {
 }
 
 impl Kernel for Reduce {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        self.segments.params()
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        self.segments.layout()
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![self.segments.flag()]
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        vec![("OPERATION", u32::from(self.maximum))]
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![item_piece(self.integers)]
+    fn describe(&self, _: Seal) -> Description {
+        Description {
+            choices: vec![("OPERATION", u32::from(self.maximum))],
+            pieces: vec![item_piece(self.integers)],
+            ..self.segments.describe(&SHADER)
+        }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         let (x, outputs) = self.segments.extents();
         Ok(vec![x, outputs])
-    }
-
-    fn shape(&self) -> String {
-        self.segments.shape()
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
@@ -88,12 +63,11 @@ pub(crate) fn run_passes<T: Element>(
     }
     let mut output: Option<Vector<T>> = None;
     for segments in passes {
-        let next = Vector::output(compute, 1, segments.total())?;
-        let kernel =
-            Reduce { segments, maximum: reduction == Reduction::Maximum, integers: T::NAME == "u32" };
-        let from = output.as_ref().map_or(input, Vector::buffer);
-        compute.run(&kernel, &[from, next.buffer()], StepRecord::default())?;
-        output = Some(next);
+        let (maximum, integers) = (reduction == Reduction::Maximum, T::NAME == "u32");
+        let kernel = Reduce { segments, maximum, integers };
+        let (next, from) =
+            (Vector::output(compute, 1, segments.total())?, output.as_ref().map_or(input, Vector::buffer));
+        output = Some(compute.run_into(next, &kernel, &[from], StepRecord::default())?);
     }
     output.map_or_else(|| Vector::output(compute, 1, 0), Ok)
 }
@@ -135,10 +109,7 @@ pub fn reduce<T: Element>(compute: &Compute, reduction: Reduction, x: &Vector<T>
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) for the maximum or mean of lines without elements; as [`Compute::run`].
 pub fn reduce_axis(compute: &Compute, reduction: Reduction, axis: Axis, x: &Matrix) -> Result<Vector> {
-    let (lines, length) = match axis {
-        Axis::Rows => (x.rows(), x.columns()),
-        Axis::Columns => (x.columns(), x.rows()),
-    };
+    let [lines, length] = axis.lines(x.rows(), x.columns());
     if lines > 0 && length == 0 {
         if reduction == Reduction::Sum {
             return compute.vector(&vec![0.0; lines]);

@@ -1,18 +1,13 @@
 //! Host half of `shaders/scan.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Element, Invocation, Kernel, Piece, ScanAdd, Shader, StepRecord, Tensor, ThreadLayout,
-    Tuning, Vector, item_piece, shape_error, uniform, word, words,
+    Compute, Cost, Description, Element, Invocation, Kernel, ScanAdd, Seal, Shader, StepRecord, Tensor,
+    ThreadLayout, Tuning, Vector, item_piece, shape_error, word, words,
 };
 
-static SHADER: Shader = Shader {
-    name: "scan",
-    source: include_str!("../../../shaders/scan.wgsl"),
-    bindings: &[Access::Read, Access::Write, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("scan", &[Read, Write, Write]);
 
 /// The prefix sums of every block of a vector. Buffers: X, `Y [length]`, sums of the blocks.
 #[derive(Debug, Clone, Copy)]
@@ -32,24 +27,14 @@ pub struct Scan {
 }
 
 impl Kernel for Scan {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        uniform(&[word(self.length), word(self.length.div_ceil(self.block)), 0, 0])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Teams { lines: 1, length: self.length, each: 2 }
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("INCLUSIVE", self.inclusive), ("FLAGS", self.flags), ("PADDED", self.padded)]
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![item_piece(self.integers)]
+    fn describe(&self, _: Seal) -> Description {
+        let words = [word(self.length), word(self.length.div_ceil(self.block)), 0, 0];
+        let shape = format!("{} in blocks of {}", self.length, self.block);
+        Description {
+            flags: vec![("INCLUSIVE", self.inclusive), ("FLAGS", self.flags), ("PADDED", self.padded)],
+            pieces: vec![item_piece(self.integers)],
+            ..Description::new(&SHADER, &words, self.layout(), shape)
+        }
     }
 
     fn extents(&self, tuning: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
@@ -62,14 +47,10 @@ impl Kernel for Scan {
         Ok(vec![x, x, words(&[&[self.length.div_ceil(self.block)]])])
     }
 
-    fn shape(&self) -> String {
-        format!("{} in blocks of {}", self.length, self.block)
-    }
-
     fn cost(&self, tuning: &Tuning) -> Cost {
         let writes = self.length + self.length.div_ceil(self.block);
-        Cost::dispatch(self.length, writes, self.length)
-            .scans(tuning.grid(self.layout()).iter().product(), tuning.team)
+        let alone = Cost::dispatch(self.length, writes, self.length);
+        alone.scans(tuning.groups(self.layout()), tuning.team)
     }
 }
 
@@ -122,6 +103,10 @@ impl Scan {
     pub fn new<T: Element>(length: usize, inclusive: bool, tuning: &Tuning) -> Self {
         let integers = T::NAME == "u32";
         Self { length, block: 2 * tuning.team, inclusive, integers, flags: false, padded: true }
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Teams { lines: 1, length: self.length, each: 2 }
     }
 }
 

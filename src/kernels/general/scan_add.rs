@@ -1,18 +1,13 @@
 //! Host half of `shaders/scan_add.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Kernel, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, item_piece, matrix, shape_error,
-    uniform, word, words,
+    Cost, Description, Kernel, Seal, Shader, StepRecord, ThreadLayout, Tuning, blocks, item_piece, matrix,
+    shape_error, word, words,
 };
 
-static SHADER: Shader = Shader {
-    name: "scan_add",
-    source: include_str!("../../../shaders/scan_add.wgsl"),
-    bindings: &[Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("scan_add", &[Read, Write]);
 
 /// Adds to every block what comes before it. Buffers: offsets of the blocks, `Y [length]`.
 #[derive(Debug, Clone, Copy)]
@@ -33,20 +28,11 @@ impl ScanAdd {
 }
 
 impl Kernel for ScanAdd {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        uniform(&[word(self.length), word(self.block), 0, 0])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.vec4s())
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![item_piece(self.integers)]
+    fn describe(&self, _: Seal) -> Description {
+        let Self { length, block, integers } = *self;
+        let (words, layout) = ([length, block, 0, 0].map(word), ThreadLayout::Elements(self.vec4s()));
+        let alone = Description::new(&SHADER, &words, layout, format!("{length} in blocks of {block}"));
+        Description { pieces: vec![item_piece(integers)], ..alone }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
@@ -55,10 +41,6 @@ impl Kernel for ScanAdd {
             return Err(shape_error(&SHADER, expected, self.block.to_string()));
         }
         Ok(vec![words(&[&[self.length.div_ceil(self.block)]]), matrix(1, self.length)])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} in blocks of {}", self.length, self.block)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {

@@ -1,6 +1,6 @@
 //! What the kernels of the reduction body share (`shaders/common/segments.wgsl`): shapes, passes, cost.
 
-use crate::kernels::{Cost, ThreadLayout, Tuning, blocks, uniform, word, words};
+use crate::kernels::{Cost, Description, SegmentShape, Shader, ThreadLayout, Tuning, blocks, word, words};
 
 /// Along which axis of a matrix a kernel goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +9,16 @@ pub enum Axis {
     Rows,
     /// Down every column.
     Columns,
+}
+
+impl Axis {
+    /// Lines of a matrix and elements of each; and back from these to rows and columns.
+    pub(crate) fn lines(self, rows: usize, columns: usize) -> [usize; 2] {
+        match self {
+            Axis::Rows => [rows, columns],
+            Axis::Columns => [columns, rows],
+        }
+    }
 }
 
 /// Elements that a thread takes before the tree: few, since they are added one after the other.
@@ -39,10 +49,7 @@ impl Segments {
     /// at most (16 passes + log2 n) eps / 2 times the sum of the magnitudes (Higham, Accuracy and Stability of
     /// Numerical Algorithms, section 4.2).
     pub fn passes(axis: Axis, rows: usize, columns: usize, block: usize, tuning: &Tuning) -> Vec<Self> {
-        let (lines, length) = match axis {
-            Axis::Rows => (rows, columns),
-            Axis::Columns => (columns, rows),
-        };
+        let [lines, length] = axis.lines(rows, columns);
         let mut pass =
             Segments { axis, lines, length, block, part: block, pitch: 4 * blocks(columns), count: 0 };
         let mut passes = Vec::new();
@@ -70,26 +77,30 @@ impl Segments {
 
     /// Outputs of a line.
     pub fn outputs(&self) -> usize {
-        self.length.div_ceil(self.block.max(1)) * self.parts()
+        self.length.div_ceil(self.block.max(1)).saturating_mul(self.parts())
     }
 
     /// Elements of the whole output.
     pub fn total(&self) -> usize {
-        self.lines * self.outputs()
+        self.lines.saturating_mul(self.outputs())
     }
 
     fn pitch_out(&self) -> usize {
         if self.down() { self.lines } else { self.outputs() }
     }
 
-    pub(crate) fn params(&self) -> Vec<u8> {
+    /// What its kernels have in common; those whose merge knows but one operation have no other choice.
+    pub(crate) fn describe(&self, shader: &'static Shader) -> Description {
         let shape = [self.lines, self.length, self.block, self.part, self.parts(), self.outputs()];
         let rest = [self.pitch, self.pitch_out(), self.count, 0, 0, 0];
-        uniform(&[shape, rest].concat().into_iter().map(word).collect::<Vec<u32>>())
-    }
-
-    pub(crate) fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Segments { count: self.total(), length: self.part, down: self.down() }
+        let words = [shape.map(word), rest.map(word)].concat();
+        let layout = ThreadLayout::Segments { count: self.total(), length: self.part, down: self.down() };
+        let shape = format!("{} x {} -> {} x {}", self.lines, self.length, self.lines, self.outputs());
+        Description {
+            flags: vec![("DOWN", self.down())],
+            choices: vec![("OPERATION", 0)],
+            ..Description::new(shader, &words, layout, shape)
+        }
     }
 
     /// Bytes of the input and of the output.
@@ -105,25 +116,13 @@ impl Segments {
         (input, words(&[&[self.total()]]))
     }
 
-    pub(crate) fn flag(&self) -> (&'static str, bool) {
-        ("DOWN", self.down())
-    }
-
-    pub(crate) fn shape(&self) -> String {
-        format!("{} x {} -> {} x {}", self.lines, self.length, self.lines, self.outputs())
-    }
-
     /// The cost, where reading an element takes `reads` words and the `words` of an item pass through the tree.
     pub(crate) fn cost(&self, tuning: &Tuning, reads: usize, words: usize, flop: usize) -> Cost {
-        let shape = tuning.segment_shape(self.part, self.down());
-        let elements = self.lines * self.length;
+        let SegmentShape { lanes, abreast } = tuning.segment_shape(self.part, self.down());
+        let (elements, total) = (self.lines * self.length, self.total());
         // Every segment of every workgroup passes through the tree, also those beyond the last.
-        let segments = self.total().div_ceil(shape.abreast) * shape.abreast;
-        Cost::dispatch(reads * elements, words * self.total(), flop * elements).trees(
-            segments,
-            shape.abreast,
-            shape.lanes,
-            words,
-        )
+        let segments = total.div_ceil(abreast) * abreast;
+        Cost::dispatch(reads * elements, words * total, flop * elements)
+            .trees(segments, abreast, lanes, words)
     }
 }

@@ -1,18 +1,13 @@
 //! Host half of `shaders/softmax.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, logits_params,
-    matrix, not_empty,
+    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, blocks, matrix,
+    not_empty, of_logits,
 };
 
-static SHADER: Shader = Shader {
-    name: "softmax",
-    source: include_str!("../../../shaders/softmax.wgsl"),
-    bindings: &[Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("softmax", &[Read, Write]);
 
 /// P = softmax(Z) by rows, or its logarithm. Buffers: Z, P [rows, classes].
 #[derive(Debug, Clone, Copy)]
@@ -26,28 +21,12 @@ pub struct Softmax {
 }
 
 impl Kernel for Softmax {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        logits_params(self.classes)
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Rows(self.rows)
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("LOG", self.log)]
+    fn describe(&self, _: Seal) -> Description {
+        Description { flags: vec![("LOG", self.log)], ..of_logits(&SHADER, self.rows, self.classes) }
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        Ok(vec![matrix(record.live(), self.classes); 2])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.rows, self.classes)
+        Ok(vec![matrix(record.live(&SHADER, self.rows)?, self.classes); 2])
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
@@ -92,8 +71,6 @@ pub fn log_softmax(compute: &Compute, z: &Matrix) -> Result<Matrix> {
 
 fn run(compute: &Compute, z: &Matrix, log: bool) -> Result<Matrix> {
     not_empty(&SHADER, z)?;
-    let p = z.output_like(compute)?;
     let kernel = Softmax { rows: z.rows(), classes: z.columns(), log };
-    compute.run(&kernel, &[z.buffer(), p.buffer()], StepRecord::all(z.rows()))?;
-    Ok(p)
+    compute.run_into(z.output_like(compute)?, &kernel, &[z.buffer()], StepRecord::all(z.rows()))
 }

@@ -1,18 +1,13 @@
 //! Host half of `shaders/zip.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Element, Grid, Kernel, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector,
-    blocks, matrix, same_shape, uniform, word,
+    Compute, Cost, Description, Element, Grid, Kernel, Piece, Seal, Shader, StepRecord, Tensor, Tuning,
+    Vector, blocks, matrix, same_shape,
 };
 
-static SHADER: Shader = Shader {
-    name: "zip",
-    source: include_str!("../../../shaders/zip.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("zip", &[Read, Read, Write]);
 
 /// What is done with each pair (a, b) of elements. u32 wraps around at 2^32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,32 +72,14 @@ impl ZipKernel {
 }
 
 impl Kernel for ZipKernel {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        uniform(&[word(self.rows), word(self.columns), 0, 0])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        self.grid.layout(self.rows, blocks(self.columns))
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        vec![("OPERATION", self.code)]
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![("grid", self.grid.piece()), ("zip_operation", Piece::Named(self.piece))]
+    fn describe(&self, _: Seal) -> Description {
+        let mut it = self.grid.describe(&SHADER, self.rows, self.columns, 0);
+        it.pieces.push(("zip_operation", Piece::Named(self.piece)));
+        Description { choices: vec![("OPERATION", self.code)], ..it }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         Ok(vec![matrix(self.rows, self.columns); 3])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.rows, self.columns)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {
@@ -125,11 +102,9 @@ impl Kernel for ZipKernel {
 /// [`Error::Shape`](crate::Error::Shape) when the shapes differ; as [`Compute::run`].
 pub fn zip<T: Tensor>(compute: &Compute, operation: Zip, a: &T, b: &T) -> Result<T> {
     same_shape(&SHADER, a, b)?;
-    let c = a.output_like(compute)?;
     let grid = if a.rows() > 1 { Grid::Plane } else { Grid::Line };
     let kernel = ZipKernel::new::<T::Element>(a.rows(), a.columns(), operation, grid);
-    compute.run(&kernel, &[a.buffer(), b.buffer(), c.buffer()], StepRecord::default())?;
-    Ok(c)
+    compute.run_into(a.output_like(compute)?, &kernel, &[a.buffer(), b.buffer()], StepRecord::default())
 }
 
 /// Where two vectors of u32 are equal, or different: 1, else 0.
@@ -151,8 +126,6 @@ pub fn compare(
     b: &Vector<u32>,
 ) -> Result<Vector<u32>> {
     same_shape(&SHADER, a, b)?;
-    let c = a.output_like(compute)?;
     let kernel = ZipKernel::comparing(a.columns(), comparison);
-    compute.run(&kernel, &[a.buffer(), b.buffer(), c.buffer()], StepRecord::default())?;
-    Ok(c)
+    compute.run_into(a.output_like(compute)?, &kernel, &[a.buffer(), b.buffer()], StepRecord::default())
 }

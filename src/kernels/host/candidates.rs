@@ -1,8 +1,6 @@
 //! Tile shapes that `tinytrain tune` tries: `tests/gpu/candidates.rs` proves each, so that no other is ever measured or
 //! read from a file.
 
-use std::fmt;
-
 use crate::gpu::{Context, DeviceKind};
 use crate::kernels::{MatmulTile, Tuning};
 
@@ -23,17 +21,13 @@ pub enum TileParameter {
     Owners,
 }
 
-impl fmt::Display for TileParameter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TileParameter::Product => "product",
-            TileParameter::Wide => "wide",
-            TileParameter::Row => "row",
-            TileParameter::Column => "column",
-            TileParameter::Owners => "owners",
-        })
-    }
-}
+crate::named::named!(TileParameter {
+    Product = "product",
+    Wide = "wide",
+    Row = "row",
+    Column = "column",
+    Owners = "owners",
+});
 
 const fn tiled(across: usize, down: usize, inner: usize, split: usize) -> MatmulTile {
     MatmulTile::Tiled { across, down, inner, split }

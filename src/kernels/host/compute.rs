@@ -3,13 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
-use ndarray::Array2;
 
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, Pipelines, Prepared, StepRecords, adapters};
-use crate::kernels::{
-    Cost, Element, Kernel, MOST_BUFFERS, Matrix, StepRecord, Tuning, Vector, check_extents, prepare,
-};
+use crate::kernels::{Cost, Kernel, MOST_BUFFERS, StepRecord, Tensor, Tuning, check_extents, prepare};
 
 /// Behind every guarded buffer stand so many words that no kernel may touch.
 pub(crate) const TRAP_WORDS: usize = 64;
@@ -88,22 +85,6 @@ impl Compute {
         self.guarded
     }
 
-    /// Puts a vector on the device.
-    ///
-    /// # Errors
-    /// [`Error::Device`] when the device has no buffers of that size.
-    pub fn vector<T: Element>(&self, values: &[T]) -> Result<Vector<T>> {
-        Vector::upload(self, values)
-    }
-
-    /// Puts a matrix on the device.
-    ///
-    /// # Errors
-    /// [`Error::Device`] when the device has no buffers of that size.
-    pub fn matrix(&self, values: &Array2<f32>) -> Result<Matrix> {
-        Matrix::upload(self, values)
-    }
-
     /// Dispatches a kernel on `buffers`, in the order of its bindings. `batch` says which rows are live, for kernels
     /// that ask. Does not wait. Kernels run without run-time checks, unless the device was opened
     /// [`checked`](crate::gpu::Opening::checked): so the buffers are compared with [`Kernel::extents`] first. What stands in
@@ -124,6 +105,21 @@ impl Compute {
         self.context.check()
     }
 
+    /// The same of a kernel whose last binding is its output, which this gives back.
+    ///
+    /// # Errors
+    /// As [`Compute::run`].
+    pub(crate) fn run_into<T: Tensor>(
+        &self,
+        output: T,
+        kernel: &dyn Kernel,
+        inputs: &[&wgpu::Buffer],
+        batch: StepRecord,
+    ) -> Result<T> {
+        self.run(kernel, &[inputs, &[output.buffer()]].concat(), batch)?;
+        Ok(output)
+    }
+
     /// The commands of so many dispatches of a kernel, one after the other.
     pub(crate) fn recorded(
         &self,
@@ -134,7 +130,7 @@ impl Compute {
     ) -> Result<wgpu::CommandBuffer> {
         let prepared = self.prepare(kernel, buffers, &batch)?;
         // Most kernels read no record.
-        let records = kernel.records();
+        let records = kernel.description().records;
         let steps =
             (records > 0).then(|| StepRecords::new(&self.context, size_of::<StepRecord>(), 1, records));
         let batch = bytemuck::bytes_of(&batch);

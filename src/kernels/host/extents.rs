@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::gpu::Context;
-use crate::kernels::{Kernel, Samples, StepRecord, Tuning, blocks};
+use crate::kernels::{Kernel, Samples, Shader, StepRecord, Tuning, blocks, shape_error};
 
 /// The least that wgpu binds: every buffer of ours has as much.
 const LEAST: u64 = 16;
@@ -33,15 +33,24 @@ pub(crate) fn layer(offset: usize, inputs: usize, outputs: usize) -> u64 {
 }
 
 impl StepRecord {
-    /// Rows that are live.
-    pub(crate) fn live(&self) -> usize {
-        self.rows as usize
+    /// Rows that are live, of a kernel that has room for `most`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when this batch or the next has more.
+    pub(crate) fn live(&self, shader: &'static Shader, most: usize) -> Result<usize> {
+        let most = most.min(MOST_ROWS);
+        match [self.rows, self.next_rows].into_iter().find(|rows| *rows as usize > most) {
+            Some(rows) => {
+                Err(shape_error(shader, format!("at most {most} rows of a batch"), rows.to_string()))
+            }
+            None => Ok(self.rows as usize),
+        }
     }
 
     /// Bytes of the order up to the last row of the batch, and of the next.
     pub(crate) fn order_bytes(&self, next: bool) -> u64 {
         let next = if next { self.next_rows as usize } else { 0 };
-        words(&[&[self.first as usize], &[self.live()], &[next]])
+        words(&[&[self.first as usize], &[self.rows as usize], &[next]])
     }
 
     /// Bytes of the metrics up to those of this step, where a step has `groups` pairs.
@@ -72,27 +81,16 @@ pub(crate) fn check_extents(
     if !tuning.runs_on(context) {
         return Err(Error::Device(format!("{} cannot run the tile shapes {tuning}", context.name)));
     }
-    let shader = kernel.shader();
-    let shape = |expected: String, found: String| Err(Error::Shape { kernel: shader.name, expected, found });
-    if buffers.len() != shader.bindings.len() {
-        return shape(format!("{} buffers", shader.bindings.len()), buffers.len().to_string());
-    }
-    if let Some(most) = kernel.most_rows() {
-        let most = most.min(MOST_ROWS);
-        for rows in [record.rows, record.next_rows] {
-            if rows as usize > most {
-                return shape(format!("at most {most} rows of a batch"), rows.to_string());
-            }
-        }
-    }
     let extents = kernel.extents(tuning, record)?;
+    let shape = |expected, found| Err(shape_error(kernel.shader(), expected, found));
+    if buffers.len() != extents.len() {
+        return shape(format!("{} buffers", extents.len()), buffers.len().to_string());
+    }
     for (binding, (extent, buffer)) in (1..).zip(extents.into_iter().zip(buffers)) {
         let needed = extent.max(LEAST);
         if buffer.size() < needed {
-            return shape(
-                format!("at least {needed} bytes at binding {binding}"),
-                format!("{} bytes", buffer.size()),
-            );
+            let expected = format!("at least {needed} bytes at binding {binding}");
+            return shape(expected, format!("{} bytes", buffer.size()));
         }
     }
     Ok(())

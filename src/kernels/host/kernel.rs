@@ -2,9 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::gpu::{Access, Carrier, Context, Pipelines, Prepared, Program};
-use crate::kernels::{Cost, Latency, Piece, StepRecord, Tensor, Tuning, check_extents, compose};
-
-use super::sealed::Sealed;
+use crate::kernels::{
+    Cost, Latency, Piece, StepRecord, Tensor, Tuning, blocks, check_extents, compose, shader_text,
+};
 
 /// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
 pub const MOST_BUFFERS: usize = 6;
@@ -18,8 +18,6 @@ pub const MOST_RECORDS: usize = 256;
 pub struct Shader {
     /// File stem in `shaders/`, and entry point.
     pub name: &'static str,
-    /// The file's text, with its `//#include` lines.
-    pub source: &'static str,
     /// Storage buffers at bindings 1, 2, ... of group 0.
     pub bindings: &'static [Access],
     /// How many [`StepRecord`]s it reads: none, that of its step, or those of up to [`MOST_RECORDS`] steps, one after the
@@ -27,10 +25,27 @@ pub struct Shader {
     pub records: usize,
 }
 
+impl Shader {
+    /// One that reads no record.
+    pub(crate) const fn new(name: &'static str, bindings: &'static [Access]) -> Self {
+        Self { name, bindings, records: 0 }
+    }
+
+    /// One that reads the record of its step.
+    pub(crate) const fn of_step(name: &'static str, bindings: &'static [Access]) -> Self {
+        Self { name, bindings, records: 1 }
+    }
+
+    /// The file's text, with its `//#include` lines.
+    pub fn source(&self) -> &'static str {
+        shader_text(self.name)
+    }
+}
+
 /// The piece that brings a kernel its record, or records.
-pub fn record_piece(kernel: &dyn Kernel, carrier: Carrier) -> &'static str {
+pub fn record_piece(records: usize, carrier: Carrier) -> &'static str {
     match carrier {
-        _ if kernel.records() > 1 => "record_list",
+        _ if records > 1 => "record_list",
         Carrier::Immediates => "record_immediates",
         Carrier::Offsets => "record_offsets",
     }
@@ -97,82 +112,75 @@ pub enum ThreadLayout {
     },
 }
 
-/// One kernel with its shapes: what the host must know to dispatch it. Only this crate has kernels: they are dispatched
-/// without run-time checks, which what they say of themselves makes sound.
-pub trait Kernel: Sealed + Send + Sync {
+/// What the host must know to dispatch a kernel with its shapes.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Description {
     /// The shader.
-    fn shader(&self) -> &'static Shader;
-
+    pub shader: &'static Shader,
     /// The uniform at binding 0 of group 0, a multiple of 16 bytes.
-    fn params(&self) -> Vec<u8>;
-
+    pub params: Vec<u8>,
     /// How its threads are laid out; of several networks, those of each.
-    fn layout(&self) -> ThreadLayout;
-
+    pub layout: ThreadLayout,
+    /// The shapes in words, for people.
+    pub shape: String,
+    /// Override constants of its own: which variant of the shader this is.
+    pub flags: Vec<(&'static str, bool)>,
+    /// The same of those that are numbers.
+    pub choices: Vec<(&'static str, u32)>,
+    /// Which file stands for a name that the shader includes, where the kernel chooses.
+    pub pieces: Vec<(&'static str, Piece)>,
+    /// What is fused into it, in words for people, where that is not what its flags are called.
+    pub(crate) fuses: Option<Vec<String>>,
     /// How many networks of one shape it computes for, each a z of the grid.
-    fn members(&self) -> usize {
-        1
-    }
-
+    pub members: usize,
     /// How many [`StepRecord`]s it reads: those of its shader, or one for each of several networks.
-    fn records(&self) -> usize {
-        self.shader().records
-    }
-
+    pub records: usize,
     /// What in its uniform may differ between networks of one shape: two numbers, which [`Members`](crate::kernels::Members)
     /// has for each.
-    fn numbers(&self) -> [u32; 2] {
-        [0; 2]
-    }
+    pub numbers: [u32; 2],
+}
 
-    /// Override constants of its own: which variant of the shader this is.
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        Vec::new()
-    }
-
-    /// The same of those that are numbers.
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        Vec::new()
-    }
-
-    /// Which file stands for a name that the shader includes, where the kernel chooses.
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        Vec::new()
+impl Description {
+    /// Of a kernel for one network, with these words in its uniform, and neither constants nor pieces of its own.
+    pub(crate) fn new(shader: &'static Shader, words: &[u32], layout: ThreadLayout, shape: String) -> Self {
+        Self {
+            shader,
+            params: uniform(words),
+            layout,
+            shape,
+            flags: Vec::new(),
+            choices: Vec::new(),
+            pieces: Vec::new(),
+            fuses: None,
+            members: 1,
+            records: shader.records,
+            numbers: [0; 2],
+        }
     }
 
     /// What is fused into it, in words for people.
-    fn fused(&self) -> Vec<String> {
-        self.flags().into_iter().filter(|(_, set)| *set).map(|(flag, _)| flag.to_lowercase()).collect()
+    pub fn fused(&self) -> Vec<String> {
+        let flags = || self.flags.iter().filter(|(_, set)| *set).map(|(flag, _)| flag.to_lowercase());
+        self.fuses.clone().unwrap_or_else(|| flags().collect())
     }
+}
 
-    /// The kernel's name for people, with what is fused into it: `weight_gradient +sgd`.
-    fn label(&self) -> String {
-        self.fused().iter().fold(self.shader().name.to_owned(), |label, fused| label + " +" + fused)
-    }
-
-    /// Most rows of a batch, of kernels that read [`StepRecord`].
-    fn most_rows(&self) -> Option<usize> {
-        // The layout of a kernel whose sizes `extents` refuses may not exist.
-        if self.shader().records == 0 {
-            return None;
-        }
-        match self.layout() {
-            ThreadLayout::Rows(rows)
-            | ThreadLayout::BatchRows(rows)
-            | ThreadLayout::Networks { rows, .. } => Some(rows),
-            _ => None,
-        }
-    }
+/// One kernel with its shapes. Only this crate has kernels: they are dispatched without run-time checks, which what they say of
+/// themselves makes sound.
+pub trait Kernel: Send + Sync {
+    /// What it says of itself, for all sizes that [`Kernel::extents`] does not refuse: no buffer may be large enough for them.
+    /// Call [`Kernel::description`].
+    #[doc(hidden)]
+    fn describe(&self, _: Seal) -> Description;
 
     /// For every storage binding, how many bytes from its start the shader may read or write under `tuning` in the step of
     /// `record`. This is what makes a dispatch without run-time checks sound: see the safety comment in `gpu/trusted.rs`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for sizes with which the shader would not stay within any bounds.
+    /// [`Error::Shape`] for sizes with which the shader would not stay within any bounds, and for a record with more rows than
+    /// the kernel has room for.
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>>;
-
-    /// The shapes in words, for people.
-    fn shape(&self) -> String;
 
     /// What a dispatch costs under `tuning`, all rows live; of several steps, one, and of several networks, all.
     fn cost(&self, tuning: &Tuning) -> Cost;
@@ -180,11 +188,34 @@ pub trait Kernel: Sealed + Send + Sync {
     /// What its slowest thread does one after the other under `tuning`, all rows live; of several steps, in one. As it
     /// stands here it is for kernels whose threads do all the same.
     fn latency(&self, tuning: &Tuning) -> Latency {
-        let layout = self.layout();
-        let groups: usize = tuning.grid(layout).into_iter().product();
-        Latency::even(&self.cost(tuning), groups, tuning.threads(layout))
+        let layout = self.description().layout;
+        Latency::even(&self.cost(tuning), tuning.groups(layout), tuning.threads(layout))
+    }
+
+    /// What it says of itself.
+    fn description(&self) -> Description {
+        self.describe(Seal(()))
+    }
+
+    /// The shader.
+    fn shader(&self) -> &'static Shader {
+        self.description().shader
+    }
+
+    /// The kernel's name for people, with what is fused into it: `weight_gradient +sgd`.
+    fn label(&self) -> String {
+        let it = self.description();
+        it.fused().iter().fold(it.shader.name.to_owned(), |label, fused| label + " +" + fused)
     }
 }
+
+mod seal {
+    /// Whoever can name this can write a kernel: this crate.
+    #[derive(Debug)]
+    pub struct Seal(pub(super) ());
+}
+
+pub(crate) use seal::Seal;
 
 /// How the threads of a kernel stand that has one for each element of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,37 +229,53 @@ pub enum Grid {
 impl Grid {
     pub(crate) fn layout(self, rows: usize, columns: usize) -> ThreadLayout {
         match self {
-            Grid::Line => ThreadLayout::Elements(rows * columns),
+            Grid::Line => ThreadLayout::Elements(rows.saturating_mul(columns)),
             Grid::Plane => ThreadLayout::Plane { rows, columns },
         }
     }
 
-    pub(crate) fn piece(self) -> Piece {
-        Piece::Named(match self {
+    pub(crate) fn piece(self) -> (&'static str, Piece) {
+        let piece = match self {
             Grid::Line => "grid_line",
             Grid::Plane => "grid_plane",
-        })
+        };
+        ("grid", Piece::Named(piece))
+    }
+
+    /// What the kernels with a thread for each vec4 of a matrix have in common; `more` is another word of the uniform.
+    pub(crate) fn describe(
+        self,
+        shader: &'static Shader,
+        rows: usize,
+        columns: usize,
+        more: u32,
+    ) -> Description {
+        let (words, layout) = ([word(rows), word(columns), more, 0], self.layout(rows, blocks(columns)));
+        let alone = Description::new(shader, &words, layout, format!("{rows} x {columns}"));
+        Description { pieces: vec![self.piece()], ..alone }
     }
 }
 
 /// Everything that shapes the machine code of `kernel`.
 pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Program {
-    let (shader, layout) = (kernel.shader(), kernel.layout());
-    let (batch, records) = (record_piece(kernel, carrier), kernel.records());
+    program_of(&kernel.description(), tuning, carrier)
+}
+
+fn program_of(kernel: &Description, tuning: &Tuning, carrier: Carrier) -> Program {
+    let Description { shader, layout, records, .. } = *kernel;
+    let record = vec![("record_carrier", Piece::Named(record_piece(records, carrier)))];
     // Many have no room among the commands.
     let carrier = if records > 1 { Carrier::Offsets } else { carrier };
-    let pieces =
-        [kernel.pieces(), tuning.pieces(layout), vec![("record_carrier", Piece::Named(batch))]].concat();
-    let flags = kernel.flags().into_iter().map(|(name, flag)| (name, f64::from(u8::from(flag))));
-    let choices = kernel.choices().into_iter().map(|(name, choice)| (name, f64::from(choice)));
+    let flags = kernel.flags.iter().map(|(name, flag)| (*name, f64::from(u8::from(*flag))));
+    let choices = kernel.choices.iter().map(|(name, choice)| (*name, f64::from(*choice)));
     let sizes = tuning.constants(layout).into_iter().map(|(name, size)| (name, size as f64));
     Program {
         entry: shader.name,
-        source: compose(shader.source, &pieces),
+        source: compose(shader.source(), &[kernel.pieces.clone(), tuning.pieces(layout), record].concat()),
         trusted: true,
         constants: flags.chain(choices).chain(sizes).map(|(name, value)| (name, value.to_bits())).collect(),
         bindings: shader.bindings.to_vec(),
-        params_bytes: kernel.params().len() as u64,
+        params_bytes: kernel.params.len() as u64,
         step_bytes: (records * size_of::<StepRecord>()) as u64,
         carrier,
     }
@@ -250,17 +297,20 @@ pub(crate) fn prepare(
     most: &StepRecord,
 ) -> Result<Prepared> {
     check_extents(context, kernel, tuning, buffers, most)?;
-    let grid = grid(kernel, tuning);
-    let program = program(kernel, tuning, context.carrier);
-    pipelines.bind(context, &program, &kernel.params(), buffers, grid)
+    let it = kernel.description();
+    let program = program_of(&it, tuning, context.carrier);
+    pipelines.bind(context, &program, &it.params, buffers, grid_of(&it, tuning))
 }
 
 /// The grid of workgroups as dispatched.
 pub fn grid(kernel: &dyn Kernel, tuning: &Tuning) -> [u32; 3] {
+    grid_of(&kernel.description(), tuning)
+}
+
+fn grid_of(kernel: &Description, tuning: &Tuning) -> [u32; 3] {
     // What does not fit u32 exceeds every device's limit; `Pipelines::prepare` then says so.
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let [x, y, z] = tuning.grid(kernel.layout());
-    [x, y, z * kernel.members()].map(count)
+    let [x, y, z] = tuning.grid(kernel.layout);
+    [x, y, z * kernel.members].map(|n| u32::try_from(n).unwrap_or(u32::MAX))
 }
 
 /// Which piece says what reductions and scans of u32, or else f32, add up.
@@ -268,9 +318,10 @@ pub(crate) fn item_piece(integers: bool) -> (&'static str, Piece) {
     ("item", Piece::Named(if integers { "item_u32" } else { "item_f32" }))
 }
 
-/// The uniform of the kernels that work on rows of logits (`shaders/common/logits.wgsl`).
-pub(crate) fn logits_params(classes: usize) -> Vec<u8> {
-    uniform(&[word(classes), 1, 0, 0])
+/// What the kernels that work on rows of logits have in common (`shaders/common/logits.wgsl`).
+pub(crate) fn of_logits(shader: &'static Shader, rows: usize, classes: usize) -> Description {
+    let (layout, shape) = (ThreadLayout::Rows(rows), format!("{rows} x {classes}"));
+    Description::new(shader, &[word(classes), 1, 0, 0], layout, shape)
 }
 
 /// Words as a uniform.

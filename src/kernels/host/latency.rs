@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::gpu::DeviceKind;
-use crate::kernels::{Cost, Kernel, Tuning, grid};
+use crate::kernels::{Cost, Kernel, Tuning};
 
 /// What the slowest thread of a dispatch does one after the other. On a real GPU that is what a small step takes: its
 /// workgroups run side by side, and none of them has enough work to hide its waits.
@@ -136,10 +136,10 @@ impl Machine {
 
     /// Microseconds that a step takes in a dispatch of this kernel, with its share of the launch.
     pub fn microseconds(&self, kernel: &dyn Kernel, tuning: &Tuning) -> f64 {
-        let cost = kernel.cost(tuning);
-        let groups: f64 = grid(kernel, tuning).into_iter().map(f64::from).product();
-        let threads = tuning.threads(kernel.layout()) as f64;
-        let steps = kernel.shader().records.max(1) as f64;
+        let (cost, it) = (kernel.cost(tuning), kernel.description());
+        let groups = (tuning.groups(it.layout) * it.members) as f64;
+        let threads = tuning.threads(it.layout) as f64;
+        let steps = it.shader.records.max(1) as f64;
         let nanoseconds = match *self {
             Machine::Parallel {
                 launch, round_trip, barrier, operation, threads: room, bandwidth, ..

@@ -108,8 +108,8 @@ impl MatmulTile {
         matches!(self, MatmulTile::Broadcast | MatmulTile::BroadcastTall)
     }
 
-    /// Workgroups of a product C [rows, columns].
-    fn groups(self, rows: usize, columns: usize) -> [usize; 2] {
+    /// Workgroups of a product C [rows, columns]: down, across.
+    pub(crate) fn groups(self, rows: usize, columns: usize) -> [usize; 2] {
         let [down, across] = self.tile();
         [blocks(rows).div_ceil(down), blocks(columns).div_ceil(across)]
     }

@@ -10,7 +10,6 @@ mod latency;
 mod matmul_tile;
 #[cfg(feature = "mutations")]
 mod mutation;
-mod sealed;
 mod source;
 mod tensor;
 mod tuning;
@@ -25,6 +24,7 @@ pub use kernel::*;
 pub(crate) use latency::EPILOGUE;
 pub use latency::{Latency, Machine};
 pub use matmul_tile::MatmulTile;
+pub(crate) use source::shader_text;
 pub use source::{Piece, compose};
 pub use tensor::{Element, Matrix, Tensor, Vector};
 pub use tuning::{SegmentShape, Tuning};

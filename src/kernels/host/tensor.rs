@@ -58,11 +58,6 @@ pub trait Tensor: Sized {
     fn output_like(&self, compute: &Compute) -> Result<Self> {
         Self::output(compute, self.rows(), self.columns())
     }
-
-    /// Number of vec4s, padding included.
-    fn vec4s(&self) -> usize {
-        self.rows() * blocks(self.columns())
-    }
 }
 
 /// A vector of f32 or u32 on the device.
@@ -125,13 +120,28 @@ impl Tensor for Matrix {
     }
 }
 
-impl<T: Element> Vector<T> {
-    /// Puts `values` on the device.
-    pub(crate) fn upload(compute: &Compute, values: &[T]) -> Result<Self> {
-        let buffer = compute.upload(&pad_rows(values, values.len()))?;
-        Ok(Self { buffer, length: values.len(), element: PhantomData })
+impl Compute {
+    /// Puts a vector on the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device has no buffers of that size.
+    pub fn vector<T: Element>(&self, values: &[T]) -> Result<Vector<T>> {
+        let buffer = self.upload(&pad_rows(values, values.len()))?;
+        Ok(Vector { buffer, length: values.len(), element: PhantomData })
     }
 
+    /// Puts a matrix on the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device has no buffers of that size.
+    pub fn matrix(&self, values: &Array2<f32>) -> Result<Matrix> {
+        let (rows, columns) = values.dim();
+        let flat: Vec<f32> = values.iter().copied().collect();
+        Ok(Matrix { buffer: self.upload(&pad_rows(&flat, columns))?, rows, columns })
+    }
+}
+
+impl<T: Element> Vector<T> {
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.length
@@ -153,21 +163,7 @@ impl<T: Element> Vector<T> {
     }
 }
 
-impl Vector<f32> {
-    /// The same values as a matrix of one row.
-    pub fn as_row(&self) -> Matrix {
-        Matrix { buffer: self.buffer.clone(), rows: 1, columns: self.length }
-    }
-}
-
 impl Matrix {
-    /// Puts `values` on the device.
-    pub(crate) fn upload(compute: &Compute, values: &Array2<f32>) -> Result<Self> {
-        let (rows, columns) = values.dim();
-        let flat: Vec<f32> = values.iter().copied().collect();
-        Ok(Self { buffer: compute.upload(&pad_rows(&flat, columns))?, rows, columns })
-    }
-
     /// Copies it to the host. Waits for everything that was dispatched before.
     ///
     /// # Errors

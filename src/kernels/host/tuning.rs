@@ -95,47 +95,75 @@ impl Tuning {
 
     /// Workgroups in x, y and z.
     pub(crate) fn grid(&self, layout: ThreadLayout) -> [usize; 3] {
+        self.threads_of(layout).grid
+    }
+
+    /// Workgroups in all.
+    pub(crate) fn groups(&self, layout: ThreadLayout) -> usize {
+        self.grid(layout).into_iter().product()
+    }
+
+    /// Threads of a workgroup.
+    pub fn threads(&self, layout: ThreadLayout) -> usize {
+        self.threads_of(layout).count
+    }
+
+    /// The override constants of the layout's piece.
+    pub(crate) fn constants(&self, layout: ThreadLayout) -> Vec<(&'static str, usize)> {
+        self.threads_of(layout).constants
+    }
+
+    fn threads_of(&self, layout: ThreadLayout) -> Threads {
         let fold = |groups: usize| {
             // More workgroups than a dimension may have are folded into y.
             const MOST: usize = 65_535;
             let folds = groups.div_ceil(MOST).max(1);
             [groups.div_ceil(folds), folds, 1]
         };
-        match layout {
+        let tiled = |tile: MatmulTile, grid| Threads {
+            grid,
+            count: tile.threads().into_iter().product(),
+            constants: tile.constants(),
+        };
+        let (groups, count, constants) = match layout {
             ThreadLayout::Product { rows, columns, matrices } => {
-                let [down, across] = self.product_for(rows, columns).tile();
-                [blocks(columns).div_ceil(across), blocks(rows).div_ceil(down), matrices]
+                let tile = self.product_for(rows, columns);
+                let [down, across] = tile.groups(rows, columns);
+                return tiled(tile, [across, down, matrices]);
             }
-            ThreadLayout::BatchRows(rows) => fold(self.batch_groups(rows)),
-            ThreadLayout::Networks { count, .. } => [count, 1, 1],
-            ThreadLayout::WeightTiles(groups) => fold(groups),
-            ThreadLayout::Elements(elements) => fold(elements.div_ceil(self.workgroup)),
+            ThreadLayout::WeightTiles(groups) => return tiled(self.column, fold(groups)),
+            ThreadLayout::BatchRows(rows) => {
+                let together = self.rows_together(rows);
+                (self.batch_groups(rows), self.row, vec![("THREADS", self.row), ("ROWS", together)])
+            }
+            ThreadLayout::Networks { count, .. } => (count, self.row, vec![("THREADS", self.row)]),
+            ThreadLayout::Elements(elements) => {
+                let constants = vec![("WORKGROUP", self.workgroup)];
+                (elements.div_ceil(self.workgroup), self.workgroup, constants)
+            }
             ThreadLayout::Plane { rows, columns } => {
-                fold(columns.div_ceil(self.plane[0]) * rows.div_ceil(self.plane[1]))
+                let [x, y] = self.plane;
+                let constants = vec![("WORKGROUP", x), ("WORKGROUP_Y", y)];
+                (columns.div_ceil(x) * rows.div_ceil(y), x * y, constants)
             }
-            ThreadLayout::Rows(rows) => [self.row_groups(rows), 1, 1],
+            ThreadLayout::Rows(rows) => {
+                let constants = vec![("LANES", self.lanes), ("ROWS", self.rows)];
+                (self.row_groups(rows), self.lanes * self.rows, constants)
+            }
             ThreadLayout::Segments { count, length, down } => {
-                fold(count.div_ceil(self.segment_shape(length, down).abreast))
+                let SegmentShape { lanes, abreast } = self.segment_shape(length, down);
+                let [x, y] = if down { [abreast, lanes] } else { [lanes, abreast] };
+                let constants = [("LANES", lanes), ("ROWS", abreast), ("THREADS_X", x), ("THREADS_Y", y)];
+                (count.div_ceil(abreast), self.team, constants.to_vec())
             }
-            ThreadLayout::Teams { lines, length, each } => fold(lines * length.div_ceil(self.team * each)),
-            ThreadLayout::Sort { length, each } => fold(length.div_ceil(self.sorters * each)),
-        }
-    }
-
-    /// Threads of a workgroup.
-    pub fn threads(&self, layout: ThreadLayout) -> usize {
-        if let Some(product) = self.tile_of(layout) {
-            return product.threads().into_iter().product();
-        }
-        match layout {
-            ThreadLayout::Product { .. } | ThreadLayout::WeightTiles(_) => 1,
-            ThreadLayout::BatchRows(_) | ThreadLayout::Networks { .. } => self.row,
-            ThreadLayout::Elements(_) => self.workgroup,
-            ThreadLayout::Plane { .. } => self.plane.into_iter().product(),
-            ThreadLayout::Rows(_) => self.lanes * self.rows,
-            ThreadLayout::Segments { .. } | ThreadLayout::Teams { .. } => self.team,
-            ThreadLayout::Sort { .. } => self.sorters,
-        }
+            ThreadLayout::Teams { lines, length, each } => {
+                (lines * length.div_ceil(self.team * each), self.team, vec![("TEAM", self.team)])
+            }
+            ThreadLayout::Sort { length, each } => {
+                (length.div_ceil(self.sorters * each), self.sorters, vec![("TEAM", self.sorters)])
+            }
+        };
+        Threads { grid: fold(groups), count, constants }
     }
 
     /// How a workgroup of the team's size divides into segments of `length` elements (`shaders/common/segments.wgsl`).
@@ -220,32 +248,13 @@ impl Tuning {
         });
         body.map(|body| ("matmul_body", Piece::Named(body))).into_iter().collect()
     }
+}
 
-    /// The override constants of the layout's piece.
-    pub(crate) fn constants(&self, layout: ThreadLayout) -> Vec<(&'static str, usize)> {
-        if let Some(product) = self.tile_of(layout) {
-            return product.constants();
-        }
-        match layout {
-            ThreadLayout::Product { .. } | ThreadLayout::WeightTiles(_) => Vec::new(),
-            ThreadLayout::BatchRows(rows) => {
-                vec![("THREADS", self.row), ("ROWS", self.rows_together(rows))]
-            }
-            ThreadLayout::Networks { .. } => vec![("THREADS", self.row)],
-            ThreadLayout::Elements(_) => vec![("WORKGROUP", self.workgroup)],
-            ThreadLayout::Plane { .. } => {
-                vec![("WORKGROUP", self.plane[0]), ("WORKGROUP_Y", self.plane[1])]
-            }
-            ThreadLayout::Rows(_) => vec![("LANES", self.lanes), ("ROWS", self.rows)],
-            ThreadLayout::Segments { length, down, .. } => {
-                let shape = self.segment_shape(length, down);
-                let [x, y] = if down { [shape.abreast, shape.lanes] } else { [shape.lanes, shape.abreast] };
-                vec![("LANES", shape.lanes), ("ROWS", shape.abreast), ("THREADS_X", x), ("THREADS_Y", y)]
-            }
-            ThreadLayout::Teams { .. } => vec![("TEAM", self.team)],
-            ThreadLayout::Sort { .. } => vec![("TEAM", self.sorters)],
-        }
-    }
+/// How the threads of a dispatch stand: workgroups, threads of each, and what the shader is told of it.
+struct Threads {
+    grid: [usize; 3],
+    count: usize,
+    constants: Vec<(&'static str, usize)>,
 }
 
 /// How a workgroup divides into segments that are reduced side by side.

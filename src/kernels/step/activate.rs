@@ -1,19 +1,14 @@
 //! Host half of `shaders/activate.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Kernel, Nonlinearity, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks,
-    matrix, uniform, word,
+    Compute, Cost, Description, Kernel, Nonlinearity, Seal, Shader, StepRecord, Tensor, Tuning, blocks,
+    matrix,
 };
 use crate::step::Activation;
 
-static SHADER: Shader = Shader {
-    name: "activate",
-    source: include_str!("../../../shaders/activate.wgsl"),
-    bindings: &[Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("activate", &[Read, Write]);
 
 /// Y = f(Z), and what dropout leaves of it. Buffers: Z, Y [rows, columns].
 #[derive(Debug, Clone, Copy)]
@@ -27,41 +22,14 @@ pub struct Activate {
 }
 
 impl Kernel for Activate {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        let [layer, threshold, scale] = self.nonlinearity.params();
-        uniform(&[word(self.columns), layer, threshold, scale])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.rows * blocks(self.columns))
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("DROPOUT", self.nonlinearity.dropout.is_some())]
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![self.nonlinearity.piece()]
-    }
-
-    fn fused(&self) -> Vec<String> {
-        self.nonlinearity.fused()
-    }
-
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
+    fn describe(&self, _: Seal) -> Description {
+        let dropout = self.nonlinearity.dropout.is_some();
+        let alone = self.nonlinearity.describe(&SHADER, self.rows, self.columns);
+        Description { flags: vec![("DROPOUT", dropout)], ..alone }
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        Ok(vec![matrix(record.live(), self.columns); 2])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.rows, self.columns)
+        Ok(vec![matrix(record.live(&SHADER, self.rows)?, self.columns); 2])
     }
 
     fn cost(&self, _: &Tuning) -> Cost {
@@ -84,9 +52,7 @@ impl Kernel for Activate {
 /// # Errors
 /// As [`Compute::run`].
 pub fn activate<T: Tensor<Element = f32>>(compute: &Compute, activation: Activation, z: &T) -> Result<T> {
-    let y = z.output_like(compute)?;
     let nonlinearity = Nonlinearity { activation, dropout: None };
     let kernel = Activate { rows: z.rows(), columns: z.columns(), nonlinearity };
-    compute.run(&kernel, &[z.buffer(), y.buffer()], StepRecord::all(z.rows()))?;
-    Ok(y)
+    compute.run_into(z.output_like(compute)?, &kernel, &[z.buffer()], StepRecord::all(z.rows()))
 }

@@ -1,18 +1,12 @@
 //! Host half of `shaders/activate_backward.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Kernel, Nonlinearity, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, matrix, uniform,
-    word,
+    Cost, Description, Kernel, Nonlinearity, Seal, Shader, StepRecord, Tuning, blocks, matrix,
 };
 
-static SHADER: Shader = Shader {
-    name: "activate_backward",
-    source: include_str!("../../../shaders/activate_backward.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("activate_backward", &[Read, Read, Write]);
 
 /// dZ = dY f'(Z), where dropout kept Y. Buffers: Z or Y, as [`Nonlinearity::keeps_z`] says, dY, dZ [rows, columns].
 #[derive(Debug, Clone, Copy)]
@@ -26,41 +20,12 @@ pub struct ActivateBackward {
 }
 
 impl Kernel for ActivateBackward {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        let [layer, threshold, scale] = self.nonlinearity.params();
-        uniform(&[word(self.columns), layer, threshold, scale])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.rows * blocks(self.columns))
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        self.nonlinearity.flags().to_vec()
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![self.nonlinearity.piece()]
-    }
-
-    fn fused(&self) -> Vec<String> {
-        self.nonlinearity.fused()
-    }
-
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
+    fn describe(&self, _: Seal) -> Description {
+        self.nonlinearity.describe(&SHADER, self.rows, self.columns)
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        Ok(vec![matrix(record.live(), self.columns); 3])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.rows, self.columns)
+        Ok(vec![matrix(record.live(&SHADER, self.rows)?, self.columns); 3])
     }
 
     fn cost(&self, _: &Tuning) -> Cost {

@@ -1,18 +1,13 @@
 //! Host half of `shaders/column.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Kernel, Latency, LayerInputs, MatmulTile, Piece, Samples, Shader, StepRecord, StepShape,
-    ThreadLayout, Tuning, blocks, vec4s,
+    Cost, Description, Kernel, Latency, LayerInputs, LayerUpdate, MatmulTile, Samples, Seal, Shader,
+    StepRecord, StepShape, ThreadLayout, Tuning, blocks, vec4s,
 };
 
-static SHADER: Shader = Shader {
-    name: "column",
-    source: include_str!("../../../shaders/column.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("column", &[Read, Read, Read, Write]);
 
 /// All of a step that goes along the units: every update, and the first layer's sums of the next batch.
 /// Buffers: features, order, activations with their deltas behind them, parameters with the partial sums and the
@@ -43,42 +38,28 @@ impl Column {
 }
 
 impl Kernel for Column {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        self.shape.params(self.product.tile(), self.samples.rows())
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::WeightTiles(self.groups())
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![("features", self.samples.stored.piece()), self.shape.layers[0].update.piece()]
-    }
-
-    fn fused(&self) -> Vec<String> {
-        self.shape.layers.first().map(|layer| layer.update.optimizer.to_string()).into_iter().collect()
-    }
-
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.shape.rows)
+    fn describe(&self, _: Seal) -> Description {
+        let (shape, layer) = (&self.shape, &self.shape.layers[0]);
+        let words = shape.params(self.product.tile(), self.samples.rows());
+        let text = match shape.parts {
+            ..=1 => shape.describe(),
+            parts => format!("{} / {parts}", shape.describe()),
+        };
+        Description {
+            pieces: vec![("features", self.samples.stored.piece()), LayerUpdate::piece(Some(layer.update))],
+            fuses: Some(vec![layer.update.optimizer.to_string()]),
+            ..Description::new(&SHADER, &words, ThreadLayout::WeightTiles(self.groups()), text)
+        }
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        record.live(&SHADER, self.shape.rows)?;
         Ok(vec![
             self.samples.bytes(self.shape.layers[0].inputs),
             record.order_bytes(true),
             vec4s(&[&[2, self.shape.activations()]]),
             vec4s(&[&[self.shape.layout.model()]]),
         ])
-    }
-
-    fn shape(&self) -> String {
-        let StepShape { parts, .. } = self.shape;
-        format!("{}{}", self.shape.describe(), if parts > 1 { format!(" / {parts}") } else { String::new() })
     }
 
     fn latency(&self, _: &Tuning) -> Latency {
@@ -94,28 +75,19 @@ impl Kernel for Column {
 
     fn cost(&self, _: &Tuning) -> Cost {
         let (rows, product) = (self.shape.rows, self.product);
+        let (first, of_rows) = (&self.shape.layers[0], LayerInputs::DataSet(self.samples));
         let mut cost = Cost::default().sharing(0, 0, self.groups());
         for (index, layer) in self.shape.layers.iter().enumerate() {
-            let width = 4 * blocks(layer.outputs);
-            let source = if index == 0 { LayerInputs::DataSet(self.samples) } else { LayerInputs::Matrix };
-            let stored = layer.inputs + 1;
-            let dims = [stored, layer.outputs, rows];
-            let order = source.order_reads(product.places(dims, true));
-            let [reads, writes, flop] = layer.update.cost();
-            cost += product.cost(dims, source.words()).with(
-                reads * product.rows_before(stored) * width + order,
-                writes * stored * width,
-                flop * stored * width,
-            );
+            let source = if index == 0 { of_rows } else { LayerInputs::Matrix };
+            let dims = [layer.inputs + 1, layer.outputs, rows];
+            cost += LayerUpdate::product_cost(Some(layer.update), product, dims, source);
         }
-        let first = &self.shape.layers[0];
-        let source = LayerInputs::DataSet(self.samples);
         for (part, width) in self.shape.part_blocks().enumerate() {
             let inputs = first.inputs.saturating_sub(4 * part * self.shape.part).min(4 * width);
             let dims = [rows, first.outputs, inputs];
             let stored = rows * 4 * blocks(first.outputs);
-            let order = if width > 0 { source.order_reads(product.places(dims, false)) } else { 0 };
-            cost += product.cost(dims, source.words()).with(order, stored, 0);
+            let order = if width > 0 { of_rows.order_reads(product.places(dims, false)) } else { 0 };
+            cost += product.cost(dims, of_rows.words()).with(order, stored, 0);
         }
         Cost { dispatches: 1, ..cost }
     }

@@ -1,18 +1,13 @@
 //! Host half of `shaders/cross_entropy.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, logits_params,
-    matrix, not_empty, shape_error, sum_metrics, words,
+    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, Vector, matrix,
+    not_empty, of_logits, shape_error, sum_metrics, words,
 };
 
-static SHADER: Shader = Shader {
-    name: "cross_entropy",
-    source: include_str!("../../../shaders/cross_entropy.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("cross_entropy", &[Read, Read, Write, Write]);
 
 /// Loss and prediction of every row, from the logits.
 /// Buffers: Z [rows, classes], `targets [rows]`, `predictions [samples]`,
@@ -26,26 +21,14 @@ pub struct CrossEntropy {
 }
 
 impl Kernel for CrossEntropy {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        logits_params(self.classes)
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Rows(self.rows)
+    fn describe(&self, _: Seal) -> Description {
+        of_logits(&SHADER, self.rows, self.classes)
     }
 
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let (rows, output) = (record.live(), record.output as usize);
+        let (rows, output) = (record.live(&SHADER, self.rows)?, record.output as usize);
         let metrics = record.metrics_bytes(tuning.row_groups(self.rows));
         Ok(vec![matrix(rows, self.classes), words(&[&[rows]]), words(&[&[output], &[rows]]), metrics])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.rows, self.classes)
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

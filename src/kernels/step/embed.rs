@@ -2,18 +2,11 @@
 
 use super::input_columns::InputColumns;
 use crate::error::Result;
-use crate::gpu::Access;
-use crate::kernels::{
-    Cost, Kernel, Shader, StepRecord, ThreadLayout, Tuning, blocks, matrix, uniform, vec4s, word,
-};
+use crate::gpu::Access::{Read, Write};
+use crate::kernels::{Cost, Description, Kernel, Seal, Shader, StepRecord, Tuning, blocks, matrix, word};
 use crate::model::{InputColumn, InputLayer, InputLayout, PERIODIC_BLOCKS};
 
-static SHADER: Shader = Shader {
-    name: "embed",
-    source: include_str!("../../../shaders/embed.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("embed", &[Read, Read, Write]);
 
 /// X = E s, where E are the inputs that some columns of a table become; see [`InputLayer`]. Buffers: rows [rows, columns],
 /// parameters, X [rows, inputs], and with factors of inputs E behind it.
@@ -39,46 +32,22 @@ impl Embed {
 }
 
 impl Kernel for Embed {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
+    fn describe(&self, _: Seal) -> Description {
         let InputColumns { columns, layout, row, inputs } = &self.columns;
-        let kept = 4 * self.rows * blocks(*inputs);
+        let kept = self.rows.saturating_mul(4 * blocks(*inputs));
         let last = self.last().map_or(u32::MAX, word);
-        let [row, inputs, count, scale, kept] =
-            [*row, *inputs, columns.len(), layout.scale(), kept].map(word);
-        uniform(&[&[row, inputs, count, scale, kept, last, 0, 0][..], &self.columns.table()].concat())
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.rows * self.columns.columns.len())
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("SCALE", self.columns.is_scaled())]
-    }
-
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
+        let sizes = [*row, *inputs, columns.len(), layout.scale(), kept].map(word);
+        let threads = self.rows.saturating_mul(columns.len());
+        self.columns.describe(&SHADER, self.rows, &[&sizes[..], &[last, 0, 0]].concat(), threads)
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let InputColumns { columns, layout, row, inputs } = &self.columns;
-        let weights = columns.iter().map(|column| match column.column.weights() {
-            0 => 0,
-            weights => vec4s(&[&[layout.offset], &[column.weights], &[weights]]),
-        });
-        let last = columns.last().map_or(0, |column| column.inputs().end);
-        let scale = if self.columns.is_scaled() { vec4s(&[&[layout.scale()], &[blocks(last)]]) } else { 0 };
+        let InputColumns { row, inputs, .. } = self.columns;
+        let rows = record.live(&SHADER, self.rows)?;
         let kept = if self.columns.is_scaled() { self.rows } else { 0 };
-        let x = matrix(kept.saturating_add(record.live()), *inputs);
-        Ok(vec![matrix(record.live(), *row), weights.max().unwrap_or(0).max(scale), x])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {} -> {}", self.rows, self.columns.row, self.columns.inputs)
+        let x = matrix(kept.saturating_add(rows), inputs);
+        let parameters = self.columns.weight_bytes().max(self.columns.scale_bytes());
+        Ok(vec![matrix(rows, row), parameters, x])
     }
 
     fn cost(&self, _: &Tuning) -> Cost {

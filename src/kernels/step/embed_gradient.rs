@@ -2,23 +2,16 @@
 
 use super::input_columns::{InputColumns, units};
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Kernel, LayerUpdate, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, matrix, uniform,
-    vec4s, word,
+    Cost, Description, Kernel, LayerUpdate, Piece, Seal, Shader, StepRecord, Tuning, blocks, matrix, word,
 };
 use crate::model::{InputColumn, InputLayer, InputLayout, MIXED};
 
-static SHADER: Shader = Shader {
-    name: "embed_gradient",
-    source: include_str!("../../../shaders/embed_gradient.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("embed_gradient", &[Read, Read, Write]);
 
 /// The same where gradients are stored.
-static APART: Shader =
-    Shader { bindings: &[Access::Read, Access::Read, Access::Read, Access::Write], ..SHADER };
+static APART: Shader = Shader::of_step("embed_gradient", &[Read, Read, Read, Write]);
 
 /// The gradient by the weights of the columns of a table, or the optimizer's update with it in place; see [`InputLayer`].
 /// Buffers: rows [rows, columns], dX [rows, inputs], parameters with the optimizer's state behind them; without `update`
@@ -45,60 +38,40 @@ impl EmbedGradient {
 }
 
 impl Kernel for EmbedGradient {
-    fn shader(&self) -> &'static Shader {
-        if self.update.is_some() { &SHADER } else { &APART }
-    }
-
-    fn params(&self) -> Vec<u8> {
+    fn describe(&self, _: Seal) -> Description {
         let InputColumns { columns, layout, row, inputs } = &self.columns;
-        let sizes = [*row, *inputs, columns.len(), self.columns.units(), layout.scale()].map(word);
-        let [state, region, rate, ..] = self.update.map_or([0; 5], |update| update.params());
-        uniform(&[&sizes[..], &[state, region, rate], &self.columns.table()].concat())
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.columns.units())
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("SCALE", self.columns.is_scaled())]
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        let store = ("optimizer", Piece::Named("store_gradient"));
-        let weights = if self.update.is_some() { "weights_updated" } else { "weights_apart" };
-        vec![("weights", Piece::Named(weights)), self.update.map_or(store, |update| update.piece())]
-    }
-
-    fn fused(&self) -> Vec<String> {
-        let scale = self.columns.is_scaled().then(|| "scale".to_owned());
-        scale.into_iter().chain(self.update.map(|update| update.optimizer.to_string())).collect()
-    }
-
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
+        let (units, scaled) = (self.columns.units(), self.columns.is_scaled());
+        let sizes = [*row, *inputs, columns.len(), units, layout.scale()].map(word);
+        let [state, region, rate, ..] = LayerUpdate::params(self.update);
+        let words = [&sizes[..], &[state, region, rate]].concat();
+        let (shader, weights) = match self.update {
+            Some(_) => (&SHADER, "weights_updated"),
+            None => (&APART, "weights_apart"),
+        };
+        let scale = scaled.then(|| "scale".to_owned());
+        Description {
+            pieces: vec![("weights", Piece::Named(weights)), LayerUpdate::piece(self.update)],
+            fuses: Some(scale.into_iter().chain(LayerUpdate::fused(self.update)).collect()),
+            ..self.columns.describe(shader, self.rows, &words, units)
+        }
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let InputColumns { columns, layout, row, inputs } = &self.columns;
-        let end = columns.iter().map(|it| it.weights.saturating_add(it.column.weights())).max().unwrap_or(0);
-        let weights = vec4s(&[&[layout.offset], &[end]]);
-        let last = columns.last().map_or(0, |column| column.inputs().end);
-        let scale = if self.columns.is_scaled() { vec4s(&[&[layout.scale()], &[blocks(last)]]) } else { 0 };
-        let read = [matrix(record.live(), *row), matrix(record.live(), *inputs)];
+        let InputColumns { row, inputs, .. } = self.columns;
+        let (weights, scale) = (self.columns.weight_bytes(), self.columns.scale_bytes());
+        let rows = record.live(&SHADER, self.rows)?;
+        let read = [matrix(rows, row), matrix(rows, inputs)];
         Ok(match self.update {
-            Some(update) => [&read[..], &[weights.saturating_add(update.reach()).max(scale)]].concat(),
+            Some(_) => {
+                [&read[..], &[weights.saturating_add(LayerUpdate::reach(self.update)).max(scale)]].concat()
+            }
             None => [&read[..], &[weights.max(scale), weights]].concat(),
         })
     }
 
-    fn shape(&self) -> String {
-        format!("{} x {} -> {}", self.rows, self.columns.row, self.columns.inputs)
-    }
-
     fn cost(&self, _: &Tuning) -> Cost {
         let scaled = usize::from(self.columns.is_scaled());
-        let [of_old, writes, flop] = self.update.map_or([0, 1, 0], |update| update.cost());
+        let [of_old, writes, flop] = LayerUpdate::cost(self.update);
         let (mut vectors, mut reads, mut flops) = (0, 0, 0);
         for column in self.columns.columns.iter().map(|column| column.column) {
             let owned = column.weights();

@@ -1,22 +1,16 @@
 //! Host half of `shaders/forward.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Kernel, Latency, LayerInputs, Nonlinearity, Piece, Shader, StepRecord, ThreadLayout, Tuning,
-    blocks, layer, layer_params, matrix,
+    Cost, Description, Kernel, Latency, LayerInputs, Nonlinearity, Seal, Shader, StepRecord, ThreadLayout,
+    Tuning, blocks, layer, layer_params, matrix,
 };
 
-static SHADER: Shader = Shader {
-    name: "forward",
-    source: include_str!("../../../shaders/forward.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("forward", &[Read, Read, Write]);
 
 /// The same for a layer whose inputs are the data set's.
-static FIRST: Shader =
-    Shader { bindings: &[Access::Read, Access::Read, Access::Read, Access::Write], ..SHADER };
+static FIRST: Shader = Shader::of_step("forward", &[Read, Read, Read, Write]);
 
 /// Y = f(X W + b), and what dropout leaves of it. Buffers: X [rows, inputs], parameters, Y [rows, outputs] with Z behind it
 /// where the activation keeps that; with inputs from the data set: features, parameters, order, Y.
@@ -37,51 +31,27 @@ pub struct Forward {
 }
 
 impl Kernel for Forward {
-    fn shader(&self) -> &'static Shader {
-        if self.source.is_data_set() { &FIRST } else { &SHADER }
-    }
-
-    fn params(&self) -> Vec<u8> {
-        let kept = self.rows * blocks(self.outputs);
-        layer_params(
-            [self.inputs, self.outputs, self.offset, self.source.samples(), kept],
-            &self.nonlinearity,
-        )
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Product { rows: self.rows, columns: self.outputs, matrices: 1 }
-    }
-
-    fn numbers(&self) -> [u32; 2] {
-        self.nonlinearity.numbers()
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        self.nonlinearity.flags().to_vec()
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        [self.source.pieces(), vec![self.nonlinearity.piece()]].concat()
-    }
-
-    fn fused(&self) -> Vec<String> {
-        self.nonlinearity.fused()
-    }
-
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
+    fn describe(&self, _: Seal) -> Description {
+        let Self { rows, inputs, outputs, offset, nonlinearity, source } = self;
+        let shader = if source.is_data_set() { &FIRST } else { &SHADER };
+        let sizes = [*inputs, *outputs, *offset, source.samples(), rows.saturating_mul(blocks(*outputs))];
+        let layout = ThreadLayout::Product { rows: *rows, columns: *outputs, matrices: 1 };
+        let shape = format!("{rows} x {inputs} x {outputs}");
+        Description {
+            flags: nonlinearity.flags().to_vec(),
+            pieces: [source.pieces(), vec![nonlinearity.piece()]].concat(),
+            fuses: Some(nonlinearity.fused()),
+            numbers: nonlinearity.numbers(),
+            ..Description::new(shader, &layer_params(sizes, nonlinearity), layout, shape)
+        }
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        let rows = record.live(&SHADER, self.rows)?;
         let kept = if self.nonlinearity.keeps_z() { self.rows } else { 0 };
-        let y = matrix(kept.saturating_add(record.live()), self.outputs);
+        let y = matrix(kept.saturating_add(rows), self.outputs);
         let parameters = layer(self.offset, self.inputs, self.outputs);
-        Ok(self.source.extents(parameters, y, self.inputs, record))
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {} x {}", self.rows, self.inputs, self.outputs)
+        Ok(self.source.extents(parameters, y, [rows, self.inputs], record))
     }
 
     fn latency(&self, tuning: &Tuning) -> Latency {

@@ -1,18 +1,13 @@
 //! Host half of `shaders/gather.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, FeatureFormat, Kernel, Latency, Piece, Samples, Shader, StepRecord, ThreadLayout, Tuning, blocks,
-    matrix, uniform, word, words,
+    Cost, Description, FeatureFormat, Kernel, Latency, Samples, Seal, Shader, StepRecord, ThreadLayout,
+    Tuning, blocks, matrix, word, words,
 };
 
-static SHADER: Shader = Shader {
-    name: "gather",
-    source: include_str!("../../../shaders/gather.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("gather", &[Read, Read, Read, Write, Write]);
 
 /// `X[r] = features[order[first + r]]`, `Y[r] = targets[order[first + r]]`.
 /// Buffers: features, targets [samples, words], order, X [rows, inputs], Y [rows, words].
@@ -29,41 +24,24 @@ pub struct Gather {
 }
 
 impl Kernel for Gather {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        uniform(&[word(self.inputs), word(self.samples.rows()), word(self.words), 0])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.rows * blocks(self.inputs))
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![("features", self.samples.stored.piece())]
-    }
-
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
+    fn describe(&self, _: Seal) -> Description {
+        let Self { rows, inputs, words, samples } = *self;
+        let words = [inputs, samples.rows(), words, 0].map(word);
+        let alone = Description::new(&SHADER, &words, self.layout(), format!("{rows} x {inputs}"));
+        Description { pieces: vec![("features", samples.stored.piece())], ..alone }
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        let (rows, samples) = (record.live(&SHADER, self.rows)?, self.samples.rows());
         let targets = |rows: usize| words(&[&[rows, self.words]]);
-        let samples = self.samples.rows();
-        let (features, x) = (self.samples.bytes(self.inputs), matrix(record.live(), self.inputs));
-        Ok(vec![features, targets(samples), record.order_bytes(false), x, targets(record.live())])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.rows, self.inputs)
+        let (features, x) = (self.samples.bytes(self.inputs), matrix(rows, self.inputs));
+        Ok(vec![features, targets(samples), record.order_bytes(false), x, targets(rows)])
     }
 
     fn latency(&self, tuning: &Tuning) -> Latency {
-        let groups = tuning.grid(self.layout()).into_iter().product();
+        let layout = self.layout();
         // Which row it is comes first.
-        Latency::even(&self.cost(tuning), groups, tuning.threads(self.layout())).with(1, 0, 0)
+        Latency::even(&self.cost(tuning), tuning.groups(layout), tuning.threads(layout)).with(1, 0, 0)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {
@@ -73,5 +51,11 @@ impl Kernel for Gather {
         // Of each vec4 its row number and its values; of each row its targets.
         let reads = self.rows * (width * (1 + words) + self.words);
         Cost::dispatch(reads, self.rows * (4 * width + self.words), self.rows * width * flop)
+    }
+}
+
+impl Gather {
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Elements(self.rows.saturating_mul(blocks(self.inputs)))
     }
 }

@@ -1,6 +1,6 @@
 //! Which columns a dispatch of the kernels of an input layer takes: the table of `shaders/common/input_columns.wgsl`.
 
-use crate::kernels::{blocks, word};
+use crate::kernels::{Description, Shader, ThreadLayout, blocks, vec4s, word};
 use crate::model::{FREQUENCIES, InputColumn, InputLayer, InputLayout, PlacedColumn};
 
 /// The most columns of one dispatch: so many the uniform has room for.
@@ -52,8 +52,35 @@ impl InputColumns {
         self.columns.iter().map(|it| units(it.column)).fold(0, usize::saturating_add)
     }
 
+    /// What the kernels of these columns have in common: so many words in their uniforms, before the table, and so many threads.
+    pub fn describe(
+        &self,
+        shader: &'static Shader,
+        rows: usize,
+        words: &[u32],
+        threads: usize,
+    ) -> Description {
+        let shape = format!("{rows} x {} -> {}", self.row, self.inputs);
+        let (words, layout) = ([words, &self.table()].concat(), ThreadLayout::Elements(threads));
+        let flags = vec![("SCALE", self.is_scaled())];
+        Description { flags, ..Description::new(shader, &words, layout, shape) }
+    }
+
+    /// Bytes up to the last of their weights; none where they have no weights.
+    pub fn weight_bytes(&self) -> u64 {
+        let ends = self.columns.iter().filter(|it| it.column.weights() > 0);
+        let ends = ends.map(|it| vec4s(&[&[self.layout.offset], &[it.weights], &[it.column.weights()]]));
+        ends.max().unwrap_or(0)
+    }
+
+    /// Bytes up to the last of their factors; none where there are none.
+    pub fn scale_bytes(&self) -> u64 {
+        let last = self.columns.last().map_or(0, |column| column.inputs().end);
+        if self.is_scaled() { vec4s(&[&[self.layout.scale()], &[blocks(last)]]) } else { 0 }
+    }
+
     /// The table.
-    pub fn table(&self) -> Vec<u32> {
+    fn table(&self) -> Vec<u32> {
         let mut table = Vec::with_capacity(COLUMN_WORDS * MOST_COLUMNS);
         let mut first = 0usize;
         for PlacedColumn { number, column, input, weights } in &self.columns {

@@ -1,18 +1,13 @@
 //! Host half of `shaders/input_gradient.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Kernel, Latency, Nonlinearity, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, layer,
-    layer_params, matrix,
+    Cost, Description, Kernel, Latency, Nonlinearity, Seal, Shader, StepRecord, ThreadLayout, Tuning, blocks,
+    layer, layer_params, matrix,
 };
 
-static SHADER: Shader = Shader {
-    name: "input_gradient",
-    source: include_str!("../../../shaders/input_gradient.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("input_gradient", &[Read, Read, Read, Write]);
 
 /// dX = dY W', or behind it the gradient by the pre-activations Z of the layer below, dX f'(Z) where dropout kept X = f(Z).
 /// Buffers: dY [rows, outputs], parameters, X [rows, inputs] with Z behind it where the activation keeps that (read with a
@@ -32,52 +27,29 @@ pub struct InputGradient {
 }
 
 impl Kernel for InputGradient {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        let (kept, below) = (self.rows * blocks(self.inputs), self.below.unwrap_or(Nonlinearity::LINEAR));
-        layer_params([self.inputs, self.outputs, self.offset, 1, kept], &below)
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Product { rows: self.rows, columns: self.inputs, matrices: 1 }
-    }
-
-    fn numbers(&self) -> [u32; 2] {
-        self.below.unwrap_or(Nonlinearity::LINEAR).numbers()
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        let below = self.below.unwrap_or(Nonlinearity::LINEAR);
-        [&[("ACTIVATION", self.below.is_some())], &below.flags()[..]].concat()
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![self.below.unwrap_or(Nonlinearity::LINEAR).piece()]
-    }
-
-    fn fused(&self) -> Vec<String> {
-        self.below.map(|below| below.fused()).unwrap_or_default()
-    }
-
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
+    fn describe(&self, _: Seal) -> Description {
+        let Self { rows, inputs, outputs, offset, below } = *self;
+        let (activation, below) = (below.is_some(), below.unwrap_or(Nonlinearity::LINEAR));
+        let words = layer_params([inputs, outputs, offset, 1, rows.saturating_mul(blocks(inputs))], &below);
+        let layout = ThreadLayout::Product { rows, columns: inputs, matrices: 1 };
+        Description {
+            flags: [&[("ACTIVATION", activation)], &below.flags()[..]].concat(),
+            pieces: vec![below.piece()],
+            fuses: Some(below.fused()),
+            numbers: below.numbers(),
+            ..Description::new(&SHADER, &words, layout, format!("{rows} x {outputs} x {inputs}"))
+        }
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let (dy, dx) = (matrix(record.live(), self.outputs), matrix(record.live(), self.inputs));
+        let rows = record.live(&SHADER, self.rows)?;
+        let (dy, dx) = (matrix(rows, self.outputs), matrix(rows, self.inputs));
         let x = match self.below {
-            Some(below) if below.keeps_z() => matrix(self.rows.saturating_add(record.live()), self.inputs),
+            Some(below) if below.keeps_z() => matrix(self.rows.saturating_add(rows), self.inputs),
             Some(_) => dx,
             None => 0,
         };
         Ok(vec![dy, layer(self.offset, self.inputs, self.outputs), x, dx])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {} x {}", self.rows, self.outputs, self.inputs)
     }
 
     fn latency(&self, tuning: &Tuning) -> Latency {
@@ -88,13 +60,9 @@ impl Kernel for InputGradient {
         let width = 4 * blocks(self.inputs);
         let product = [self.rows, self.inputs, self.outputs];
         let shape = tuning.product_for(self.rows, self.inputs);
-        let (kept, flop) = match self.below {
-            Some(below) => {
-                let flop = self.rows * self.inputs * below.activation.flop()[1];
-                (shape.rows_before(self.rows) * width, flop)
-            }
-            None => (0, 0),
-        };
+        let (kept, flop) = self.below.map_or((0, 0), |below| {
+            (shape.rows_before(self.rows) * width, self.rows * self.inputs * below.activation.flop()[1])
+        });
         shape.cost(product, 4).with(kept, self.rows * width, flop)
     }
 }

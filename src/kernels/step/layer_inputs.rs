@@ -1,6 +1,6 @@
 //! Where the inputs of a layer come from, and what the kernels that read them receive.
 
-use crate::kernels::{Nonlinearity, Piece, StepRecord, matrix, uniform, word};
+use crate::kernels::{Nonlinearity, Piece, StepRecord, matrix, word};
 
 /// How feature values stand on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,12 +69,12 @@ impl LayerInputs {
         }
     }
 
-    /// Bytes that a product reaches of its inputs, of another operand, of the order where there is one, and of its result.
-    pub(crate) fn extents(&self, other: u64, result: u64, inputs: usize, record: &StepRecord) -> Vec<u64> {
+    /// Bytes that a product reaches of its inputs, so many live rows and columns, of another operand, of the order where there is one, and of its result.
+    pub(crate) fn extents(&self, other: u64, result: u64, live: [usize; 2], record: &StepRecord) -> Vec<u64> {
         match self {
-            LayerInputs::Matrix => vec![matrix(record.live(), inputs), other, result],
+            LayerInputs::Matrix => vec![matrix(live[0], live[1]), other, result],
             LayerInputs::DataSet(samples) => {
-                vec![samples.bytes(inputs), other, record.order_bytes(false), result]
+                vec![samples.bytes(live[1]), other, record.order_bytes(false), result]
             }
         }
     }
@@ -105,6 +105,6 @@ impl LayerInputs {
 
 /// The uniform of the kernels whose operand B are a layer's weights (`shaders/common/layer.wgsl`): inputs, outputs, offset,
 /// rows of the data set, and how far behind the activations their pre-activations stand.
-pub(crate) fn layer_params(sizes: [usize; 5], nonlinearity: &Nonlinearity) -> Vec<u8> {
-    uniform(&[&sizes.map(word)[..], &nonlinearity.params()].concat())
+pub(crate) fn layer_params(sizes: [usize; 5], nonlinearity: &Nonlinearity) -> Vec<u32> {
+    [&sizes.map(word)[..], &nonlinearity.params()].concat()
 }

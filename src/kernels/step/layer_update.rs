@@ -1,6 +1,6 @@
 //! What the kernels that update parameters receive of the optimizer.
 
-use crate::kernels::{Piece, vec4s, word};
+use crate::kernels::{Cost, LayerInputs, MatmulTile, Piece, blocks, vec4s, word};
 use crate::model::ParameterLayout;
 use crate::step::{OptimizerKind, UpdateRule};
 
@@ -40,28 +40,51 @@ impl LayerUpdate {
         }
     }
 
-    /// Bytes behind the last parameter up to the end of its optimizer state.
-    pub(crate) fn reach(&self) -> u64 {
-        match self.optimizer.states() {
+    /// Bytes behind the last parameter up to the end of its optimizer state. Here and below, without an update a kernel stores
+    /// the gradient.
+    pub(crate) fn reach(update: Option<Self>) -> u64 {
+        match update.map_or(0, |update| update.optimizer.states()) {
             0 => 0,
-            states => vec4s(&[&[self.state], &[states - 1, self.region]]),
+            states => update.map_or(0, |it| vec4s(&[&[it.state], &[states - 1, it.region]])),
         }
     }
 
     /// The piece that includes the optimizer.
-    pub(crate) fn piece(&self) -> (&'static str, Piece) {
-        ("optimizer", Piece::Text(self.optimizer.shader().to_owned()))
+    pub(crate) fn piece(update: Option<Self>) -> (&'static str, Piece) {
+        let store = Piece::Named("store_gradient");
+        ("optimizer", update.map_or(store, |update| Piece::Text(update.optimizer.shader().to_owned())))
+    }
+
+    /// What it adds to the name of a kernel.
+    pub(crate) fn fused(update: Option<Self>) -> Vec<String> {
+        update.map(|update| update.optimizer.to_string()).into_iter().collect()
     }
 
     /// State distance and region, rates of weights and bias, and decay of the bias, as the shaders hold them.
-    pub(crate) fn params(&self) -> [u32; 5] {
-        let [weights, bias] = self.rates.map(f32::to_bits);
-        [word(self.state), word(self.region), weights, bias, self.bias_decay.to_bits()]
+    pub(crate) fn params(update: Option<Self>) -> [u32; 5] {
+        update.map_or([0; 5], |Self { state, region, rates: [weights, bias], bias_decay, .. }| {
+            [word(state), word(region), weights.to_bits(), bias.to_bits(), bias_decay.to_bits()]
+        })
     }
 
     /// (elements read, elements written, FLOP) for each parameter beside the gradient.
-    pub(crate) fn cost(&self) -> [usize; 3] {
-        let states = self.optimizer.states();
-        [1 + states, 1 + states, self.optimizer.flop()]
+    pub(crate) fn cost(update: Option<Self>) -> [usize; 3] {
+        update.map_or([0, 1, 0], |Self { optimizer, .. }| {
+            [1 + optimizer.states(), 1 + optimizer.states(), optimizer.flop()]
+        })
+    }
+
+    /// What the gradient of a layer's parameters costs, C = X' dY in such tiles, rows of X as `source` says, with the update.
+    pub(crate) fn product_cost(
+        update: Option<Self>,
+        tile: MatmulTile,
+        dims: [usize; 3],
+        source: LayerInputs,
+    ) -> Cost {
+        let [stored, outputs, _] = dims;
+        let [reads, writes, flop] = Self::cost(update);
+        let (width, order) = (4 * blocks(outputs), source.order_reads(tile.places(dims, true)));
+        let reads = reads * tile.rows_before(stored) * width + order;
+        tile.cost(dims, source.words()).with(reads, writes * stored * width, flop * stored * width)
     }
 }

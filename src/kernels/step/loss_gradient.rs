@@ -1,22 +1,16 @@
 //! Host half of `shaders/loss_gradient.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Kernel, LossTargets, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, matrix, uniform,
-    word, words,
+    Cost, Description, Kernel, LossTargets, Piece, Seal, Shader, StepRecord, ThreadLayout, Tuning, blocks,
+    matrix, word, words,
 };
 
-static SHADER: Shader = Shader {
-    name: "loss_gradient",
-    source: include_str!("../../../shaders/loss_gradient.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("loss_gradient", &[Read, Read, Write, Write]);
 
 /// The same with the targets of the data set.
-static BY_ORDER: Shader =
-    Shader { bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write], ..SHADER };
+static BY_ORDER: Shader = Shader::of_step("loss_gradient", &[Read, Read, Read, Write, Write]);
 
 /// D = the gradient by the outputs of the mean of weight * loss over the rows, with the loss.
 /// Buffers: Z [rows, outputs], targets of the batch, D [rows, outputs], metrics [slots, groups] as
@@ -35,49 +29,32 @@ pub struct LossGradient {
 }
 
 impl Kernel for LossGradient {
-    fn shader(&self) -> &'static Shader {
-        if self.samples.is_some() { &BY_ORDER } else { &SHADER }
-    }
-
-    fn params(&self) -> Vec<u8> {
-        let [own, other] = self.numbers();
-        uniform(&[word(self.outputs), word(self.samples.unwrap_or(1).max(1)), own, other])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Rows(self.rows)
-    }
-
-    fn numbers(&self) -> [u32; 2] {
-        self.targets.probabilities(self.outputs).map(f32::to_bits)
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("WEIGHTED", self.targets.weighted)]
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        let samples = if self.samples.is_some() { "samples_order" } else { "samples_batch" };
-        [self.targets.pieces(), vec![("samples", Piece::Named(samples))]].concat()
-    }
-
-    fn fused(&self) -> Vec<String> {
-        let weights = self.targets.weighted.then(|| "weights".to_owned());
-        [self.targets.loss.to_string()].into_iter().chain(weights).collect()
+    fn describe(&self, _: Seal) -> Description {
+        let Self { rows, outputs, targets, samples } = *self;
+        let (shader, piece) = match samples {
+            Some(_) => (&BY_ORDER, "samples_order"),
+            None => (&SHADER, "samples_batch"),
+        };
+        let numbers = targets.probabilities(outputs).map(f32::to_bits);
+        let words = [word(outputs), word(samples.unwrap_or(1).max(1)), numbers[0], numbers[1]];
+        let weights = targets.weighted.then(|| "weights".to_owned());
+        Description {
+            flags: vec![("WEIGHTED", targets.weighted)],
+            pieces: [targets.pieces(), vec![("samples", Piece::Named(piece))]].concat(),
+            fuses: Some([targets.loss.to_string()].into_iter().chain(weights).collect()),
+            numbers,
+            ..Description::new(shader, &words, ThreadLayout::Rows(rows), format!("{rows} x {outputs}"))
+        }
     }
 
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let (z, metrics) =
-            (matrix(record.live(), self.outputs), record.metrics_bytes(tuning.row_groups(self.rows)));
+        let rows = record.live(&SHADER, self.rows)?;
+        let (z, metrics) = (matrix(rows, self.outputs), record.metrics_bytes(tuning.row_groups(self.rows)));
         let targets = |rows: usize| words(&[&[rows, self.targets.words(self.outputs)]]);
         Ok(match self.samples {
             Some(samples) => vec![z, targets(samples.max(1)), record.order_bytes(false), z, metrics],
-            None => vec![z, targets(record.live()), z, metrics],
+            None => vec![z, targets(rows), z, metrics],
         })
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.rows, self.outputs)
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

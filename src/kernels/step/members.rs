@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::kernels::{
-    Cost, Kernel, Latency, MOST_RECORDS, Piece, Shader, StepRecord, ThreadLayout, Tuning, shape_error,
-    uniform, vec4s, word,
+    Cost, Description, Kernel, Latency, MOST_RECORDS, Piece, Seal, StepRecord, Tuning, shape_error, uniform,
+    vec4s, word,
 };
 
 /// The most networks of a dispatch: of so many the list of records has room.
@@ -32,7 +32,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// `kernel` for as many networks as there are pairs of [`Kernel::numbers`], at most [`MOST_MEMBERS`], with a share for each
+    /// `kernel` for as many networks as there are pairs of [`Description::numbers`], at most [`MOST_MEMBERS`], with a share for each
     /// of its bindings.
     pub fn new(kernel: Box<dyn Kernel>, shares: Vec<Share>, numbers: Vec<[u32; 2]>) -> Self {
         Self { kernel, shares, numbers }
@@ -40,89 +40,42 @@ impl Members {
 }
 
 impl Kernel for Members {
-    fn shader(&self) -> &'static Shader {
-        self.kernel.shader()
-    }
-
-    fn params(&self) -> Vec<u8> {
+    fn describe(&self, _: Seal) -> Description {
+        let (alone, count) = (self.kernel.description(), self.numbers.len());
         let mut lengths = [0; BINDINGS + 1];
         for (length, share) in lengths[1..].iter_mut().zip(&self.shares) {
             *length = if let Share::Own(length) = share { word(*length) } else { 0 };
         }
-        let mut words = [&lengths[..], &[word(self.numbers.len()), 0, 0, 0]].concat();
+        let mut words = [&lengths[..], &[word(count), 0, 0, 0]].concat();
         words.extend(self.numbers.iter().flat_map(|[first, second]| [*first, *second, 0, 0]));
         words.resize(BINDINGS + 5 + 4 * MOST_MEMBERS, 0);
-        [self.kernel.params(), uniform(&words)].concat()
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        self.kernel.layout()
-    }
-
-    fn members(&self) -> usize {
-        self.numbers.len()
-    }
-
-    fn numbers(&self) -> [u32; 2] {
-        self.kernel.numbers()
-    }
-
-    fn records(&self) -> usize {
-        MOST_RECORDS
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        self.kernel.flags()
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        self.kernel.choices()
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
         let several = [("member", "members"), ("member_fields", "members_fields")];
         let several = several.map(|(name, piece)| (name, Piece::Named(piece)));
-        [self.kernel.pieces(), several.to_vec()].concat()
-    }
-
-    fn fused(&self) -> Vec<String> {
-        self.kernel.fused()
-    }
-
-    fn most_rows(&self) -> Option<usize> {
-        self.kernel.most_rows()
+        Description {
+            params: [alone.params, uniform(&words)].concat(),
+            shape: format!("{count} of {}", alone.shape),
+            pieces: [alone.pieces, several.to_vec()].concat(),
+            members: count,
+            records: MOST_RECORDS,
+            ..alone
+        }
     }
 
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let (count, bindings) = (self.numbers.len(), self.shader().bindings.len());
+        let (count, alone) = (self.numbers.len(), self.kernel.extents(tuning, record)?);
+        let refused = |expected, found: usize| Err(shape_error(self.shader(), expected, found.to_string()));
         if !(1..=MOST_MEMBERS).contains(&count) {
-            return Err(shape_error(
-                self.shader(),
-                format!("1 to {MOST_MEMBERS} networks"),
-                count.to_string(),
-            ));
+            return refused(format!("1 to {MOST_MEMBERS} networks"), count);
         }
-        if self.shares.len() != bindings || bindings > BINDINGS {
-            return Err(shape_error(
-                self.shader(),
-                format!("{bindings} shares"),
-                self.shares.len().to_string(),
-            ));
+        if self.shares.len() != alone.len() || alone.len() > BINDINGS {
+            return refused(format!("{} shares", alone.len()), self.shares.len());
         }
-        let alone = self.kernel.extents(tuning, record)?;
-        Ok(alone
-            .into_iter()
-            .zip(&self.shares)
-            .map(|(bytes, share)| match share {
-                Share::Common => bytes,
-                Share::Own(length) => vec4s(&[&[count - 1, *length]]).saturating_add(bytes),
-                Share::Slots => bytes.saturating_mul(count as u64),
-            })
-            .collect())
-    }
-
-    fn shape(&self) -> String {
-        format!("{} of {}", self.numbers.len(), self.kernel.shape())
+        let of = |(bytes, share): (u64, &Share)| match share {
+            Share::Common => bytes,
+            Share::Own(length) => vec4s(&[&[count - 1, *length]]).saturating_add(bytes),
+            Share::Slots => bytes.saturating_mul(count as u64),
+        };
+        Ok(alone.into_iter().zip(&self.shares).map(of).collect())
     }
 
     fn latency(&self, tuning: &Tuning) -> Latency {

@@ -1,6 +1,6 @@
 //! What follows the products of a layer: its activation, and dropout.
 
-use crate::kernels::{Piece, word};
+use crate::kernels::{Description, Piece, Shader, ThreadLayout, blocks, word};
 use crate::model::Network;
 use crate::step::{Activation, Dropout};
 
@@ -35,6 +35,18 @@ impl Nonlinearity {
         self.dropout.map_or([0, 0, 1f32.to_bits()], |dropout| {
             [word(dropout.layer()), dropout.threshold(), dropout.scale().to_bits()]
         })
+    }
+
+    /// What the kernels that are nothing else have in common, of matrices of so many rows and columns.
+    pub(crate) fn describe(&self, shader: &'static Shader, rows: usize, columns: usize) -> Description {
+        let ([layer, threshold, scale], shape) = (self.params(), format!("{rows} x {columns}"));
+        let layout = ThreadLayout::Elements(rows.saturating_mul(blocks(columns)));
+        Description {
+            flags: self.flags().to_vec(),
+            pieces: vec![self.piece()],
+            fuses: Some(self.fused()),
+            ..Description::new(shader, &[word(columns), layer, threshold, scale], layout, shape)
+        }
     }
 
     /// What of that may differ between networks of one shape: threshold and scale.

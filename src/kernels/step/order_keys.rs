@@ -3,20 +3,16 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::gpu::{Access, Prepared};
+use crate::gpu::Access::Write;
+use crate::gpu::Prepared;
 use crate::kernels::general::radix_sort::{sorting, spare};
 use crate::kernels::{
-    Compute, Cost, Invocation, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, uniform,
-    word, words,
+    Compute, Cost, Description, Invocation, Kernel, Seal, Shader, StepRecord, Tensor, ThreadLayout, Tuning,
+    Vector, word, words,
 };
 use crate::random::Purpose;
 
-static SHADER: Shader = Shader {
-    name: "order_keys",
-    source: include_str!("../../../shaders/order_keys.wgsl"),
-    bindings: &[Access::Write, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("order_keys", &[Write, Write]);
 
 /// The keys by which [`order`](crate::data::order()) sorts rows. Buffers: keys, `rows [length]`.
 #[derive(Debug, Clone, Copy)]
@@ -32,26 +28,16 @@ pub struct OrderKeys {
 }
 
 impl Kernel for OrderKeys {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        let seed = [self.seed as u32, (self.seed >> 32) as u32];
-        let purpose = Purpose::Order as u32;
-        uniform(&[word(self.length), self.first, self.epoch, purpose, seed[0], seed[1], 0, 0])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.length)
+    fn describe(&self, _: Seal) -> Description {
+        let Self { length, first, seed, epoch } = *self;
+        let words =
+            [word(length), first, epoch, Purpose::Order as u32, seed as u32, (seed >> 32) as u32, 0, 0];
+        let layout = ThreadLayout::Elements(length);
+        Description::new(&SHADER, &words, layout, format!("{length} rows from {first}"))
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         Ok(vec![words(&[&[self.length]]); 2])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} rows from {}", self.length, self.first)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {
@@ -121,11 +107,8 @@ impl EpochOrders {
     /// As [`Compute::run`].
     pub fn make(&self, seed: u64, epoch: usize, first: usize, target: &wgpu::Buffer) -> Result<()> {
         let kernel = OrderKeys { length: self.len(), first: word(first), seed, epoch: epoch as u32 };
-        let keys = self.compute.prepare(
-            &kernel,
-            &[self.keys.buffer(), self.rows.buffer()],
-            &StepRecord::default(),
-        )?;
+        let buffers = [self.keys.buffer(), self.rows.buffer()];
+        let keys = self.compute.prepare(&kernel, &buffers, &StepRecord::default())?;
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());

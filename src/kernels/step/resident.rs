@@ -1,20 +1,16 @@
 //! Host half of `shaders/resident.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, EPILOGUE, Kernel, Latency, MOST_RECORDS, Piece, Samples, Shader, StepRecord, StepShape,
-    ThreadLayout, Tuning, blocks, uniform, vec4s, word, words,
+    Cost, Description, EPILOGUE, Kernel, Latency, LayerUpdate, MOST_RECORDS, Piece, Samples, Seal, Shader,
+    StepRecord, StepShape, ThreadLayout, Tuning, blocks, vec4s, word, words,
 };
 
 use super::step_shape::{LAYER_WORDS, MOST_LAYERS, NETWORK_WORDS};
 
-static SHADER: Shader = Shader {
-    name: "resident",
-    source: include_str!("../../../shaders/resident.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
-    records: MOST_RECORDS,
-};
+static SHADER: Shader =
+    Shader { records: MOST_RECORDS, ..Shader::new("resident", &[Read, Read, Read, Read, Write, Write]) };
 
 /// Words of a step's record, and those of them that belong to the optimizer and to dropout.
 const RECORD_WORDS: usize = size_of::<StepRecord>() / 4;
@@ -85,50 +81,40 @@ fn products(shape: &StepShape) -> impl Iterator<Item = Product> {
 }
 
 impl Kernel for Resident {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        let (networks, layers) = self.room();
-        let mut words = vec![word(self.networks.len()), 0, 0, 0];
+    fn describe(&self, _: Seal) -> Description {
+        let (all, first, (networks, layers)) = (&self.networks, self.first(), self.room());
+        let mut words = vec![word(all.len()), 0, 0, 0];
         let mut start = 0;
-        for network in &self.networks {
+        for network in all {
             words.extend(network.network_words([1, 1], self.samples.rows(), start));
             start += network.layers.len();
         }
         words.resize(4 + NETWORK_WORDS * networks, 0);
-        words.extend(self.networks.iter().flat_map(StepShape::layer_words));
+        words.extend(all.iter().flat_map(StepShape::layer_words));
         words.resize(4 + NETWORK_WORDS * networks + LAYER_WORDS * layers, 0);
-        uniform(&words)
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Networks { rows: self.first().rows, count: self.networks.len() }
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("WEIGHTED", self.first().targets.weighted), ("DROPOUT", self.first().has_dropout())]
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        let (networks, layers) = self.room();
         let sizes = format!("const MOST_NETWORKS = {networks}u;\nconst MOST_LAYERS = {layers}u;\n");
+        let update = first.layers[0].update;
         let pieces = vec![
             ("network_sizes", Piece::Text(sizes)),
             ("features", self.samples.stored.piece()),
-            self.first().activation_piece(),
-            self.first().layers[0].update.piece(),
+            first.activation_piece(),
+            LayerUpdate::piece(Some(update)),
         ];
-        [self.first().targets.pieces(), pieces].concat()
-    }
-
-    fn fused(&self) -> Vec<String> {
-        let optimizer = self.first().layers[0].update.optimizer.to_string();
-        self.first().fused_into_rows().into_iter().chain([optimizer]).collect()
+        let shape = match &all[..] {
+            [network] => network.describe(),
+            networks => format!("{} networks of up to {}", networks.len(), self.largest().describe()),
+        };
+        let layout = ThreadLayout::Networks { rows: first.rows, count: all.len() };
+        Description {
+            flags: vec![("WEIGHTED", first.targets.weighted), ("DROPOUT", first.has_dropout())],
+            pieces: [first.targets.pieces(), pieces].concat(),
+            fuses: Some([first.fused_into_rows(), vec![update.optimizer.to_string()]].concat()),
+            ..Description::new(&SHADER, &words, layout, shape)
+        }
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        record.live(&SHADER, self.first().rows)?;
         let most = |of: &dyn Fn(&StepShape) -> u64| self.networks.iter().map(of).max().unwrap_or(0);
         let slots = record.slot as usize + 1;
         Ok(vec![
@@ -139,13 +125,6 @@ impl Kernel for Resident {
             most(&|shape| vec4s(&[&[shape.end()]])),
             record.metrics_bytes(self.networks.len()),
         ])
-    }
-
-    fn shape(&self) -> String {
-        match &self.networks[..] {
-            [network] => network.describe(),
-            networks => format!("{} networks of up to {}", networks.len(), self.largest().describe()),
-        }
     }
 
     fn latency(&self, tuning: &Tuning) -> Latency {
@@ -161,11 +140,8 @@ impl Kernel for Resident {
 /// What a workgroup that trains this network waits for.
 fn latency(shape: &StepShape, threads: usize) -> Latency {
     let layers = &shape.layers;
-    let losses = Latency::default().with(
-        3,
-        3,
-        shape.targets.operations(shape.outputs()) * shape.rows.div_ceil(threads),
-    );
+    let operations = shape.targets.operations(shape.outputs()) * shape.rows.div_ceil(threads);
+    let losses = Latency { round_trips: 3, barriers: 3, operations };
     let products = products(shape).fold(losses, |all, product| all + product.latency(threads));
     // The inputs of the batch: four vec4s at a time, each after its row's number.
     let turns = (4 * blocks(shape.rows) * blocks(layers[0].inputs)).div_ceil(4 * threads);
@@ -190,11 +166,8 @@ impl Resident {
         let (passes, targets_read) = if targets.loss.of_classes() { (3, 1) } else { (1, 4 * width) };
         let of_row = 1 + targets_read + if targets.weighted { width } else { 0 };
         let z = rows * 4 * blocks(outputs);
-        let losses = Cost::dispatch(
-            passes * z + rows * of_row,
-            z + 2,
-            rows * (targets.loss.flop() * 4 * blocks(outputs) + 3),
-        );
+        let flop = z * targets.loss.flop() + 3 * rows;
+        let losses = Cost::dispatch(passes * z + rows * of_row, z + 2, flop);
         let products = products(shape).map(|product| cost_of(shape, product, threads));
         let cost = products.fold(losses, |all, product| all + Cost { dispatches: 0, ..product });
         // The inputs of the batch, four vec4s of a thread at a time; rows of 0 that fill the blocks.
@@ -260,7 +233,7 @@ fn cost_of(shape: &StepShape, product: Product, threads: usize) -> Cost {
     let StepShape { rows, layers, .. } = shape;
     let (rows, layer) = (*rows, layers[product.number]);
     let (units, turns, slices) = (product.units(), product.turns(threads), product.slices(threads));
-    let [reads, writes, update] = layer.update.cost();
+    let [reads, writes, update] = LayerUpdate::cost(Some(layer.update));
     let flop = 2 * rows * layer.inputs * layer.outputs;
     let (width, stored) = (4 * blocks(layer.outputs), layer.inputs + 1);
     let copies = if product.number + 1 < layers.len() && layer.nonlinearity.keeps_z() { 2 } else { 1 };

@@ -1,20 +1,15 @@
 //! Host half of `shaders/row.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, EPILOGUE, Kernel, Latency, Piece, Shader, StepRecord, StepShape, ThreadLayout, Tuning, blocks,
-    vec4s, words,
+    Cost, Description, EPILOGUE, Kernel, Latency, Seal, Shader, StepRecord, StepShape, ThreadLayout, Tuning,
+    blocks, vec4s, words,
 };
 
 use super::step_shape::LayerPlace;
 
-static SHADER: Shader = Shader {
-    name: "row",
-    source: include_str!("../../../shaders/row.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("row", &[Read, Read, Read, Write, Write]);
 
 /// Partial sums of the first layer that a thread loads at a time (`first_sums.wgsl`).
 const PARTS_AT_ONCE: usize = 16;
@@ -40,48 +35,27 @@ impl Row {
 }
 
 impl Kernel for Row {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        self.shape.params([1, 1], self.samples.max(1))
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::BatchRows(self.shape.rows)
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("WEIGHTED", self.shape.targets.weighted), ("DROPOUT", self.shape.has_dropout())]
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        self.shape.known()
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        [self.shape.targets.pieces(), vec![self.shape.activation_piece()]].concat()
-    }
-
-    fn fused(&self) -> Vec<String> {
-        self.shape.fused_into_rows()
+    fn describe(&self, _: Seal) -> Description {
+        let (shape, words) = (&self.shape, self.shape.params([1, 1], self.samples.max(1)));
+        Description {
+            flags: vec![("WEIGHTED", shape.targets.weighted), ("DROPOUT", shape.has_dropout())],
+            choices: shape.known(),
+            pieces: [shape.targets.pieces(), vec![shape.activation_piece()]].concat(),
+            fuses: Some(shape.fused_into_rows()),
+            ..Description::new(&SHADER, &words, ThreadLayout::BatchRows(shape.rows), shape.describe())
+        }
     }
 
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         let shape = &self.shape;
-        let words_of_row = shape.targets.words(shape.layers[shape.layers.len() - 1].outputs);
+        record.live(&SHADER, shape.rows)?;
         Ok(vec![
             vec4s(&[&[shape.layout.state_distance()]]),
-            words(&[&[self.samples.max(1), words_of_row]]),
+            words(&[&[self.samples.max(1), shape.targets.words(shape.outputs())]]),
             record.order_bytes(false),
             vec4s(&[&[2, shape.activations()]]),
             record.metrics_bytes(tuning.batch_groups(shape.rows)),
         ])
-    }
-
-    fn shape(&self) -> String {
-        self.shape.describe()
     }
 
     fn latency(&self, tuning: &Tuning) -> Latency {
@@ -133,11 +107,8 @@ impl Kernel for Row {
             let flop = 2 * rows * layer.inputs * layer.outputs;
             for pass in Through::both(team, layer) {
                 cost += Cost { dispatches: 0, ..pass.cost(rows, groups) };
-                cost = cost.with(0, 0, flop).sharing(
-                    0,
-                    groups * held(pass.outer),
-                    groups * published(pass.outer),
-                );
+                let (stored, waits) = (groups * held(pass.outer), groups * published(pass.outer));
+                cost = cost.with(0, 0, flop).sharing(0, stored, waits);
             }
             // What was kept of the layer below, and its deltas.
             cost = cost.with(0, copies(number) * rows * 4 * outputs, 0);
@@ -264,11 +235,8 @@ impl Through {
                 let count = most.min(self.inner - piece * most);
                 // Behind the last block comes the last again, times 0.
                 let taken = count.next_multiple_of(self.at_once * slices);
-                cost += Cost::dispatch(groups * chunk * taken * 16, 0, 0).sharing(
-                    groups * chunk * taken * 4 * together,
-                    0,
-                    0,
-                );
+                let weights = groups * chunk * taken * 4;
+                cost += Cost::dispatch(4 * weights, 0, 0).sharing(weights * together, 0, 0);
                 if pieces > 1 {
                     let operand = 4 * count;
                     cost =

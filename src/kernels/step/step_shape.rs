@@ -1,6 +1,6 @@
 //! A whole step in numbers, for the kernels that do many layers: the uniform that `shaders/common/network.wgsl` declares.
 
-use crate::kernels::{LossTargets, Nonlinearity, Piece, Tuning, activations, blocks, uniform, word};
+use crate::kernels::{LossTargets, Nonlinearity, Piece, Tuning, activations, blocks, word};
 use crate::model::{Network, ParameterLayout};
 use crate::step::{Activation, UpdateRule};
 
@@ -222,11 +222,11 @@ impl StepShape {
     }
 
     /// The uniform for a kernel with tiles of so many blocks down and across, over a data set of so many rows.
-    pub(crate) fn params(&self, tile: [usize; 2], samples: usize) -> Vec<u8> {
+    pub(crate) fn params(&self, tile: [usize; 2], samples: usize) -> Vec<u32> {
         let mut words = self.network_words(tile, samples, 0).to_vec();
         words.extend(self.layer_words());
         words.resize(NETWORK_WORDS + LAYER_WORDS * MOST_LAYERS, 0);
-        uniform(&words)
+        words
     }
 
     /// Whether machine code of its own is made for the network: its layers stand where the shader computes that they do, one behind
@@ -261,7 +261,7 @@ impl StepShape {
         start: usize,
     ) -> [u32; NETWORK_WORDS] {
         let [own, other] = self.targets.probabilities(self.outputs()).map(f32::to_bits);
-        let [state, region, .., bias_decay] = self.layers[0].update.params();
+        let [state, region, .., bias_decay] = LayerUpdate::params(Some(self.layers[0].update));
         let [layers, partials] = [self.layers.len(), self.layout.partials()].map(word);
         let [rows, deltas, batch] = [self.rows, self.activations(), self.batch()].map(word);
         let [parts, part, down, across] = [self.parts, self.part, down, across].map(word);
@@ -279,7 +279,7 @@ impl StepShape {
             let kind = used.iter().position(|used| *used == layer.nonlinearity.activation);
             let sizes = [layer.inputs, layer.outputs, layer.offset, layer.place, kind.unwrap_or(0)];
             let [_, threshold, scale] = layer.nonlinearity.params();
-            let [_, _, weights, bias, _] = layer.update.params();
+            let [_, _, weights, bias, _] = LayerUpdate::params(Some(layer.update));
             let [inputs, outputs, offset, place, kind] = sizes.map(word);
             [inputs, outputs, offset, place, kind, threshold, scale, weights, bias, 0, 0, 0]
         };

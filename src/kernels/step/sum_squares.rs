@@ -1,15 +1,12 @@
 //! Host half of `shaders/sum_squares.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, Shader, StepRecord, ThreadLayout, Tuning, uniform, vec4s, word, words};
-
-static SHADER: Shader = Shader {
-    name: "sum_squares",
-    source: include_str!("../../../shaders/sum_squares.wgsl"),
-    bindings: &[Access::Read, Access::Write],
-    records: 0,
+use crate::gpu::Access::{Read, Write};
+use crate::kernels::{
+    Cost, Description, Kernel, Seal, Shader, StepRecord, ThreadLayout, Tuning, vec4s, word, words,
 };
+
+static SHADER: Shader = Shader::new("sum_squares", &[Read, Write]);
 
 /// Sums of squares of G, one per workgroup, as many as [`Tuning::row_groups`] counts for its length.
 /// Buffers: G, `length` vec4s; `squares [groups]`.
@@ -20,33 +17,17 @@ pub struct SumSquares {
 }
 
 impl Kernel for SumSquares {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        uniform(&[word(self.length), 0, 0, 0])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Rows(self.length)
+    fn describe(&self, _: Seal) -> Description {
+        let (length, layout) = (self.length, ThreadLayout::Rows(self.length));
+        Description::new(&SHADER, &[word(length), 0, 0, 0], layout, format!("{}", length.saturating_mul(4)))
     }
 
     fn extents(&self, tuning: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         Ok(vec![vec4s(&[&[self.length]]), words(&[&[tuning.row_groups(self.length)]])])
     }
 
-    fn shape(&self) -> String {
-        format!("{}", 4 * self.length)
-    }
-
     fn cost(&self, tuning: &Tuning) -> Cost {
-        let groups = tuning.row_groups(self.length);
-        Cost::dispatch(4 * self.length, groups, 8 * self.length).trees(
-            groups,
-            1,
-            tuning.lanes * tuning.rows,
-            1,
-        )
+        let (groups, threads) = (tuning.row_groups(self.length), tuning.lanes * tuning.rows);
+        Cost::dispatch(4 * self.length, groups, 8 * self.length).trees(groups, 1, threads, 1)
     }
 }

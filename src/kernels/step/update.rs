@@ -1,23 +1,18 @@
 //! Host half of `shaders/update.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Kernel, LayerUpdate, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, shape_error, uniform,
-    vec4s, word, words,
+    Cost, Description, Kernel, LayerUpdate, Piece, Seal, Shader, StepRecord, ThreadLayout, Tuning, blocks,
+    shape_error, vec4s, word, words,
 };
 use crate::model::ParameterLayout;
 use crate::step::UpdateRule;
 
-static SHADER: Shader = Shader {
-    name: "update",
-    source: include_str!("../../../shaders/update.wgsl"),
-    bindings: &[Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("update", &[Read, Write]);
 
 /// The same with the sums of squares by which gradients are clipped.
-static CLIPPING: Shader = Shader { bindings: &[Access::Read, Access::Read, Access::Write], ..SHADER };
+static CLIPPING: Shader = Shader::of_step("update", &[Read, Read, Write]);
 
 /// The most layers of one dispatch: so many the uniform has room for.
 pub const MOST_UPDATED: usize = 64;
@@ -33,22 +28,6 @@ pub struct Updated {
     pub end: usize,
 }
 
-impl Updated {
-    /// Those of all layers, and of the input layer, whose factors are taken as a bias.
-    fn all(layout: &ParameterLayout) -> Vec<Self> {
-        let dense = layout.layers().iter().map(|layer| {
-            let end = layer.offset + layer.length();
-            Self { start: layer.offset, bias: end - blocks(layer.outputs), end }
-        });
-        let input = layout.input().filter(|input| input.length() > 0).map(|input| Self {
-            start: input.offset,
-            bias: input.scale(),
-            end: input.offset + input.length(),
-        });
-        dense.chain(input).collect()
-    }
-}
-
 /// The optimizer applied to some layers. Buffers: gradients, with `clip` their sums of squares `[groups]`, and parameters with
 /// the optimizer's state behind them.
 #[derive(Debug, Clone)]
@@ -62,13 +41,17 @@ pub struct Update {
 impl Update {
     /// Of all layers of a network by this rule: as many dispatches as it takes.
     pub fn all(rule: &UpdateRule, layout: &ParameterLayout, clip: Option<usize>) -> Vec<Self> {
-        let dense = layout.layers().len();
-        let of = |number| match number < dense {
-            true => LayerUpdate::of(rule, layout, number),
-            false => LayerUpdate::of_input(rule, layout),
-        };
-        let layers = Updated::all(layout).into_iter().enumerate();
-        let layers: Vec<_> = layers.map(|(number, at)| (at, of(number))).collect();
+        let dense = layout.layers().iter().enumerate().map(|(number, layer)| {
+            let end = layer.offset + layer.length();
+            let at = Updated { start: layer.offset, bias: end - blocks(layer.outputs), end };
+            (at, LayerUpdate::of(rule, layout, number))
+        });
+        // The factors of an input layer are taken as a bias.
+        let input = layout.input().filter(|input| input.length() > 0).map(|input| {
+            let (start, end) = (input.offset, input.offset + input.length());
+            (Updated { start, bias: input.scale(), end }, LayerUpdate::of_input(rule, layout))
+        });
+        let layers: Vec<_> = dense.chain(input).collect();
         layers.chunks(MOST_UPDATED).map(|layers| Self { layers: layers.to_vec(), clip }).collect()
     }
 
@@ -79,36 +62,27 @@ impl Update {
 }
 
 impl Kernel for Update {
-    fn shader(&self) -> &'static Shader {
-        if self.clip.is_some() { &CLIPPING } else { &SHADER }
-    }
-
-    fn params(&self) -> Vec<u8> {
+    fn describe(&self, _: Seal) -> Description {
         let (first, update) = self.layers[0];
-        let [state, region, .., bias_decay] = update.params();
+        let (shader, clip) = match self.clip {
+            Some(_) => (&CLIPPING, "clip_norm"),
+            None => (&SHADER, "clip_none"),
+        };
+        let [state, region, .., bias_decay] = LayerUpdate::params(Some(update));
         let sizes = [first.start, self.length(), self.layers.len(), self.clip.unwrap_or(0)].map(word);
         let mut words = [&sizes[..], &[state, region, bias_decay, 0]].concat();
         for (layer, update) in &self.layers {
-            let [_, _, weights, bias, _] = update.params();
+            let [_, _, weights, bias, _] = LayerUpdate::params(Some(*update));
             words.extend([word(layer.end), word(layer.bias), weights, bias]);
         }
         words.resize(8 + 4 * MOST_UPDATED, 0);
-        uniform(&words)
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.length())
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        let clip = if self.clip.is_some() { "clip_norm" } else { "clip_none" };
-        vec![self.layers[0].1.piece(), ("clip", Piece::Named(clip))]
-    }
-
-    fn fused(&self) -> Vec<String> {
-        let clip = self.clip.map(|_| "clip".to_owned());
-        let optimizer = self.layers.first().map(|(_, update)| update.optimizer.to_string());
-        clip.into_iter().chain(optimizer).collect()
+        let layout = ThreadLayout::Elements(self.length());
+        let clips = self.clip.map(|_| "clip".to_owned());
+        Description {
+            pieces: vec![LayerUpdate::piece(Some(update)), ("clip", Piece::Named(clip))],
+            fuses: Some(clips.into_iter().chain([update.optimizer.to_string()]).collect()),
+            ..Description::new(shader, &words, layout, format!("{}", 4 * self.length()))
+        }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
@@ -119,20 +93,16 @@ impl Kernel for Update {
         let (first, update) = self.layers[0];
         let gradients = vec4s(&[&[first.start], &[self.length()]]);
         let squares = self.clip.map(|groups| words(&[&[groups]]));
-        Ok([gradients].into_iter().chain(squares).chain([gradients.saturating_add(update.reach())]).collect())
-    }
-
-    fn shape(&self) -> String {
-        format!("{}", 4 * self.length())
+        Ok([gradients]
+            .into_iter()
+            .chain(squares)
+            .chain([gradients.saturating_add(LayerUpdate::reach(Some(update)))])
+            .collect())
     }
 
     fn cost(&self, _: &Tuning) -> Cost {
-        let [reads, writes, flop] = self.layers[0].1.cost();
-        let (length, squares) = (self.length(), self.clip.unwrap_or(0));
-        Cost::dispatch(
-            4 * length * (1 + reads) + length * squares,
-            4 * length * writes,
-            4 * length * flop + length * squares,
-        )
+        let [reads, writes, flop] = LayerUpdate::cost(Some(self.layers[0].1));
+        let (length, squares) = (4 * self.length(), self.length() * self.clip.unwrap_or(0));
+        Cost::dispatch(length * (1 + reads) + squares, length * writes, length * flop + squares)
     }
 }

@@ -1,22 +1,16 @@
 //! Host half of `shaders/weight_gradient.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Kernel, Latency, LayerInputs, LayerUpdate, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks,
-    layer, matrix, uniform, word,
+    Cost, Description, Kernel, Latency, LayerInputs, LayerUpdate, Seal, Shader, StepRecord, ThreadLayout,
+    Tuning, layer, matrix, word,
 };
 
-static SHADER: Shader = Shader {
-    name: "weight_gradient",
-    source: include_str!("../../../shaders/weight_gradient.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 1,
-};
+static SHADER: Shader = Shader::of_step("weight_gradient", &[Read, Read, Write]);
 
 /// The same for a layer whose inputs are the data set's.
-static FIRST: Shader =
-    Shader { bindings: &[Access::Read, Access::Read, Access::Read, Access::Write], ..SHADER };
+static FIRST: Shader = Shader::of_step("weight_gradient", &[Read, Read, Read, Write]);
 
 /// dW = X' dY and db = column sums of dY, or the optimizer's update with them in place.
 /// Buffers: X [rows, inputs], dY [rows, outputs], gradients (with `update`: parameters with the optimizer's state behind
@@ -38,41 +32,28 @@ pub struct WeightGradient {
 }
 
 impl Kernel for WeightGradient {
-    fn shader(&self) -> &'static Shader {
-        if self.source.is_data_set() { &FIRST } else { &SHADER }
-    }
-
-    fn params(&self) -> Vec<u8> {
-        let update = self.update.map_or([0; 5], |update| update.params());
-        let sizes = [self.inputs, self.outputs, self.offset, self.source.samples()].map(word);
-        uniform(&[&sizes[..], &update, &[0; 3]].concat())
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Product { rows: self.inputs + 1, columns: self.outputs, matrices: 1 }
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        let store = ("optimizer", Piece::Named("store_gradient"));
-        [self.source.pieces(), vec![self.update.map_or(store, |update| update.piece())]].concat()
-    }
-
-    fn fused(&self) -> Vec<String> {
-        self.update.map(|update| update.optimizer.to_string()).into_iter().collect()
-    }
-
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
+    fn describe(&self, _: Seal) -> Description {
+        let Self { rows, inputs, outputs, offset, update, source } = *self;
+        let shader = if source.is_data_set() { &FIRST } else { &SHADER };
+        let sizes = [inputs, outputs, offset, source.samples()].map(word);
+        let words = [&sizes[..], &LayerUpdate::params(update), &[0; 3]].concat();
+        let layout = ThreadLayout::Product { rows: inputs.saturating_add(1), columns: outputs, matrices: 1 };
+        Description {
+            pieces: [source.pieces(), vec![LayerUpdate::piece(update)]].concat(),
+            fuses: Some(LayerUpdate::fused(update)),
+            ..Description::new(
+                shader,
+                &words,
+                layout,
+                format!("{} x {rows} x {outputs}", inputs.saturating_add(1)),
+            )
+        }
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let behind = self.update.map_or(0, |update| update.reach());
+        let (rows, behind) = (record.live(&SHADER, self.rows)?, LayerUpdate::reach(self.update));
         let result = layer(self.offset, self.inputs, self.outputs).saturating_add(behind);
-        Ok(self.source.extents(matrix(record.live(), self.outputs), result, self.inputs, record))
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {} x {}", self.inputs + 1, self.rows, self.outputs)
+        Ok(self.source.extents(matrix(rows, self.outputs), result, [rows, self.inputs], record))
     }
 
     fn latency(&self, tuning: &Tuning) -> Latency {
@@ -80,16 +61,7 @@ impl Kernel for WeightGradient {
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
-        let width = 4 * blocks(self.outputs);
-        let rows = self.inputs + 1;
-        let product = [rows, self.outputs, self.rows];
-        let shape = tuning.product_for(rows, self.outputs);
-        let order = self.source.order_reads(shape.places(product, true));
-        let [reads, writes, flop] = self.update.map_or([0, 1, 0], |update| update.cost());
-        shape.cost(product, self.source.words()).with(
-            reads * shape.rows_before(rows) * width + order,
-            writes * rows * width,
-            flop * rows * width,
-        )
+        let dims = [self.inputs + 1, self.outputs, self.rows];
+        LayerUpdate::product_cost(self.update, tuning.product_for(dims[0], dims[1]), dims, self.source)
     }
 }

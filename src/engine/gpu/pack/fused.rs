@@ -107,8 +107,9 @@ impl FusedGroup {
         };
         let schedules: Vec<Schedule> = self.trained.iter().map(of).collect();
         let count = schedules.len();
-        let numbers =
-            |at: usize| schedules.iter().map(|it| it.dispatches[at].kernel.numbers()).collect::<Vec<_>>();
+        let numbers = |at: usize| {
+            schedules.iter().map(|it| it.dispatches[at].kernel.description().numbers).collect::<Vec<_>>()
+        };
         let numbers: Vec<Vec<[u32; 2]>> = (0..schedules[0].dispatches.len()).map(numbers).collect();
         let Some(Schedule { dispatches, buffers, rows: most_rows, .. }) = schedules.into_iter().next() else {
             return Ok(());

@@ -1,0 +1,100 @@
+//! Rows with what they should give, for devices and for the reference.
+
+use ndarray::{Array1, Array2};
+
+use super::{EPS, Figures, indices};
+use crate::data::{Dataset, Features, Targets};
+use crate::kernels::{LossTargets, sum_metrics};
+use crate::random::{Purpose, normal, words};
+use crate::reference::{ReferenceTargets, bounds, ops};
+use crate::step::Loss;
+
+/// Normal inputs of so many rows, with random classes or normal values, as the loss has them.
+pub(super) fn dataset(loss: Loss, seed: u64, rows: usize, [inputs, outputs]: [usize; 2]) -> Dataset {
+    let number = |i: usize, stream: u32| normal(seed, Purpose::Weights, [i as u32, stream]) as f32;
+    let label = |row: usize| words(seed, Purpose::Order, [row as u32, 0])[0] % outputs as u32;
+    let values = || (0..rows * outputs).map(|i| number(i, 2001)).collect();
+    let targets = match loss.of_classes() {
+        true => Targets::Classes((0..rows).map(label).collect()),
+        false => Targets::Values { columns: outputs, values: values() },
+    };
+    let features = Features::Floats((0..rows * inputs).map(|i| number(i, 2000)).collect());
+    Dataset { inputs, features, targets, weights: Vec::new() }
+}
+
+/// A matrix of f32 that stand row after row.
+pub(super) fn stacked(values: &[f32], columns: usize) -> Array2<f64> {
+    let values = values.iter().copied().map(f64::from).collect::<Vec<_>>();
+    Array2::from_shape_vec((values.len() / columns, columns), values).unwrap_or_default()
+}
+
+/// What the rows of a batch should give: classes or values, and how much each counts.
+pub(super) struct Wanted {
+    form: LossTargets,
+    classes: Vec<usize>,
+    values: Array2<f64>,
+    weights: Array1<f64>,
+}
+
+impl Wanted {
+    /// Of all rows of a data set.
+    pub fn of(form: LossTargets, data: &Dataset) -> Self {
+        let (classes, values) = match &data.targets {
+            Targets::Classes(classes) => (indices(classes), Array2::zeros((0, 0))),
+            Targets::Values { columns, values } => (Vec::new(), stacked(values, *columns)),
+        };
+        Self { form, classes, values, weights: data.view().counts().into() }
+    }
+
+    /// Of so many rows, with weights where the loss has some.
+    pub fn new(form: LossTargets, rows: usize, outputs: usize) -> Self {
+        let weights = (0..rows).filter(|_| form.weighted).map(|row| [1.0, 0.25, 3.0][row % 3]).collect();
+        Self::of(form, &Dataset { weights, ..dataset(form.loss, 13, rows, [1, outputs]) })
+    }
+
+    /// The words of a row's targets as a device stores them.
+    pub fn words(&self, row: usize) -> Vec<u32> {
+        let bits = |value: &f64| (*value as f32).to_bits();
+        let mut words = match self.form.loss.of_classes() {
+            true => vec![self.classes[row] as u32],
+            false => self.values.row(row).iter().map(bits).collect(),
+        };
+        words.extend(self.weights.get(row).map(bits).filter(|_| self.form.weighted));
+        words
+    }
+
+    /// The same for the reference, with label smoothing.
+    pub fn targets(&self) -> ReferenceTargets<'_> {
+        self.unsmoothed().smoothed(f64::from(self.form.smoothing))
+    }
+
+    pub fn unsmoothed(&self) -> ReferenceTargets<'_> {
+        let targets = match self.form.loss.of_classes() {
+            true => ReferenceTargets::classes(&self.classes),
+            false => ReferenceTargets::values(self.values.view()),
+        };
+        targets.weighted(self.weights.as_slice().unwrap_or_default())
+    }
+
+    /// What each row counts in the mean.
+    pub fn shares(&self) -> Array1<f64> {
+        &self.weights / self.weights.len() as f64
+    }
+
+    /// The sums over all pairs (loss, correct) of a batch with these outputs, each of which may be off by `units` eps of the
+    /// largest.
+    pub fn near_metrics(&self, metrics: &[f32], z: &Array2<f64>, units: f64) -> Figures {
+        let (got, correct) = sum_metrics(metrics);
+        let (loss, t) = (self.form.loss, self.targets().matrix(z.ncols()));
+        let want = (ops::row_losses(loss, z.view(), &self.unsmoothed()) * &self.weights).sum();
+        // Of values nothing is correct.
+        let right = ops::predictions(z.view()).iter().zip(&self.classes).filter(|(a, b)| a == b).count();
+        let largest = z.iter().chain(&t).fold(1.0f64, |most, value| most.max(value.abs()));
+        // No loss changes by more than this for each unit that an output is off, and cross-entropy rounds by itself.
+        let slope = if loss == Loss::Mse { 4.0 * largest } else { 2.0 };
+        let own = if loss.of_classes() { bounds::log_sum_exp(z.view()) } else { Array1::zeros(z.nrows()) };
+        let rows = own.mapv(|own| own + slope * (units + 8.0) * EPS * largest) * &self.weights;
+        let bound = rows.sum() + (z.ncols() + 8) as f64 * EPS * want;
+        Figures::one(got, want, want, bound).and(Figures::exact([correct as f64], [right as f64]))
+    }
+}
