@@ -1,13 +1,105 @@
 //! Progress on standard error, if that is a terminal: of a run, of anything that can be counted, and of a sweep.
 
+use std::fmt::Write;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use console::{Term, measure_text_width};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle, TermLike};
 
 use super::text::{loss, percent};
 
 /// How often it is drawn anew, at most.
 const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Standard error without the blanks with which `indicatif` fills lines: a terminal that is made narrower would break these, and leave
+/// remains of them.
+#[derive(Debug)]
+struct Unpadded {
+    term: Term,
+    drawn: Mutex<Drawn>,
+}
+
+/// What stands there since the cursor was moved to the first line.
+#[derive(Debug, Default)]
+struct Drawn {
+    /// How wide each line is.
+    widths: Vec<usize>,
+    /// Whether the last one has ended.
+    is_ended: bool,
+}
+
+impl Unpadded {
+    fn new() -> Self {
+        Self { term: Term::buffered_stderr(), drawn: Mutex::default() }
+    }
+
+    fn drawn(&self) -> MutexGuard<'_, Drawn> {
+        self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TermLike for Unpadded {
+    fn width(&self) -> u16 {
+        self.term.size().1
+    }
+
+    fn height(&self) -> u16 {
+        self.term.size().0
+    }
+
+    /// Every drawing begins with this.
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        let (width, drawn) = (usize::from(self.width()).max(1), std::mem::take(&mut *self.drawn()));
+        // A narrower terminal shows a line as several.
+        let broken: usize = drawn.widths.iter().map(|drawn| drawn.saturating_sub(1) / width).sum();
+        for _ in 0..broken {
+            self.term.clear_line()?;
+            self.term.move_cursor_up(1)?;
+        }
+        self.term.move_cursor_up(n)
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.term.move_cursor_down(n)
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.term.move_cursor_right(n)
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.term.move_cursor_left(n)
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.term.write_line(text)
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        let mut drawn = self.drawn();
+        let shown = text.trim_end_matches(' ');
+        if shown.is_empty() {
+            // Blanks up to the end of a line take the cursor to the next one.
+            drawn.is_ended = true;
+            return Ok(());
+        }
+        if std::mem::take(&mut drawn.is_ended) {
+            self.term.write_str("\r\n")?;
+        }
+        drawn.widths.push(measure_text_width(shown));
+        self.term.write_str(shown)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.term.clear_line()
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.term.flush()
+    }
+}
 
 /// Something that is drawn over again and again, and goes with the end.
 pub struct Bar {
@@ -15,12 +107,19 @@ pub struct Bar {
     /// Nothing until it is drawn.
     bar: Option<ProgressBar>,
     drawn: Option<Instant>,
+    /// What stands before the bar, and behind it: the style reads it, so that all that has changed is drawn at once.
+    texts: Arc<Mutex<[String; 2]>>,
 }
 
 impl Bar {
     /// Nothing drawn yet. What is not `wanted`, or what nobody would see, never is.
     pub fn new(is_wanted: bool) -> Self {
-        Self { is_seen: is_wanted && !ProgressDrawTarget::stderr().is_hidden(), bar: None, drawn: None }
+        Self {
+            is_seen: is_wanted && !ProgressDrawTarget::stderr().is_hidden(),
+            bar: None,
+            drawn: None,
+            texts: Arc::default(),
+        }
     }
 
     /// Whether somebody sees it.
@@ -28,38 +127,50 @@ impl Bar {
         self.is_seen
     }
 
-    /// What is to be drawn, in this form, if it is time to.
-    fn due(&mut self, template: &str) -> Option<&ProgressBar> {
+    /// Whether it is time to draw it.
+    fn is_due(&mut self) -> bool {
         let now = Instant::now();
-        if !self.is_seen || self.drawn.is_some_and(|drawn| now - drawn < INTERVAL) {
-            return None;
+        let is_due = self.is_seen && self.drawn.is_none_or(|drawn| now - drawn >= INTERVAL);
+        if is_due {
+            self.drawn = Some(now);
         }
-        self.drawn = Some(now);
-        let target = || ProgressDrawTarget::stderr_with_hz(100);
-        let new = || ProgressBar::with_draw_target(None, target()).with_finish(ProgressFinish::AndClear);
-        let bar = self.bar.get_or_insert_with(new);
-        // What cannot be read, which a test excludes, is a plain bar.
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style.progress_chars("=> "));
-        Some(bar)
+        is_due
+    }
+
+    /// Draws it in this form, with these texts, when so many of all are done.
+    fn draw(&mut self, template: &str, texts: [String; 2], [done, all]: [u64; 2]) {
+        *self.texts.lock().unwrap_or_else(PoisonError::into_inner) = texts;
+        let is_new = self.bar.is_none();
+        let bar = self.bar.get_or_insert_with(|| {
+            let target = ProgressDrawTarget::term_like_with_hz(Box::new(Unpadded::new()), 100);
+            ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear)
+        });
+        bar.set_style(style(template, &self.texts));
+        if is_new {
+            // What was done before tells nothing of how long the rest takes.
+            bar.update(|state| state.set_pos(done));
+            bar.reset_eta();
+        }
+        bar.update(|state| {
+            state.set_len(all);
+            state.set_pos(done);
+        });
     }
 
     /// Shows how many are done, of how many that are called so.
     pub fn count(&mut self, what: &'static str, done: usize, of: usize) {
-        if let Some(bar) = self.due(COUNT) {
-            bar.set_prefix(what);
-            bar.set_length(of as u64);
-            bar.set_position(done as u64);
+        if self.is_due() {
+            self.draw(COUNT, [what.to_owned(), String::new()], [done as u64, of as u64]);
         }
     }
 
     /// Shows lines, if it is time to.
     pub fn lines(&mut self, lines: impl FnOnce() -> Vec<String>) {
-        if let Some(bar) = self.due(LINES) {
-            let (height, width) = console::Term::stderr().size();
+        if self.is_due() {
+            let (height, width) = Term::stderr().size();
             let shown = lines().into_iter().take(usize::from(height).saturating_sub(1));
             let fitted = shown.map(|line| console::truncate_str(&line, width.into(), "").into_owned());
-            bar.set_message(fitted.collect::<Vec<String>>().join("\n"));
+            self.draw(LINES, [fitted.collect::<Vec<String>>().join("\n"), String::new()], [0, 0]);
         }
     }
 
@@ -78,14 +189,32 @@ impl Bar {
 }
 
 /// A run of which it is known how many rows an epoch has, and one of which that is not known yet.
-const RUN: [&str; 2] = [
-    "{prefix} [{bar:24}] {percent:>3} %, {eta} left, {per_sec:0}{wide_msg}",
-    "{prefix}, {human_pos} rows, {per_sec:0}{wide_msg}",
-];
+const RUN: [&str; 2] =
+    ["{before} {bar:20} {rate}{behind}  {eta}", "{before}  {human_pos} rows  {rate}{behind}"];
 /// Things that are done one after the other.
-const COUNT: &str = "{prefix} [{bar:24}] {percent:>3} %, {pos} of {len}";
+const COUNT: &str = "{before} {bar:20} {pos}/{len}  {eta}";
 /// Lines of any kind.
-const LINES: &str = "{msg}";
+const LINES: &str = "{before}";
+
+/// How a bar looks. What cannot be read, which a test excludes, is a plain bar.
+fn style(template: &str, texts: &Arc<Mutex<[String; 2]>>) -> ProgressStyle {
+    let text = |which: usize| {
+        let texts = Arc::clone(texts);
+        move |_: &ProgressState, out: &mut dyn Write| {
+            // Writing into a string cannot fail.
+            let _ = out.write_str(&texts.lock().unwrap_or_else(PoisonError::into_inner)[which]);
+        }
+    };
+    let rate = |state: &ProgressState, out: &mut dyn Write| {
+        let _ = match state.per_sec() {
+            rate if rate >= 1e6 => write!(out, "{:.1}M rows/s", rate / 1e6),
+            rate if rate >= 1e4 => write!(out, "{:.0}k rows/s", rate / 1e3),
+            rate => write!(out, "{rate:.0} rows/s"),
+        };
+    };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.progress_chars("━╸─").with_key("before", text(0)).with_key("behind", text(1)).with_key("rate", rate)
+}
 
 /// How far a run is.
 pub struct Progress {
@@ -115,19 +244,17 @@ impl Progress {
         mean_loss: f64,
         accuracy: Option<f64>,
     ) {
-        let [done, all] = self.rows(epoch, rows, total.unwrap_or(0));
-        let ([fold, folds], epochs, is_new) = (self.part, self.epochs, self.bar.bar.is_none());
-        let Some(bar) = self.bar.due(RUN[usize::from(total.is_none())]) else { return };
-        let part = if folds > 1 { format!("fold {}/{folds}, ", fold + 1) } else { String::new() };
-        let accuracy = accuracy.map(|accuracy| format!(", accuracy {}", percent(accuracy)));
-        bar.set_length(all);
-        bar.set_position(done);
-        if is_new {
-            // What was trained before tells nothing of how long the rest takes.
-            bar.reset_eta();
+        if !self.bar.is_due() {
+            return;
         }
-        bar.set_prefix(format!("{part}epoch {epoch}/{epochs}"));
-        bar.set_message(format!(", loss {}{}", loss(mean_loss), accuracy.unwrap_or_default()));
+        let ([fold, folds], epochs) = (self.part, self.epochs);
+        let part = if folds > 1 { format!("fold {}/{folds}, ", fold + 1) } else { String::new() };
+        let accuracy = accuracy.map(|accuracy| format!("  {}", percent(accuracy))).unwrap_or_default();
+        let texts =
+            [format!("{part}epoch {epoch}/{epochs}"), format!("  loss {}{accuracy}", loss(mean_loss))];
+        let done =
+            if total.is_some() { self.rows(epoch, rows, total.unwrap_or(0)) } else { [rows as u64, 0] };
+        self.bar.draw(RUN[usize::from(total.is_none())], texts, done);
     }
 
     /// Rows that are trained, and all of them, over all epochs of all folds.
