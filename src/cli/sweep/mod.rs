@@ -177,6 +177,7 @@ fn ended(
                  trained by its settings on all rows"
             )),
             Telling::LeftOut { member, reason } => {
+                bar.clear();
                 warn(&format!("member {member} is left out: training on all rows failed: {reason}"));
             }
         },
