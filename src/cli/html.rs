@@ -1,8 +1,7 @@
 //! Pages of one file, without network and scripts: their frame, their style, escaped text, tables, and plots as SVG, whose colours
 //! come from the style of the page.
 
-use super::output::printable;
-use super::text::{Align, Table};
+use super::text::{Align, Table, printable};
 
 /// What all pages look like: light or dark as the reader wants it, wide tables scroll by themselves.
 const STYLE: &str = "

@@ -10,9 +10,8 @@ use tinytrain::train::Predictions;
 use tinytrain::{Error, Result};
 
 use super::eval_text::value_names;
-use super::output::printable_json;
 use super::output_place::ending_of;
-use super::text::shell_word;
+use super::text::{printable_json, shell_word};
 
 /// How predictions are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -10,9 +10,9 @@ use console::measure_text_width;
 use tinytrain::{Error, Result};
 
 use super::args::Format;
-use super::output::{print_line, print_lines, print_object, printable, warn};
+use super::output::{print_line, print_lines, print_object, warn};
 use super::sweep::Overview;
-use super::text::{Align, Table, loss, percent, seconds, shortened};
+use super::text::{Align, Table, loss, percent, printable, seconds, shortened};
 use tinytrain::runs::{CONFIG, RUNS, Told};
 use tinytrain::sweep::is_sweep;
 

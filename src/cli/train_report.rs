@@ -352,8 +352,8 @@ impl<'a> TrainReport<'a> {
                 self.console.json(event)
             }
             (Event::Restarted { reason }, false) => {
-                self.console
-                    .notice(&format!("{reason}: everything is read first, and training starts again"));
+                let line = format!("{reason}: everything is read first, and training starts again");
+                self.console.notice(&line);
                 Ok(())
             }
             _ => Ok(()),

@@ -48,7 +48,7 @@ pub fn values(value: &Value) -> Vec<String> {
 ///
 /// # Errors
 /// [`Error::Config`], in one line, for values that options do not take.
-pub fn read<T: DeserializeOwned>(table: &Table, origin: &str) -> crate::Result<T> {
+pub fn read<T: DeserializeOwned>(table: &Table, origin: &str) -> crate::error::Result<T> {
     T::deserialize(table.clone()).map_err(|error| {
         let alone = |(name, value): (&String, &Value)| {
             let error = T::deserialize(Table::from_iter([(name.clone(), value.clone())])).err()?;

@@ -33,6 +33,6 @@ pub use picking::{Chosen, Picking, Picks, one_model};
 pub use planning::{Planned, Planning, VALIDATION, check_names, usual_space};
 pub use record::{Record, setting_text};
 pub use run::{Event, Plan, Sweep};
-pub use shards::{Shard, check_apart, merge};
+pub use shards::{Shard, check_apart, merge, open_shards};
 pub use sources::Sources;
 pub use space::{Range, Settings, Space, Values};

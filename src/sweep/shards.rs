@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::folder::{FileRows, Folder};
@@ -40,19 +40,30 @@ impl FromStr for Shard {
     }
 }
 
+/// Opens the folders of shards, to be read.
+///
+/// # Errors
+/// Those of the folders; [`Error::Config`] for one that is named twice.
+pub fn open_shards(paths: &[PathBuf]) -> Result<Vec<Folder>> {
+    let mut places = HashSet::new();
+    let opened = paths.iter().map(|path| {
+        if !places.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())) {
+            let path = path.display();
+            let text = format!("{path}: expected members that no other folder has, found it twice");
+            return Err(Error::Config(text));
+        }
+        Folder::open_to_read(path)
+    });
+    opened.collect()
+}
+
 /// Checks whether each member is in one of these folders alone, and there are some.
 ///
 /// # Errors
 /// [`Error::Config`] for the first that is in two, or where there is none.
 pub fn check_apart(shards: &[Folder]) -> Result<()> {
-    let (mut places, mut known) = (HashSet::new(), HashSet::new());
+    let mut known = HashSet::new();
     for shard in shards {
-        let place = fs::canonicalize(shard.path()).unwrap_or_else(|_| shard.path().to_owned());
-        if !places.insert(place) {
-            let path = shard.path().display();
-            let text = format!("{path}: expected members that no other folder has, found it twice");
-            return Err(Error::Config(text));
-        }
         if let Some(record) = shard.records.iter().find(|record| !known.insert(record.member)) {
             let (path, member) = (shard.path().display(), record.member);
             let text = format!("{path}: expected members that no other folder has, found member {member}");

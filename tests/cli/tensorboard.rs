@@ -388,7 +388,7 @@ fn it_needs_a_folder_and_leaves_none_behind_that_holds_nothing() {
         ),
         (
             &["--folds", "3"],
-            "error: the argument '--folds <N>' cannot be used with '--tensorboard'; see --help\n",
+            "error: the argument '--tensorboard' cannot be used with '--folds <N>'; see --help\n",
         ),
     ] {
         let outcome = place.run(&[&TRAIN[..], arguments].concat());

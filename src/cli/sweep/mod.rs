@@ -15,7 +15,7 @@ use tinytrain::runs::new_folder;
 use tinytrain::settings::DatasetInfo;
 use tinytrain::sweep::{
     Asked, Finish, Folder, Halving, LEADERBOARD, Member, PAGE, Plan, Planned, Ranked, Sources, Sweep,
-    Telling, best, check_apart, csv, merge as put_together, ranked, tell,
+    Telling, best, check_apart, csv, merge as put_together, open_shards, ranked, tell,
 };
 use tinytrain::{Error, Result};
 
@@ -177,6 +177,7 @@ fn ended(
                  trained by its settings on all rows"
             )),
             Telling::LeftOut { member, reason } => {
+                bar.clear();
                 warn(&format!("member {member} is left out: training on all rows failed: {reason}"));
             }
         },
@@ -297,8 +298,7 @@ fn whole(command: &[String]) -> Vec<String> {
 /// Puts shards together.
 fn merged(merge: &Merge) -> anyhow::Result<()> {
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
-    let shards =
-        merge.folders.iter().map(|path| Folder::open_to_read(path)).collect::<Result<Vec<Folder>>>()?;
+    let shards = open_shards(&merge.folders)?;
     let of_all = |folder: &Folder| stored(folder).and_then(|options| options.of_all_shards());
     let first = of_all(&shards[0])?;
     for shard in &shards[1..] {
