@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use console::{Term, measure_text_width};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle, TermLike};
+use indicatif::{
+    FormattedDuration, ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle,
+    TermLike,
+};
 
 use super::text::{loss, percent};
 
@@ -189,10 +192,11 @@ impl Bar {
 }
 
 /// A run of which it is known how many rows an epoch has, and one of which that is not known yet.
-const RUN: [&str; 2] =
-    ["{before} {bar:20} {rate}{behind}  {eta}", "{before}  {human_pos} rows  {rate}{behind}"];
+const RUN: [&str; 2] = ["{before} {bar:20}{rate}{behind}{left}", "{before}  {human_pos} rows{rate}{behind}"];
 /// Things that are done one after the other.
-const COUNT: &str = "{before} {bar:20} {pos}/{len}  {eta}";
+const COUNT: &str = "{before} {bar:20} {pos}/{len}{left}";
+/// For how long a bar is drawn before it tells how fast it goes.
+const LEAST_TIME: Duration = Duration::from_millis(500);
 /// Lines of any kind.
 const LINES: &str = "{before}";
 
@@ -207,13 +211,24 @@ fn style(template: &str, texts: &Arc<Mutex<[String; 2]>>) -> ProgressStyle {
     };
     let rate = |state: &ProgressState, out: &mut dyn Write| {
         let _ = match state.per_sec() {
-            rate if rate >= 1e6 => write!(out, "{:.1}M rows/s", rate / 1e6),
-            rate if rate >= 1e4 => write!(out, "{:.0}k rows/s", rate / 1e3),
-            rate => write!(out, "{rate:.0} rows/s"),
+            _ if state.elapsed() < LEAST_TIME => Ok(()),
+            rate if rate >= 1e6 => write!(out, "  {:.1}M rows/s", rate / 1e6),
+            rate if rate >= 1e4 => write!(out, "  {:.0}k rows/s", rate / 1e3),
+            rate => write!(out, "  {rate:.0} rows/s"),
         };
     };
+    let left = |state: &ProgressState, out: &mut dyn Write| {
+        if state.elapsed() >= LEAST_TIME {
+            let _ = write!(out, "  {}", FormattedDuration(state.eta()));
+        }
+    };
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    style.progress_chars("━╸─").with_key("before", text(0)).with_key("behind", text(1)).with_key("rate", rate)
+    style
+        .progress_chars("━╸─")
+        .with_key("before", text(0))
+        .with_key("behind", text(1))
+        .with_key("rate", rate)
+        .with_key("left", left)
 }
 
 /// How far a run is.
