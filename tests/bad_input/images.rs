@@ -109,7 +109,7 @@ fn test_sets_that_do_not_fit() {
     place.write("d/t10k-images-idx3-ubyte", idx(&[2, 2, 2], &[1; 8]));
     place.write("d/t10k-labels-idx1-ubyte", idx(&[2], &[0, 1]));
     let test = [&train("data")[..], &["--test", "d"]].concat();
-    refused(&place, &test, &["t10k-images", "expected 64 feature values", "found 4"]);
+    refused(&place, &test, &["t10k-images", "expected 64 inputs per row", "found 4"]);
     place.write("d/t10k-images-idx3-ubyte", idx(&[2, 8, 8], &[1; 128]));
     place.write("d/t10k-labels-idx1-ubyte", idx(&[2], &[0, 9]));
     refused(&place, &test, &["t10k-labels", "labels of the training data (0, 1, 2, 3)", "label 9"]);

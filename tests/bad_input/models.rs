@@ -72,7 +72,7 @@ fn data_that_do_not_fit_the_model() {
     place.write("narrow.csv", "0,1,2\n1,2,3\n");
     let eval =
         |data| ["eval", "--device", "cpu", "--model", "m.safetensors", "--target", "0", "--data", data];
-    refused(&place, &eval("narrow.csv"), &["narrow.csv", "expected 64 feature values", "found 2"]);
+    refused(&place, &eval("narrow.csv"), &["narrow.csv", "expected 64 inputs per row", "found 2"]);
     let mut rows = Rows::new(20, 1);
     rows.classes[7] = 200;
     place.write_idx("more/t10k", &rows);
