@@ -113,8 +113,10 @@ pub fn merged(path: &Path, own: &TrainOptions) -> Result<TrainOptions> {
         run: RunOptions { fallback: own.run.fallback, ..all.run },
     };
     let origin = path.display().to_string();
-    let together = words(&all);
-    let all = text::read(&all, &origin).map(of_call)?;
+    let read: TrainOptions = text::read(&all, &origin)?;
+    // Of what was read, as a flag that is false is none that was given.
+    let together = words(&table(&read)?);
+    let all = of_call(read);
     Line::try_parse_from(together).map_err(|error| {
         let text = usage_line(&error.render().to_string());
         Error::Config(format!("{origin}: {}", text.trim_start_matches("error: ")))
@@ -135,7 +137,8 @@ pub fn merged(path: &Path, own: &TrainOptions) -> Result<TrainOptions> {
 pub fn check_resume(own: &Table) -> Result<()> {
     match own.keys().find(|name| !BESIDE_RESUME.contains(&name.as_str())) {
         Some(option) => {
-            let text = format!("--{option}: expected none beside --resume: a run goes on as it began");
+            let text =
+                format!("--{option} cannot be combined with --resume: a run continues with its own settings");
             Err(Error::Config(text))
         }
         None => Ok(()),

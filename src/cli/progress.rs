@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use console::{Term, measure_text_width};
+use console::{Term, measure_text_width, truncate_str};
 use indicatif::{
     FormattedDuration, ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle,
     TermLike,
@@ -142,6 +142,7 @@ impl Bar {
 
     /// Draws it in this form, with these texts, when so many of all are done.
     fn draw(&mut self, template: &str, texts: [String; 2], [done, all]: [u64; 2]) {
+        let (template, texts) = fitting(template, texts, Term::stderr().size().1.into());
         *self.texts.lock().unwrap_or_else(PoisonError::into_inner) = texts;
         let is_new = self.bar.is_none();
         let bar = self.bar.get_or_insert_with(|| {
@@ -170,10 +171,8 @@ impl Bar {
     /// Shows lines, if it is time to.
     pub fn lines(&mut self, lines: impl FnOnce() -> Vec<String>) {
         if self.is_due() {
-            let (height, width) = Term::stderr().size();
-            let shown = lines().into_iter().take(usize::from(height).saturating_sub(1));
-            let fitted = shown.map(|line| console::truncate_str(&line, width.into(), "").into_owned());
-            self.draw(LINES, [fitted.collect::<Vec<String>>().join("\n"), String::new()], [0, 0]);
+            let shown = lines().into_iter().take(usize::from(Term::stderr().size().0).saturating_sub(1));
+            self.draw(LINES, [shown.collect::<Vec<String>>().join("\n"), String::new()], [0, 0]);
         }
     }
 
@@ -199,6 +198,22 @@ const COUNT: &str = "{before} {bar:20} {pos}/{len}{left}";
 const LEAST_TIME: Duration = Duration::from_millis(500);
 /// Lines of any kind.
 const LINES: &str = "{before}";
+
+/// Columns that a bar and its numbers take at most.
+const NUMBERS: usize = 48;
+
+/// The form and the texts with which no line is wider than a terminal of so many columns: `indicatif` counts the rows of one that is
+/// drawn wider, and so does the terminal that breaks it.
+fn fitting(template: &str, [before, behind]: [String; 2], width: usize) -> (&str, [String; 2]) {
+    let cut = |text: &str, room: usize| truncate_str(text, room, "").into_owned();
+    match width.checked_sub(measure_text_width(&before) + NUMBERS) {
+        Some(room) if template != LINES => (template, [before, cut(&behind, room)]),
+        _ => {
+            let lines: Vec<String> = before.lines().map(|line| cut(line, width)).collect();
+            (LINES, [lines.join("\n"), String::new()])
+        }
+    }
+}
 
 /// How a bar looks. What cannot be read, which a test excludes, is a plain bar.
 fn style(template: &str, texts: &Arc<Mutex<[String; 2]>>) -> ProgressStyle {
@@ -303,6 +318,20 @@ mod tests {
         progress.bar.lines(|| unreachable!());
         assert!(progress.bar.bar.is_none());
         assert_eq!(progress.bar.suspend(|| 3), 3);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let texts = || ["fold 1/5, epoch 1/10".to_owned(), "  loss 0.1234  97.12 %".to_owned()];
+        assert_eq!(fitting(RUN[0], texts(), 100), (RUN[0], texts()));
+        let (form, [before, behind]) = fitting(RUN[0], texts(), 80);
+        assert_eq!((form, &before[..], &behind[..]), (RUN[0], "fold 1/5, epoch 1/10", "  loss 0.123"));
+        for width in [0, 1, 19, 20, 40, 67] {
+            let (form, [before, behind]) = fitting(RUN[0], texts(), width);
+            assert_eq!((form, before, behind.len()), (LINES, texts()[0][..width.min(20)].to_owned(), 0));
+        }
+        let board = ["a longer line\nb".to_owned(), String::new()];
+        assert_eq!(fitting(LINES, board, 8).1[0], "a longer\nb");
     }
 
     #[test]

@@ -17,7 +17,7 @@ const IMAGES: &str = "Images";
 #[serde(default, rename_all = "kebab-case")]
 pub struct Written {
     /// Whether the first row holds the names of the columns. [default: detected]
-    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "WHETHER")]
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "YES-or-NO")]
     #[serde(with = "text")]
     header: Option<YesNo>,
     /// Delimiter between cells: one character, `tab` or `space`. [default: detected among , ; | and tab]

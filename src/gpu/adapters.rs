@@ -162,7 +162,7 @@ pub fn adapters(only: Option<Backend>) -> Vec<Adapter> {
     block(adapters_async(only))
 }
 
-/// The same without waiting.
+/// The same as a future.
 pub async fn adapters_async(only: Option<Backend>) -> Vec<Adapter> {
     let wanted = only.map_or_else(wgpu::Backends::all, Backend::wgpu);
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();

@@ -1,21 +1,17 @@
 //! An open device: what lives as long as the program does.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use super::adapters::{Adapter, Backend, DeviceKind};
 use super::cache::Cache;
 use super::carrier::Carrier;
 use super::limits::{USED_FEATURES, largest_storage, storage_size};
 use super::opening::Opening;
-use super::wait::block;
+use super::wait::{PATIENCE, block};
 use crate::error::{Error, Result};
 
 /// Bytes that a kernel may take as immediates: what every device with that feature has room for.
 const IMMEDIATE_BYTES: u32 = 64;
-
-/// How long a single wait for the device may take before it counts as hung.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A device, its queue and its limits. All errors that wgpu reports outside a call are kept for [`Context::check`].
 pub struct Context {
@@ -60,7 +56,7 @@ impl Context {
         block(Self::open_async(adapter))
     }
 
-    /// The same without waiting.
+    /// The same as a future. Only the check of a cache of pipelines blocks, which browsers do not have.
     ///
     /// # Errors
     /// [`Error::Device`] when the driver refuses.

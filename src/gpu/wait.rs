@@ -2,12 +2,33 @@
 //! browser's page may not.
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// How long a single wait for the device may take before it counts as hung.
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How often a future is asked whether it has waited for too long.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Runs a future to its end.
 pub fn block<T>(future: impl Future<Output = T>) -> T {
-    pollster::block_on(future)
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let (waker, mut future) = (Waker::from(Arc::new(Unpark(thread::current()))), pin!(future));
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return value;
+        }
+        thread::park_timeout(LOOK);
+    }
 }
 
 /// A value that a callback brings: [`Sender::send`] there, [`Arrival::taken`] here. It may be used again once it was taken.
@@ -37,12 +58,13 @@ impl<T> Arrival<T> {
         slot(&self.0).value.take()
     }
 
-    /// Waits for the value; nothing if the callback is gone without one.
+    /// Waits for the value; nothing if the callback is gone without one, or does not come within [`PATIENCE`].
     pub async fn taken(&self) -> Option<T> {
+        let begun = Instant::now();
         poll_fn(|context| {
             let mut slot = slot(&self.0);
             match slot.value.take() {
-                None if slot.senders > 0 => {
+                None if slot.senders > 0 && begun.elapsed() < PATIENCE => {
                     slot.waker = Some(context.waker().clone());
                     Poll::Pending
                 }
@@ -83,7 +105,6 @@ fn slot<T>(slot: &Mutex<Slot<T>>) -> MutexGuard<'_, Slot<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::thread;
 
     #[test]
     fn a_value_arrives_from_another_thread_again_and_again() {

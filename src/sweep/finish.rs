@@ -138,7 +138,6 @@ pub fn refit<'a>(
     let (all, mut refit) = (members.len(), Refit::default());
     let mut sweep = Sweep::new(members, plan);
     while let Some(event) = sweep.next()? {
-        on_progress(refit.models.len() + refit.failed.len(), all)?;
         if let Event::Ended(ended) = event {
             let Ended { member, fate, runs, .. } = *ended;
             match (fate, runs.first()) {
@@ -147,6 +146,7 @@ pub fn refit<'a>(
                 _ => {}
             }
         }
+        on_progress(refit.models.len() + refit.failed.len(), all)?;
     }
     Ok(refit)
 }

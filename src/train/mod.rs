@@ -11,7 +11,7 @@ mod epoch_loop;
 mod evaluation;
 mod events;
 mod exact;
-#[cfg(test)]
+#[cfg(all(test, feature = "gpu"))]
 mod hand_over_tests;
 mod importance;
 mod input_options;

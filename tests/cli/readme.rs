@@ -52,7 +52,9 @@ fn the_commands_of_the_readme_run_from_top_to_bottom_and_numpy_reads_the_model()
     );
 
     // The snippet, which needs numpy: without it `scripts/test` fails, and `cargo test` says that nothing is tested.
-    let python = |code: &str| Command::new("python3").args(["-c", code]).current_dir(place.path("")).output();
+    let interpreter = std::env::var_os("PYTHON").unwrap_or("python3".into());
+    let python =
+        |code: &str| Command::new(&interpreter).args(["-c", code]).current_dir(place.path("")).output();
     if !python("import numpy").is_ok_and(|output| output.status.success()) {
         assert!(std::env::var_os("TINYTRAIN_TEST_ALL").is_none(), "python3 needs numpy: pip install numpy");
         println!("the numpy code of docs/MODEL.md is not tested: python3 needs numpy");

@@ -198,7 +198,7 @@ fn a_run_that_is_stopped_goes_on_bit_for_bit() {
     let again = place.succeed(&["train", "--resume", "short"]).stdout;
     assert!(again.contains("validation accuracy "), "{again}");
     for (arguments, expected) in [
-        (&["--lr", "3"][..], "--lr: expected none beside --resume: a run goes on as it began"),
+        (&["--lr", "3"][..], "--lr cannot be combined with --resume: a run continues with its own settings"),
         (&["--config", "whole/config.toml"], "cannot be used with"),
     ] {
         let outcome = place.run(&[&["train", "--resume", "short"], arguments].concat());
@@ -452,4 +452,25 @@ fn the_model_of_a_run_is_the_kept_one_or_that_of_the_last_checkpoint() {
         );
         assert_eq!((outcome.code, outcome.error()), (2, expected.as_str()));
     }
+}
+
+#[test]
+fn a_file_of_settings_may_be_written_by_hand() {
+    let place = Workplace::new();
+    place.write("t.csv", Points::new(60, 3).csv(["low", "mid", "high"]));
+    place.write(
+        "hand.toml",
+        "data = \"t.csv\"\nheader = true\nhidden = [6, 4]\nactivation = [\"relu\", \"tanh\"]\nepochs = 1\ntensorboard = false\n",
+    );
+    for more in [&["--out", "run"][..], &["--folds", "3"]] {
+        place.succeed(&[&["train", "--config", "hand.toml", "--device", "cpu"], more].concat());
+    }
+    place.write("both.toml", "data = \"t.csv\"\ntensorboard = true\nfolds = 3\n");
+    let outcome = place.run(&["train", "--config", "both.toml", "--device", "cpu"]);
+    assert_eq!(outcome.code, 2);
+    assert!(
+        outcome.error().contains("both.toml") && outcome.error().contains("--tensorboard"),
+        "{}",
+        outcome.stderr
+    );
 }

@@ -355,11 +355,11 @@ fn what_a_sweep_has_no_use_for_is_refused_before_anything_is_written() {
         (
             "lr = 1",
             &["--folds", "3", "--test-fraction", "0.2"],
-            "error: the argument '--folds <N>' cannot be used with '--test-fraction <SHARE>'",
+            "error: the argument '--folds <N>' cannot be used with '--test-fraction <FRACTION>'",
         ),
         ("lr = 1", &["--shard", "3/2"], "invalid value '3/2' for '--shard <I/N>'"),
         ("lr = 1", &["--shard", "1/2", "--halving"], "docs/CLUSTER.md says how to halve shards by hand"),
-        ("lr = 1", &["--profile", "p"], "--profile: expected none with `tinytrain sweep`"),
+        ("lr = 1", &["--profile", "p"], "--profile cannot be combined with `tinytrain sweep`"),
         ("lr = 1", &["--test", "nothere.csv"], "cannot read nothere.csv"),
     ] {
         place.write("bad.toml", space);

@@ -176,8 +176,10 @@ fn time_ends_a_sweep_with_what_has_been_trained() {
     assert_eq!([&start["members"], &start["ended"]], [1000, 2], "{line}");
     for option in [&["--trials", "9"][..], &["--lr", "0.1"], &["--halving"], &["--out", "t"]] {
         let outcome = place.run(&[&["sweep", "--resume", "s"], option].concat());
-        let expected =
-            format!("error: {}: expected none beside --resume: a sweep goes on as it began\n", option[0]);
+        let expected = format!(
+            "error: {} cannot be combined with --resume: a sweep continues with its own settings\n",
+            option[0]
+        );
         assert_eq!((outcome.code, outcome.stderr), (2, expected));
     }
 }

@@ -78,10 +78,10 @@ fn stored(folder: &Folder) -> Result<Options> {
 fn check(options: &Options) -> Result<()> {
     let text = match options {
         Options { train: train_options::Options { profile: Some(_), .. }, .. } => {
-            "--profile: expected none with `tinytrain sweep`: one run is profiled at a time"
+            "--profile cannot be combined with `tinytrain sweep`: one run is profiled at a time"
         }
         Options { shard: Some(_), halving: true, .. } => {
-            "--shard: expected none beside --halving: halving compares all members with one another; docs/CLUSTER.md says how to \
+            "--shard cannot be combined with --halving: halving compares all members with one another; docs/CLUSTER.md says how to \
              halve shards by hand"
         }
         _ => return Ok(()),

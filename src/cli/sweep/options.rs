@@ -134,7 +134,7 @@ impl Options {
         if let Some(argument) = command.get_arguments().find(|it| is_refused(it.get_id().as_str())) {
             let option = argument.get_long().unwrap_or_default();
             return Err(Error::Config(format!(
-                "--{option}: expected none beside --resume: a sweep goes on as it began"
+                "--{option} cannot be combined with --resume: a sweep continues with its own settings"
             )));
         }
         // As many as when it began, whether time ended it or not.

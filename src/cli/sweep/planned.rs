@@ -186,6 +186,9 @@ impl Prepared {
         let preset = base.training.settings.preset_for(&opened.info);
         let tried = Tried::of(options, preset, !opened.info.predicts_values)?;
         let mut planned = common.planning(options, &tried.origin).plan(&tried.trials)?;
+        if planned.is_empty() {
+            return Err(Error::Config("expected at least one member, found none".to_owned()).into());
+        }
         let (device, mut notices) = base.kernels.device(&base.training, work, false)?;
         let Opened { reader, validation, test, notice, .. } = opened;
         notices.extend(notice);
@@ -193,10 +196,7 @@ impl Prepared {
         let measured = base.kernels.measured(&device, &mut notices);
         let mut sources = Sources::new(reader, validation, test);
         let members = sources.members(&mut planned, base.folds, &device, &measured)?;
-        let Some(member) = members.first() else {
-            return Err(Error::Config("expected at least one member, found none".to_owned()).into());
-        };
-        let data = member.data[0].training();
+        let data = members[0].data[0].training();
         notices.extend([late_texts(data.late_texts()), odd_labels(data.odd_labels())].concat());
         notices.extend(column_lines(&base.training, data)?);
         let names = base.names_of_data(data);

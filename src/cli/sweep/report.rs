@@ -153,10 +153,12 @@ impl<'a> Report<'a> {
         let (running, planned, of_classes) = (&self.running, &self.planned, self.of_classes);
         let left = self.options.total_time.map(|time| time.saturating_sub(self.start.elapsed()));
         let (ended, all, elapsed) = (folder.records.len(), self.all, self.began.elapsed());
-        self.console.progress().bar.lines(|| {
-            let leaders = leaders(folder, running, planned, of_classes);
-            [pace(ended, all, rows, left, elapsed)].into_iter().chain(leaders).collect()
-        });
+        if !self.options.is_json() {
+            self.console.progress().bar.lines(|| {
+                let leaders = leaders(folder, running, planned, of_classes);
+                [pace(ended, all, rows, left, elapsed)].into_iter().chain(leaders).collect()
+            });
+        }
         Ok(())
     }
 

@@ -155,7 +155,8 @@ fn training_step<'a>(network: &'a Network, options: &'a EngineOptions) -> Traini
     TrainingStep { network, rule: &options.rule, rows: options.batch, weighted: options.weighted }
 }
 
-/// What [`Engine`] waits for, without waiting: for whoever must not, such as the page of a browser.
+/// What [`Engine`] waits for, as futures. What still blocks beneath them: kernels that are compiled when they are first wanted, time
+/// stamps, and outside browsers the first poll of [`Context::ended`], as nobody else drives a device there.
 impl GpuEngine {
     /// As [`Engine::poll`].
     ///

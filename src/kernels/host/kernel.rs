@@ -197,7 +197,7 @@ pub trait Kernel: Send + Sync {
         self.describe(Seal(()))
     }
 
-    /// The shader.
+    /// The shader. As all below it is for sizes that [`Kernel::extents`] takes.
     fn shader(&self) -> &'static Shader {
         self.description().shader
     }

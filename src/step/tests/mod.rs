@@ -7,4 +7,5 @@ mod network;
 mod optimizer;
 mod rate;
 mod rule;
+#[cfg(feature = "gpu")]
 mod shaders;
