@@ -8,7 +8,7 @@ use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 use crate::error::{Error, Result};
 use crate::memory::has_room_for_thread;
-#[cfg(test)]
+#[cfg(all(test, feature = "gpu"))]
 pub use hand_over::with_delays;
 pub use hand_over::{hand_over, steps_of_piece};
 pub use in_order::in_order;

@@ -4,24 +4,24 @@
 /// Marks such a place. It does nothing but in unit tests.
 #[inline(always)]
 pub fn hand_over() {
-    #[cfg(test)]
+    #[cfg(all(test, feature = "gpu"))]
     chance::delay();
 }
 
 /// Steps of the next piece of work, of which `most` fit the time that a piece should take. Unit tests take fewer.
 #[inline(always)]
 pub fn steps_of_piece(most: usize) -> usize {
-    #[cfg(test)]
+    #[cfg(all(test, feature = "gpu"))]
     if let Some(chance) = chance::draw() {
         return most.min(1 + chance as usize % 9);
     }
     most
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "gpu"))]
 pub use chance::with_delays;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "gpu"))]
 mod chance {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::{Mutex, PoisonError};
