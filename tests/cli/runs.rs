@@ -465,8 +465,8 @@ fn a_file_of_settings_may_be_written_by_hand() {
     for more in [&["--out", "run"][..], &["--folds", "3"]] {
         place.succeed(&[&["train", "--config", "hand.toml", "--device", "cpu"], more].concat());
     }
-    place.write("both.toml", "data = \"t.csv\"\ntensorboard = true\nfolds = 3\n");
-    let outcome = place.run(&["train", "--config", "both.toml", "--device", "cpu"]);
+    place.write("both.toml", "data = \"t.csv\"\ntensorboard = true\n");
+    let outcome = place.run(&["train", "--config", "both.toml", "--device", "cpu", "--folds", "3"]);
     assert_eq!(outcome.code, 2);
     assert!(
         outcome.error().contains("both.toml") && outcome.error().contains("--tensorboard"),
