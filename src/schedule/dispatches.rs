@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::kernels::{Kernel, Tuning, grid};
+use crate::kernels::{Kernel, Shader, Tuning, grid};
 
 /// The tensors of a step. Layers count from 1; H0 is the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,13 +71,15 @@ impl fmt::Display for Buffer {
 pub struct Dispatch {
     /// The kernel with its shapes.
     pub kernel: Box<dyn Kernel>,
+    /// Its shader, which is asked for at every submission that is profiled.
+    pub shader: &'static Shader,
     /// One buffer a binding.
     pub buffers: Vec<Buffer>,
 }
 
 impl Dispatch {
     pub(super) fn new(kernel: impl Kernel + 'static, buffers: &[Buffer]) -> Self {
-        Self { kernel: Box::new(kernel), buffers: buffers.to_vec() }
+        Self { shader: kernel.shader(), kernel: Box::new(kernel), buffers: buffers.to_vec() }
     }
 
     /// The dispatch in words: kernel and what is fused into it, shape, workgroups, buffers.
@@ -152,10 +154,10 @@ mod tests {
         for (name, schedule) in schedules() {
             let mut written = BTreeSet::new();
             for dispatch in &schedule.dispatches {
-                let kernel = dispatch.kernel.shader().name;
+                let kernel = dispatch.shader.name;
                 let bound: BTreeSet<&Buffer> = dispatch.buffers.iter().collect();
                 assert_eq!(bound.len(), dispatch.buffers.len(), "{name}: {kernel} binds a buffer twice");
-                let bindings = dispatch.kernel.shader().bindings;
+                let bindings = dispatch.shader.bindings;
                 assert_eq!(bindings.len(), dispatch.buffers.len(), "{name}: {kernel}");
                 for (buffer, access) in dispatch.buffers.iter().zip(bindings) {
                     match access {
@@ -180,7 +182,7 @@ mod tests {
         let (_, fused) = &schedules()[1];
         let position = |name: &str, shape: &str| {
             let at = |dispatch: &Dispatch| {
-                dispatch.kernel.shader().name == name && dispatch.kernel.description().shape == shape
+                dispatch.shader.name == name && dispatch.kernel.description().shape == shape
             };
             fused.dispatches.iter().position(at).unwrap()
         };

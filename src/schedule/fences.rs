@@ -8,7 +8,7 @@ use crate::schedule::Dispatch;
 /// Whether wgpu puts a barrier between two dispatches that follow one another: one writes a buffer that the other binds.
 pub fn is_fenced(one: &Dispatch, other: &Dispatch) -> bool {
     let writes = |dispatch: &Dispatch, other: &Dispatch| {
-        let bindings = dispatch.kernel.shader().bindings;
+        let bindings = dispatch.shader.bindings;
         let mut bound = dispatch.buffers.iter().zip(bindings);
         bound.any(|(buffer, access)| *access == Access::Write && other.buffers.contains(buffer))
     };
@@ -49,7 +49,7 @@ mod tests {
         let schedule =
             Schedule::train(kind, &step, Samples { stored: FeatureFormat::Bytes, count: 100 }, &Tuning::GPU);
         let sequence: Vec<usize> = (0..steps).flat_map(|_| 0..schedule.dispatches.len()).collect();
-        let name = |at: usize| schedule.dispatches[sequence[at]].kernel.shader().name;
+        let name = |at: usize| schedule.dispatches[sequence[at]].shader.name;
         let runs = unfenced(&schedule.dispatches, &sequence);
         assert_eq!(
             runs.iter().cloned().flatten().collect::<Vec<_>>(),

@@ -270,7 +270,7 @@ pub fn several(
 }
 
 /// A dispatch for two networks; for one where nothing is a network's own.
-fn of_two(Dispatch { kernel, buffers }: Dispatch, rows: usize, tuning: &Tuning) -> Members {
+fn of_two(Dispatch { kernel, buffers, .. }: Dispatch, rows: usize, tuning: &Tuning) -> Members {
     use Buffer::{BatchTargets, Features, Metrics, Order, TableRows, Targets};
     // Predictions count from the place of the first.
     let record = StepRecord { output: 5, ..StepRecord::all(rows) };

@@ -192,7 +192,7 @@ fn input_layer(scaled: bool) -> InputLayer {
 
 /// The kernels of a step for several networks. Their lengths are numbers in a uniform.
 fn several(schedule: Schedule) -> impl Iterator<Item = Box<dyn Kernel>> {
-    schedule.dispatches.into_iter().map(|Dispatch { kernel, buffers }| {
+    schedule.dispatches.into_iter().map(|Dispatch { kernel, buffers, .. }| {
         Box::new(Members::new(kernel, vec![Share::Common; buffers.len()], vec![[0; 2]; 2])) as _
     })
 }
