@@ -164,7 +164,7 @@ impl Bar {
     /// Shows how many are done, of how many that are called so.
     pub fn count(&mut self, what: &'static str, done: usize, of: usize) {
         if self.is_due() {
-            self.draw(COUNT, [what.to_owned(), String::new()], [done as u64, of as u64]);
+            self.draw(COUNT, [what.to_owned(), format!("  {done}/{of}")], [done as u64, of as u64]);
         }
     }
 
@@ -193,7 +193,7 @@ impl Bar {
 /// A run of which it is known how many rows an epoch has, and one of which that is not known yet.
 const RUN: [&str; 2] = ["{before} {bar:20}{rate}{behind}{left}", "{before}  {human_pos} rows{rate}{behind}"];
 /// Things that are done one after the other.
-const COUNT: &str = "{before} {bar:20} {pos}/{len}{left}";
+const COUNT: &str = "{before} {bar:20}{behind}{left}";
 /// For how long a bar is drawn before it tells how fast it goes.
 const LEAST_TIME: Duration = Duration::from_millis(500);
 /// Lines of any kind.
@@ -203,13 +203,13 @@ const LINES: &str = "{before}";
 const NUMBERS: usize = 48;
 
 /// The form and the texts with which no line is wider than a terminal of so many columns: `indicatif` counts the rows of one that is
-/// drawn wider, and so does the terminal that breaks it.
+/// drawn wider, and so does the terminal that breaks it. A narrow one has the texts without a bar.
 fn fitting(template: &str, [before, behind]: [String; 2], width: usize) -> (&str, [String; 2]) {
     let cut = |text: &str, room: usize| truncate_str(text, room, "").into_owned();
     match width.checked_sub(measure_text_width(&before) + NUMBERS) {
         Some(room) if template != LINES => (template, [before, cut(&behind, room)]),
         _ => {
-            let lines: Vec<String> = before.lines().map(|line| cut(line, width)).collect();
+            let lines: Vec<String> = (before + &behind).lines().map(|line| cut(line, width)).collect();
             (LINES, [lines.join("\n"), String::new()])
         }
     }
@@ -282,9 +282,11 @@ impl Progress {
         let accuracy = accuracy.map(|accuracy| format!("  {}", percent(accuracy))).unwrap_or_default();
         let texts =
             [format!("{part}epoch {epoch}/{epochs}"), format!("  loss {}{accuracy}", loss(mean_loss))];
-        let done =
-            if total.is_some() { self.rows(epoch, rows, total.unwrap_or(0)) } else { [rows as u64, 0] };
-        self.bar.draw(RUN[usize::from(total.is_none())], texts, done);
+        let (form, done) = match total {
+            Some(total) => (RUN[0], self.rows(epoch, rows, total)),
+            None => (RUN[1], [rows as u64, 0]),
+        };
+        self.bar.draw(form, texts, done);
     }
 
     /// Rows that are trained, and all of them, over all epochs of all folds.
@@ -328,7 +330,7 @@ mod tests {
         assert_eq!((form, &before[..], &behind[..]), (RUN[0], "fold 1/5, epoch 1/10", "  loss 0.123"));
         for width in [0, 1, 19, 20, 40, 67] {
             let (form, [before, behind]) = fitting(RUN[0], texts(), width);
-            assert_eq!((form, before, behind.len()), (LINES, texts()[0][..width.min(20)].to_owned(), 0));
+            assert_eq!((form, &before[..], behind.len()), (LINES, &texts().concat()[..width.min(42)], 0));
         }
         let board = ["a longer line\nb".to_owned(), String::new()];
         assert_eq!(fitting(LINES, board, 8).1[0], "a longer\nb");
