@@ -129,7 +129,7 @@ impl Kernels {
 
     /// What `tinytrain tune` has measured; where that cannot be read, a notice says so.
     pub fn measured(&self, device: &Device, notices: &mut Vec<String>) -> Measurements {
-        if self.no_tune || matches!(device, Device::Cpu) {
+        if self.no_tune || device.is_cpu() {
             return Measurements::default();
         }
         tuning_file()

@@ -14,7 +14,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 /// How often a future is asked whether it has waited for too long.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Runs a future to its end.
+/// Runs a future to its end. What waits for a callback is asked again now and then, so that it can give up: no crate for this does that.
 pub fn block<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {

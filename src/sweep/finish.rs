@@ -42,7 +42,7 @@ pub struct Finish<'a> {
     pub tell: &'a mut dyn FnMut(Telling),
 }
 
-/// What is told of a sweep that is over.
+/// News while a sweep is being finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Telling {
     /// There is no ensemble: no member was trained to its end on all folds.

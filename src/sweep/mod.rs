@@ -7,7 +7,6 @@ mod halving;
 mod held_out;
 mod leaderboard;
 mod member;
-mod outer;
 #[cfg(feature = "gpu")]
 mod pack;
 mod picking;
@@ -20,6 +19,7 @@ mod shards;
 mod sources;
 mod space;
 mod team;
+mod tell;
 mod worker;
 
 pub use ensemble::{Candidates, Fit};
@@ -28,7 +28,7 @@ pub use folder::{Asked, BEST, ENSEMBLE, FileRows, Folder, LEADERBOARD, Models, P
 pub use halving::{Halving, by_score};
 pub use leaderboard::{Ranked, best, csv, names, ranked};
 pub use member::{Ended, Fate, Member, Trained};
-pub use outer::{Answer, tell};
+
 pub use picking::{Chosen, Picking, Picks, one_model};
 pub use planning::{Planned, Planning, VALIDATION, check_names, usual_space};
 pub use record::{Record, setting_text};
@@ -36,3 +36,4 @@ pub use run::{Event, Plan, Sweep};
 pub use shards::{Shard, check_apart, merge, open_shards};
 pub use sources::Sources;
 pub use space::{Range, Settings, Space, Values};
+pub use tell::{Answer, tell};

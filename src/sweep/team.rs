@@ -106,7 +106,7 @@ struct TeamOnCpu {
 
 /// The networks of some jobs as a team on the processor; nothing if they are none.
 pub(super) fn networks(jobs: &[Job], device: &Device) -> Option<Box<dyn Together>> {
-    if jobs.len() < 2 || !matches!(device, Device::Cpu) {
+    if jobs.len() < 2 || !device.is_cpu() {
         return None;
     }
     let engine = |job: &Job| {

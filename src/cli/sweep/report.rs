@@ -103,11 +103,8 @@ impl<'a> Report<'a> {
             counted(all as u64, "member", "members")
         });
         let trained = grouped(rows.unwrap_or(0) as u64);
-        let each = if matches!(device, Device::Cpu) {
-            ", a member a thread"
-        } else {
-            ", together where they are small enough"
-        };
+        let each =
+            if device.is_cpu() { ", a member a thread" } else { ", together where they are small enough" };
         self.console.line(&format!("{members} on {trained} training rows, on {place}{each}"))?;
         if ended > 0 {
             self.console.line(&format!(

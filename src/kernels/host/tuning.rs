@@ -250,7 +250,7 @@ impl Tuning {
     }
 }
 
-/// How the threads of a dispatch stand: workgroups, threads of each, and what the shader is told of it.
+/// The threads of a dispatch: workgroups, threads of each, and the override constants that say so to the shader.
 struct Threads {
     grid: [usize; 3],
     count: usize,
