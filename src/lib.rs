@@ -75,6 +75,9 @@ pub mod trainer;
 pub mod tune;
 
 // Public for the program, the tests and the benchmarks of this package alone: may change in any version.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 #[doc(hidden)]
 pub mod memory;
 #[doc(hidden)]

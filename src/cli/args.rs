@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::engine::DeviceRequest;
+use crate::error::Error;
+use crate::gpu::Opening;
+pub use crate::settings::values::{count, duration, parse};
 use clap::ValueEnum;
-use tinytrain::Error;
-use tinytrain::engine::DeviceRequest;
-use tinytrain::gpu::Opening;
-pub use tinytrain::settings::values::{count, duration, parse};
 
 use super::process;
 

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
+use crate::check::{GradientRecord, Outcome, TrainingRecord, cpu_engine, gpu_engine, kernels};
+use crate::engine::{Device, DeviceRequest};
+use crate::error::{Error, Result};
+use crate::kernels::Compute;
+use crate::output::Destination;
+use crate::settings::{DatasetInfo, LEARNING, NETWORK, TrainSettings};
 use clap::Args;
 use serde_json::Value;
-use tinytrain::check::{GradientRecord, Outcome, TrainingRecord, cpu_engine, gpu_engine, kernels};
-use tinytrain::engine::{Device, DeviceRequest};
-use tinytrain::kernels::Compute;
-use tinytrain::output::Destination;
-use tinytrain::settings::{DatasetInfo, LEARNING, NETWORK, TrainSettings};
-use tinytrain::{Error, Result};
 
 use super::args::{self, Format};
 use super::devices;

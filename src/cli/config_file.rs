@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
+use crate::error::excerpt;
+use crate::error::{Error, Result};
+use crate::runs::read_settings;
+use crate::settings::text::{self, values};
+use crate::settings::{Preset, TrainSettings};
+use crate::train::Config;
 use clap::{CommandFactory, Parser};
 use serde::Serialize;
-use tinytrain::error::excerpt;
-use tinytrain::runs::read_settings;
-use tinytrain::settings::text::{self, values};
-use tinytrain::settings::{Preset, TrainSettings};
-use tinytrain::train::Config;
-use tinytrain::{Error, Result};
 use toml::{Table, Value};
 
 use super::output::usage_line;

@@ -3,13 +3,13 @@
 use std::io::{BufWriter, Write, stdout};
 use std::path::{Path, PathBuf};
 
+use crate::convert::{Converted, Set, To};
+use crate::error::{Error, Result};
+use crate::output::Destination;
 use clap::Args;
-use tinytrain::convert::{Converted, Set, To};
-use tinytrain::output::Destination;
-use tinytrain::{Error, Result};
 
 use super::table_options::Written;
-use tinytrain::data::places;
+use crate::data::places;
 
 /// Write a table or a set of images in another format.
 ///

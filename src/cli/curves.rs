@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, stdout};
 
-use tinytrain::train::{Epoch, Score};
+use crate::train::{Epoch, Score};
 
 use super::html::short;
 

@@ -1,13 +1,13 @@
 //! What is said of the rows that train: columns, labels, dates, weights, and what was understood of all.
 
-use tinytrain::Result;
-use tinytrain::data::{
+use crate::data::{
     Code, Column, Encoding, ImageForm, LateText, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Schema,
     Transform, Why,
 };
-use tinytrain::error::excerpt;
-use tinytrain::model::Meaning;
-use tinytrain::train::{ReadFirst, TrainingData};
+use crate::error::Result;
+use crate::error::excerpt;
+use crate::model::Meaning;
+use crate::train::{ReadFirst, TrainingData};
 
 use super::table_options::Task;
 use super::text::{column_name, counted, grouped};
@@ -81,7 +81,7 @@ pub fn identifier_line(columns: &[String]) -> Option<String> {
 /// What is said of the columns of rows: what the target is taken for, which hold dates, and which weighs.
 ///
 /// # Errors
-/// [`tinytrain::Error::Config`] if the task and the loss contradict one another.
+/// [`crate::error::Error::Config`] if the task and the loss contradict one another.
 pub fn column_lines(training: &Training, data: &TrainingData) -> Result<Vec<String>> {
     let is_auto = training.columns.task(training.settings.loss)? == Task::Auto;
     let task = is_auto.then(|| task_line(data)).flatten();

@@ -1,10 +1,10 @@
 //! `tinytrain devices`: what can train.
 
+use crate::engine::{Device, DeviceRequest, find_device};
+use crate::error::Result;
+use crate::gpu::{Adapter, DeviceKind, Opening, adapters};
 use clap::Args;
 use serde_json::Value;
-use tinytrain::Result;
-use tinytrain::engine::{Device, DeviceRequest, find_device};
-use tinytrain::gpu::{Adapter, DeviceKind, Opening, adapters};
 
 use super::args::{self, Format};
 use super::output::{note, object, print_line, print_lines};

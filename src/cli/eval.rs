@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use serde_json::Value;
-use tinytrain::Error;
-use tinytrain::data::{Dataset, places};
-use tinytrain::engine::{Device, DeviceRequest};
-use tinytrain::model::Model;
-use tinytrain::train::{
+use crate::data::{Dataset, places};
+use crate::engine::{Device, DeviceRequest};
+use crate::error::Error;
+use crate::model::Model;
+use crate::train::{
     Evaluated, EvaluatedValues, TargetErrors, ValueErrors, class_figures, confusion, evaluate,
     evaluate_values, measures, only_class,
 };
+use clap::Args;
+use serde_json::Value;
 
 use super::args::{self, Format};
 use super::devices;
@@ -23,7 +23,7 @@ use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
 use super::table_options::Written;
 use super::text::{counted, evaluation_warnings, loss, one_class};
-use tinytrain::evaluate::{EvaluationRows, chosen};
+use crate::evaluate::{EvaluationRows, chosen};
 
 /// The most classes of which JSON holds the confusion matrix.
 const JSON_CLASSES: usize = 1000;

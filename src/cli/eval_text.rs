@@ -1,13 +1,13 @@
 //! What `tinytrain eval` says of classes and of values.
 
+use crate::data::{Classes, Dataset};
+use crate::engine::Evaluation;
+use crate::model::{Meaning, Model};
+use crate::train::{ClassFigures, Measure, ValueErrors, confusion};
 use serde_json::{Value, json};
-use tinytrain::data::{Classes, Dataset};
-use tinytrain::engine::Evaluation;
-use tinytrain::model::{Meaning, Model};
-use tinytrain::train::{ClassFigures, Measure, ValueErrors, confusion};
 
 use super::text::{Align, Table, column_name, counted, grouped, loss, percent};
-use tinytrain::evaluate::EvaluationRows;
+use crate::evaluate::EvaluationRows;
 
 /// The most classes of which a text shows the confusion matrix.
 const TEXT_CLASSES: usize = 20;

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::export::{Form, export};
+use crate::output::Destination;
 use clap::Args;
-use tinytrain::export::{Form, export};
-use tinytrain::output::Destination;
 
 use super::model_choice::ModelChoice;
 use super::output::print;
-use tinytrain::data::places;
+use crate::data::places;
 
 /// Write a model for other programs.
 ///

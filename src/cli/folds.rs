@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use crate::engine::Device;
+use crate::error::{Error, Result};
+use crate::runs::figures::{TEST, VALIDATION, by_target, score_fields};
+use crate::runs::{CrossValidation, FoldResult};
+use crate::settings::DatasetInfo;
+use crate::step::Loss;
+use crate::train::{Config, Event, Score, Started, TrainingData};
 use anyhow::Context;
 use serde_json::{Map, Value};
-use tinytrain::engine::Device;
-use tinytrain::runs::figures::{TEST, VALIDATION, by_target, score_fields};
-use tinytrain::runs::{CrossValidation, FoldResult};
-use tinytrain::settings::DatasetInfo;
-use tinytrain::step::Loss;
-use tinytrain::train::{Config, Event, Score, Started, TrainingData};
-use tinytrain::{Error, Result};
 use toml::Table;
 
 use super::args::Format;

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
+use crate::engine::DeviceRequest;
+use crate::error::Error;
+use crate::model::Model;
+use crate::output::Destination;
+use crate::pictures::{Bar, bars};
+use crate::train::{Importance, Scoring, Shuffling, importances};
 use clap::Args;
 use serde_json::{Value, json};
-use tinytrain::Error;
-use tinytrain::engine::DeviceRequest;
-use tinytrain::model::Model;
-use tinytrain::output::Destination;
-use tinytrain::pictures::{Bar, bars};
-use tinytrain::train::{Importance, Scoring, Shuffling, importances};
 
 use super::args::{self, Format};
 use super::devices;
@@ -19,8 +19,8 @@ use super::output_place::ending_of;
 use super::progress;
 use super::table_options::Written;
 use super::text::{Table, counted, evaluation_warnings, shell_word};
-use tinytrain::data::places;
-use tinytrain::evaluate::{EvaluationRows, held_out_of};
+use crate::data::places;
+use crate::evaluate::{EvaluationRows, held_out_of};
 
 /// The longest bar, in characters.
 const LONGEST: f64 = 30.0;
@@ -150,10 +150,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// The names of the columns of a model of a table.
-fn names(model: &Model, file: &str) -> tinytrain::Result<Vec<String>> {
+fn names(model: &Model, file: &str) -> crate::error::Result<Vec<String>> {
     match &model.meaning.schema {
         Some(schema) if model.meaning.image.is_none() => {
-            let name = |column: &tinytrain::data::Column| {
+            let name = |column: &crate::data::Column| {
                 column.name.clone().unwrap_or_else(|| column.position.to_string())
             };
             Ok(schema.inputs.iter().map(name).collect())
@@ -163,7 +163,7 @@ fn names(model: &Model, file: &str) -> tinytrain::Result<Vec<String>> {
 }
 
 /// By what the model is measured.
-fn scoring(model: &Model, wanted: Option<Scoring>) -> tinytrain::Result<Scoring> {
+fn scoring(model: &Model, wanted: Option<Scoring>) -> crate::error::Result<Scoring> {
     let of_classes = model.network.loss().of_classes();
     let (usual, others, kind) = match of_classes {
         true => (Scoring::Accuracy, "accuracy, balanced-accuracy, log-loss or auc", "classes"),
@@ -200,7 +200,7 @@ fn picture(
     scoring: Scoring,
     value: f64,
     file: &str,
-) -> tinytrain::Result<String> {
+) -> crate::error::Result<String> {
     let bar = |found: &Importance| Bar {
         name: names[found.column].clone(),
         value: found.mean,

@@ -3,14 +3,14 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::Args;
-use serde_json::{Value, json};
-use tinytrain::Error;
-use tinytrain::data::{
+use crate::data::{
     Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, Why, places,
 };
-use tinytrain::settings::text::text_of;
-use tinytrain::settings::{HELD_OUT, TABLES, TrainSettings};
+use crate::error::Error;
+use crate::settings::text::text_of;
+use crate::settings::{HELD_OUT, TABLES, TrainSettings};
+use clap::Args;
+use serde_json::{Value, json};
 
 use super::args::Format;
 use super::data_text::{as_text, date_line, identifier_line, images_of, late_texts, left_out, odd_labels};

@@ -1,8 +1,8 @@
 //! What `tinytrain inspect --model` says of a model.
 
+use crate::data::{Code, Encoding, Map, Transform};
+use crate::model::{Ensemble, InputColumn, InputLayer, Model, Partner};
 use serde_json::{Value, json};
-use tinytrain::data::{Code, Encoding, Map, Transform};
-use tinytrain::model::{Ensemble, InputColumn, InputLayer, Model, Partner};
 
 use super::data_text::data_line;
 use super::text::{SHOWN, Table, column_name, counted, short};

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::error::{Error, Result};
+use crate::output::Destination;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
-use tinytrain::output::Destination;
-use tinytrain::{Error, Result};
 
 use super::output::print;
 

@@ -1,4 +1,10 @@
-//! The commands.
+//! The commands of the program. It alone prints, and parses arguments.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the program prints")]
+#![allow(
+    rustdoc::bare_urls,
+    rustdoc::invalid_html_tags,
+    reason = "the docs of options are the text of --help"
+)]
 
 pub mod output;
 pub mod process;
@@ -76,15 +82,37 @@ enum Command {
     Report(report::Options),
 }
 
-/// Does what the command line says. `start` is when the process began.
-///
-/// # Errors
-/// A usage error or a request for help as [`clap::Error`], all else with a [`tinytrain::Error`] in its chain.
-pub fn run(start: Instant) -> anyhow::Result<()> {
-    let words: Vec<OsString> = std::env::args_os().collect();
-    let matches = Cli::command().try_get_matches_from(&words)?;
+/// Does what the command line `words` says, the name of the program first, and gives the exit code of the process; errors are printed.
+/// `start` is when the process began.
+#[must_use]
+pub fn main(words: Vec<OsString>, start: Instant) -> u8 {
+    match run(&words, start) {
+        Ok(()) => 0,
+        Err(error) => {
+            output::print_error(&error);
+            exit_code(&error)
+        }
+    }
+}
+
+fn exit_code(error: &anyhow::Error) -> u8 {
+    if let Some(usage) = error.downcast_ref::<clap::Error>() {
+        return if usage.use_stderr() { 2 } else { 0 };
+    }
+    if let Some(process::Interrupted { code, .. }) = error.downcast_ref() {
+        return *code;
+    }
+    error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<crate::error::Error>())
+        .map_or(1, crate::error::Error::exit_code)
+}
+
+/// A usage error or a request for help is a [`clap::Error`], all else has a [`crate::error::Error`] in its chain.
+fn run(words: &[OsString], start: Instant) -> anyhow::Result<()> {
+    let matches = Cli::command().try_get_matches_from(words)?;
     let command = Cli::from_arg_matches(&matches)?.command;
-    tinytrain::vectors::check()?;
+    crate::vectors::check()?;
     match command {
         Command::Train(options) => train::run(*options, start),
         Command::Eval(options) => eval::run(&options),

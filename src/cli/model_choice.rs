@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::train::{load_model, model_path};
 use clap::{Args, ValueEnum};
-use tinytrain::model::Model;
-use tinytrain::train::{load_model, model_path};
-use tinytrain::{Error, Result};
 
 use super::output::note;
-use tinytrain::runs::CHECKPOINT;
-use tinytrain::sweep::{BEST, is_sweep};
+use crate::runs::CHECKPOINT;
+use crate::sweep::{BEST, is_sweep};
 
 /// Which model of a folder is taken.
 #[derive(Debug, Args)]

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use tinytrain::data::{ImageOptions, ReadOptions, Reader, Source, Target, places};
-use tinytrain::settings::DatasetInfo;
-use tinytrain::settings::text::text_of;
-use tinytrain::train::{Config, TrainingData};
-use tinytrain::{Error, Result};
+use crate::data::{ImageOptions, ReadOptions, Reader, Source, Target, places};
+use crate::error::{Error, Result};
+use crate::settings::DatasetInfo;
+use crate::settings::text::text_of;
+use crate::train::{Config, TrainingData};
 use toml::Table;
 
 use super::data_text::{column_lines, late_texts};
@@ -51,7 +51,7 @@ impl Places {
     /// Refuses a file to be written, by this option, that is one of these.
     ///
     /// # Errors
-    /// [`tinytrain::Error::Config`] with its name.
+    /// [`crate::error::Error::Config`] with its name.
     pub fn spare(&self, option: &str, out: Option<&Path>) -> Result<()> {
         places::spare_data(option, out, [Some(&self.train), self.test.as_ref(), self.validation.as_ref()])
     }

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Write};
 
+use crate::error::{Error, Result};
 use serde::Serialize;
 use serde_json::Value;
-use tinytrain::{Error, Result};
 
 use super::progress::Progress;
 use super::text::{printable, printable_json};
@@ -221,8 +221,8 @@ impl Console {
 
 #[cfg(test)]
 mod tests {
+    use crate::train::Config;
     use anyhow::Context;
-    use tinytrain::train::Config;
 
     use super::*;
 

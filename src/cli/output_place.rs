@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use tinytrain::model::Model;
-use tinytrain::output::Destination;
-use tinytrain::{Error, Result};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::output::Destination;
 
 use super::text::shell_word;
-use tinytrain::runs::{MODEL, RUNS, RunFolder, new_folder, refuse_used};
+use crate::runs::{MODEL, RUNS, RunFolder, new_folder, refuse_used};
 
 /// Endings of files that no run and no sweep writes by `--out`: text, tables, archives, and models of other programs.
 const OTHERS: &str = "onnx c h npz json csv gz zst pt pth py txt toml pkl joblib h5 keras ckpt tflite bin zip npy parquet html";

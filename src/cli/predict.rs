@@ -5,16 +5,16 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use clap::Args;
-use tinytrain::data::{
+use crate::data::{
     self, Features, Format as Written, ImageForm, ReadOptions, Reader, Selection, Target, is_png, places,
     png_form, read_png,
 };
-use tinytrain::engine::DeviceRequest;
-use tinytrain::model::Model;
-use tinytrain::output::Destination;
-use tinytrain::train::{Predictions, Predictor, Reading};
-use tinytrain::{Error, Result, in_order};
+use crate::engine::DeviceRequest;
+use crate::model::Model;
+use crate::output::Destination;
+use crate::train::{Predictions, Predictor, Reading};
+use crate::{Error, Result, in_order};
+use clap::Args;
 
 use super::model_choice::ModelChoice;
 use super::output::warn;
@@ -222,7 +222,7 @@ fn text(lines: &Lines, reading: &Reading, block: Block<'_>) -> Result<Vec<u8>> {
 fn image_form(model: &Model, file: &Path) -> Result<ImageForm> {
     let inputs = model.network.columns();
     let square = ImageForm { height: inputs.isqrt(), width: inputs.isqrt(), colour: false };
-    let is_image = model.transform == tinytrain::data::Transform::Bytes && square.values() == inputs;
+    let is_image = model.transform == crate::data::Transform::Bytes && square.values() == inputs;
     model.meaning.image.or(is_image.then_some(square)).ok_or_else(|| {
         let file = file.display();
         Error::Config(format!("{file}: expected a table, found a PNG file; the model is not one of images"))

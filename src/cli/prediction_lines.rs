@@ -4,10 +4,10 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::train::Predictions;
 use serde_json::Value;
-use tinytrain::model::Model;
-use tinytrain::train::Predictions;
-use tinytrain::{Error, Result};
 
 use super::eval_text::value_names;
 use super::output_place::ending_of;

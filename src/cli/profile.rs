@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::data::{ReadOptions, Reader, places};
+use crate::engine::Device;
+use crate::error::Error;
+use crate::output::Destination;
+use crate::profile::{PICTURES, Report, compare, pictures, profile};
+use crate::schedule::ScheduleKind;
+use crate::settings::DatasetInfo;
+use crate::train::Config;
 use clap::Args;
-use tinytrain::Error;
-use tinytrain::data::{ReadOptions, Reader, places};
-use tinytrain::engine::Device;
-use tinytrain::output::Destination;
-use tinytrain::profile::{PICTURES, Report, compare, pictures, profile};
-use tinytrain::schedule::ScheduleKind;
-use tinytrain::settings::DatasetInfo;
-use tinytrain::train::Config;
 
 use super::args::{self, Format};
 use super::opened::open_alone;
@@ -120,7 +120,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// Where each picture goes, as SVG and as PNG.
-fn destinations(folder: &Path) -> tinytrain::Result<Vec<[Destination; 2]>> {
+fn destinations(folder: &Path) -> crate::error::Result<Vec<[Destination; 2]>> {
     let file = |name: &str, kind: &str| Destination::check(&folder.join(format!("{name}.{kind}")));
     PICTURES.iter().map(|name| Ok([file(name, "svg")?, file(name, "png")?])).collect()
 }
@@ -131,8 +131,8 @@ fn other_schedules(
     config: &Config,
     device: &Device,
     steps: usize,
-    open: &mut dyn FnMut() -> tinytrain::Result<Reader>,
-) -> tinytrain::Result<Vec<Report>> {
+    open: &mut dyn FnMut() -> crate::error::Result<Reader>,
+) -> crate::error::Result<Vec<Report>> {
     let Some(own) = &report.schedule else { return Ok(Vec::new()) };
     let mut reports = Vec::new();
     for kind in ScheduleKind::ALL {
@@ -153,7 +153,7 @@ fn compared(
     options: &Options,
     config: &Config,
     device: &Device,
-    open: &mut dyn FnMut() -> tinytrain::Result<Reader>,
+    open: &mut dyn FnMut() -> crate::error::Result<Reader>,
 ) -> anyhow::Result<()> {
     let mut bar = Bar::new(true);
     let rows = options.steps.saturating_mul(config.batch_size);

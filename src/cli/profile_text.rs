@@ -1,7 +1,7 @@
 //! A profile, and a comparison, as people read them.
 
-use tinytrain::engine::Clock;
-use tinytrain::profile::{BATCH_SIZES, Comparison, KernelReport, Report, Way};
+use crate::engine::Clock;
+use crate::profile::{BATCH_SIZES, Comparison, KernelReport, Report, Way};
 
 use super::text::{Align, Table, counted, grouped};
 

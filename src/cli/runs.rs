@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
+use crate::error::{Error, Result};
 use clap::Args;
 use console::measure_text_width;
-use tinytrain::{Error, Result};
 
 use super::args::Format;
 use super::output::{print_line, print_lines, print_object, warn};
 use super::sweep::Overview;
 use super::text::{Align, Table, loss, percent, printable, seconds, shortened};
-use tinytrain::runs::{CONFIG, RUNS, Told};
-use tinytrain::sweep::is_sweep;
+use crate::runs::{CONFIG, RUNS, Told};
+use crate::sweep::is_sweep;
 
 /// Columns of a line.
 const WIDTH: usize = 80;

@@ -1,11 +1,11 @@
 //! Options about tables: how they are written, and which columns are read.
 
+use crate::data::{Format, ImageOptions, ReadOptions, Reader, Schema, Selection, Target};
+use crate::settings::{TABLES, YesNo, text};
+use crate::step::Loss;
+use crate::{Error, Missing};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use tinytrain::data::{Format, ImageOptions, ReadOptions, Reader, Schema, Selection, Target};
-use tinytrain::settings::{TABLES, YesNo, text};
-use tinytrain::step::Loss;
-use tinytrain::{Error, Missing};
 
 use super::args::{self, Mark};
 
@@ -163,7 +163,7 @@ impl Columns {
     ///
     /// # Errors
     /// [`Error::Config`], in one line, where the loss is one for the other task.
-    pub fn task(&self, loss: Option<Loss>) -> tinytrain::Result<Task> {
+    pub fn task(&self, loss: Option<Loss>) -> crate::error::Result<Task> {
         let of_loss = |loss: Loss| if loss.of_classes() { Task::Classification } else { Task::Regression };
         match (self.task, loss) {
             (None, None) => Ok(Task::Auto),
@@ -185,7 +185,7 @@ impl Columns {
     ///
     /// # Errors
     /// [`Error::Config`], in one line, for the first that does not.
-    pub fn check(&self, loss: Option<Loss>) -> tinytrain::Result<()> {
+    pub fn check(&self, loss: Option<Loss>) -> crate::error::Result<()> {
         if self.task(loss)? == Task::Classification && self.target.len() > 1 {
             return Err(Error::Config(format!(
                 "--target: expected one column of labels, found {}",
@@ -199,7 +199,7 @@ impl Columns {
     ///
     /// # Errors
     /// As [`Columns::task`].
-    pub fn target_like(&self, reader: &Reader, loss: Option<Loss>) -> tinytrain::Result<Target> {
+    pub fn target_like(&self, reader: &Reader, loss: Option<Loss>) -> crate::error::Result<Target> {
         Ok(if reader.schema().is_some() { Target::Auto } else { self.target(self.task(loss)?) })
     }
 }

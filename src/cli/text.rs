@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::data::Column;
+use crate::evaluate::{EvaluationRows, Warning};
 use console::{measure_text_width, pad_str, truncate_str};
 use indicatif::HumanCount;
-use tinytrain::data::Column;
-use tinytrain::evaluate::{EvaluationRows, Warning};
 
 /// Whether a character may reach the terminal as it is: no control character, no separator of lines or paragraphs, and
 /// none that changes the direction of what follows.

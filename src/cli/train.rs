@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::engine::{Detail, Device, DeviceRequest, Observer, Recorder};
+use crate::error::Error;
+use crate::output::Destination;
+use crate::profile::Profile;
+use crate::settings::TrainSettings;
+use crate::train::{Checkpoint, Config, Event, Run, TrainingData};
 use anyhow::Context;
-use tinytrain::Error;
-use tinytrain::engine::{Detail, Device, DeviceRequest, Observer, Recorder};
-use tinytrain::output::Destination;
-use tinytrain::profile::Profile;
-use tinytrain::settings::TrainSettings;
-use tinytrain::train::{Checkpoint, Config, Event, Run, TrainingData};
 use toml::Table;
 
 use super::args::Format;
@@ -22,7 +22,7 @@ use super::process::Interrupts;
 use super::text::shell_word;
 use super::train_options::{Options, RunOptions, TrainOptions};
 use super::train_report::{Setting, TrainReport};
-use tinytrain::runs::{self, CONFIG, RunFolder};
+use crate::runs::{self, CONFIG, RunFolder};
 
 /// Trains and saves.
 ///
@@ -185,7 +185,7 @@ impl Call<'_> {
 }
 
 /// Asks a run for its events until there is none, with a checkpoint now and then, when it is interrupted, and at its end.
-fn drive(run: &mut Run, report: &mut TrainReport<'_>) -> tinytrain::Result<()> {
+fn drive(run: &mut Run, report: &mut TrainReport<'_>) -> crate::error::Result<()> {
     let mut is_stopped = false;
     while let Some(event) = run.next()? {
         // A run that is killed before its first step can go on, too.
@@ -230,7 +230,7 @@ fn of_validation(settings: &TrainSettings, data: &TrainingData) -> Option<&'stat
 }
 
 /// Refuses paths that are not UTF-8: `config.toml` could not hold them.
-fn refuse_unspellable(options: &Options) -> tinytrain::Result<()> {
+fn refuse_unspellable(options: &Options) -> crate::error::Result<()> {
     let data = options.training.data.iter().map(|path| ("data", path));
     let others = [("test", &options.test), ("validation", &options.validation)];
     let others = others.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?)));

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::error::{Error, Result};
+use crate::evaluate::names_of_data;
+use crate::runs::Every;
+use crate::settings::{DatasetInfo, HELD_OUT, text};
+use crate::train::TrainingData;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use tinytrain::evaluate::names_of_data;
-use tinytrain::runs::Every;
-use tinytrain::settings::{DatasetInfo, HELD_OUT, text};
-use tinytrain::train::TrainingData;
-use tinytrain::{Error, Result};
 
 use super::args::{self, Format};
 use super::training::{Kernels, Training};

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-use tinytrain::model::{Model, Origin};
-use tinytrain::settings::Preset;
-use tinytrain::train::{
+use crate::error::{Error, Result};
+use crate::model::{Model, Origin};
+use crate::settings::Preset;
+use crate::train::{
     Checkpoint, Config, End, Epoch, Event, Keep, Progress, Run, Started, Summary, TrainingData,
 };
-use tinytrain::{Error, Result};
+use anyhow::Context;
 use toml::Table as Given;
 
 use super::args::Format;
@@ -26,7 +26,7 @@ use super::train_options::{Options, RunOptions};
 use super::train_text::{
     Table, accuracy, details, end_text, epoch_fields, reached, started_fields, started_lines, summary_fields,
 };
-use tinytrain::runs::{CONFIG, Clock, EventLog, MODEL};
+use crate::runs::{CONFIG, Clock, EventLog, MODEL};
 
 /// How long a model that is kept may wait to be written.
 const MODEL_INTERVAL: Duration = Duration::from_secs(1);

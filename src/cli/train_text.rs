@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use crate::engine::{Description, EngineKind};
+use crate::model::Model;
+use crate::runs::figures::{TEST, VALIDATION, by_target, score_fields};
+use crate::schedule::{SelectedSchedule, Tiles};
+use crate::settings::{Preset, TrainSettings};
+use crate::step::{Loss, OptimizerKind, RateSchedule};
+use crate::train::{Config, End, Epoch, Score, Started, Summary, TargetErrors};
 use serde_json::Value;
-use tinytrain::engine::{Description, EngineKind};
-use tinytrain::model::Model;
-use tinytrain::runs::figures::{TEST, VALIDATION, by_target, score_fields};
-use tinytrain::schedule::{SelectedSchedule, Tiles};
-use tinytrain::settings::{Preset, TrainSettings};
-use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
-use tinytrain::train::{Config, End, Epoch, Score, Started, Summary, TargetErrors};
 
 use super::config_file::{table, words};
 use super::data_text::data_line;

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
+use crate::data::ReadOptions;
+use crate::engine::{Device, DeviceRequest};
+use crate::error::Result;
+use crate::gpu::Opening;
+use crate::schedule::Measurements;
+use crate::settings::{DatasetInfo, ENDS, HELD_OUT, TrainSettings, text};
 use clap::{Arg, Args, Command, Id};
 use serde::{Deserialize, Serialize};
-use tinytrain::Result;
-use tinytrain::data::ReadOptions;
-use tinytrain::engine::{Device, DeviceRequest};
-use tinytrain::gpu::Opening;
-use tinytrain::schedule::Measurements;
-use tinytrain::settings::{DatasetInfo, ENDS, HELD_OUT, TrainSettings, text};
 
 use super::args;
 use super::devices;
@@ -59,7 +59,7 @@ impl Training {
     /// How a table to train on is read.
     ///
     /// # Errors
-    /// [`tinytrain::Error::Config`] if the task and the loss contradict one another.
+    /// [`crate::error::Error::Config`] if the task and the loss contradict one another.
     pub fn read_options(&self) -> Result<ReadOptions> {
         let options = self.columns.read_options(self.columns.task(self.settings.loss)?);
         Ok(ReadOptions { threads: self.settings.threads, ..options })

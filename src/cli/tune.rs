@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use crate::data::places;
+use crate::engine::{Device, DeviceRequest};
+use crate::error::{Error, Result};
+use crate::gpu::Adapter;
+use crate::output::Destination;
+use crate::schedule::{Measurement, Measurements, Workload};
+use crate::settings::DatasetInfo;
+use crate::tune::{Attempt, Subject, Tuned, TunedSchedule, Verdict, tune};
 use clap::Args;
 use serde_json::Value;
-use tinytrain::data::places;
-use tinytrain::engine::{Device, DeviceRequest};
-use tinytrain::gpu::Adapter;
-use tinytrain::output::Destination;
-use tinytrain::schedule::{Measurement, Measurements, Workload};
-use tinytrain::settings::DatasetInfo;
-use tinytrain::tune::{Attempt, Subject, Tuned, TunedSchedule, Verdict, tune};
-use tinytrain::{Error, Result};
 
 use super::args::{self, Format};
 use super::devices;

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The folders and files of `src/`, those that use others first: the table of docs/ARCHITECTURE.md in its order. The program uses
-/// the library by its name, so it stands apart.
+/// The folders and files of `src/`, those that use others first: the table of docs/ARCHITECTURE.md in its order.
 const ORDER: [&str; 29] = [
     "cli",
     "trainer",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use tinytrain::train::{Calibration, calibration, class_figures, confusion};
+use crate::train::{Calibration, calibration, class_figures, confusion};
 
 use super::judged::Judged;
 use crate::cli::eval_text::{class_table, count, shown, weighted};

@@ -2,21 +2,21 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use tinytrain::data::{TargetsRef, places};
-use tinytrain::engine::{Device, DeviceRequest};
-use tinytrain::model::Model;
-use tinytrain::train::{
+use crate::data::{TargetsRef, places};
+use crate::engine::{Device, DeviceRequest};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::train::{
     Evaluated, Measure, Predictions, Reading, ValueErrors, evaluate, evaluate_values, load_model, measures,
 };
-use tinytrain::{Error, Result};
+use clap::Args;
 
 use crate::cli::args;
 use crate::cli::output::warn;
 use crate::cli::table_options::Written;
 use crate::cli::text::evaluation_warnings;
-use tinytrain::evaluate::{AsRead, EvaluationRows, EvaluationSet, chosen};
-use tinytrain::runs::{MODEL, Told};
+use crate::evaluate::{AsRead, EvaluationRows, EvaluationSet, chosen};
+use crate::runs::{MODEL, Told};
 
 /// Make a page of runs: their curves, the settings in which they differ, and what their models do.
 ///

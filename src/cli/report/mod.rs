@@ -9,9 +9,9 @@ mod values;
 
 use std::path::{Path, PathBuf};
 
-use tinytrain::data::places;
-use tinytrain::output::Destination;
-use tinytrain::{Error, Result};
+use crate::data::places;
+use crate::error::{Error, Result};
+use crate::output::Destination;
 
 use self::judged::Judged;
 pub use self::judged::Options;
@@ -19,8 +19,8 @@ use super::devices;
 use super::output::{print_line, warn};
 use super::sweep::page_of;
 use super::text::shell_word;
-use tinytrain::runs::{CHECKPOINT, CONFIG, HISTORY, MODEL, Told};
-use tinytrain::sweep::is_sweep;
+use crate::runs::{CHECKPOINT, CONFIG, HISTORY, MODEL, Told};
+use crate::sweep::is_sweep;
 
 /// Reads, evaluates and writes.
 ///

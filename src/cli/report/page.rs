@@ -12,7 +12,7 @@ use crate::cli::eval_text::{measure_table, target_table, value_names, weight_lin
 use crate::cli::html::{self, Axis, Plot, SIZE, escaped, short, table, thinned};
 use crate::cli::runs::{compared, differing, names, settings, side_by_side};
 use crate::cli::text::{Table, counted, loss};
-use tinytrain::runs::Told;
+use crate::runs::Told;
 
 /// Beside the style of all pages. Eight colours that most eyes tell apart (Okabe and Ito, 2008), paler where it is dark.
 const STYLE: &str = "

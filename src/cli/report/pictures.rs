@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use crate::data::{Features, ImageForm, Transform};
+use crate::model::Layer;
 use png::{BitDepth, ColorType, Encoder, EncodingError};
-use tinytrain::data::{Features, ImageForm, Transform};
-use tinytrain::model::Layer;
 
 use super::judged::Judged;
 use crate::cli::html::escaped;

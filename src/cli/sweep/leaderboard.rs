@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error::Result;
+use crate::runs::FolderLock;
+use crate::sweep::{Folder, Ranked, Record, Settings, best, names, ranked, setting_text};
 use serde_json::Value;
-use tinytrain::Result;
-use tinytrain::runs::FolderLock;
-use tinytrain::sweep::{Folder, Ranked, Record, Settings, best, names, ranked, setting_text};
 
 use crate::cli::text::{Table, counted, loss, percent, quoted};
 
@@ -133,7 +133,7 @@ impl Overview {
 
 #[cfg(test)]
 mod tests {
-    use tinytrain::sweep::csv;
+    use crate::sweep::csv;
 
     use super::*;
 

@@ -9,15 +9,15 @@ mod report;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Context;
-use clap::{ArgMatches, Parser};
-use tinytrain::runs::new_folder;
-use tinytrain::settings::DatasetInfo;
-use tinytrain::sweep::{
+use crate::error::{Error, Result};
+use crate::runs::new_folder;
+use crate::settings::DatasetInfo;
+use crate::sweep::{
     Asked, Finish, Folder, Halving, LEADERBOARD, Member, PAGE, Plan, Planned, Ranked, Sources, Sweep,
     Telling, best, check_apart, csv, merge as put_together, open_shards, ranked, tell,
 };
-use tinytrain::{Error, Result};
+use anyhow::Context;
+use clap::{ArgMatches, Parser};
 
 pub use self::leaderboard::Overview;
 use self::leaderboard::command;

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::error::{Error, Result};
+use crate::sweep::Shard;
+use crate::train::Config;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Subcommand};
-use tinytrain::sweep::Shard;
-use tinytrain::train::Config;
-use tinytrain::{Error, Result};
 
 use crate::cli::args::{self, Format};
 use crate::cli::{config_file, train_options};

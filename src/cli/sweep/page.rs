@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::data::places;
+use crate::error::Result;
+use crate::sweep::{Folder, Ranked, Record, best, names, ranked};
 use serde_json::Value;
-use tinytrain::Result;
-use tinytrain::data::places;
-use tinytrain::sweep::{Folder, Ranked, Record, best, names, ranked};
 
 use super::leaderboard::{board, command, figure, settings_text};
 use crate::cli::html::{self, Plot, escaped, short, table, thinned};
@@ -76,7 +76,7 @@ fn page(ranked: &[Ranked], best: Option<&Ranked>, failed: usize, curves: &Curves
 /// The page of a sweep's folder as it is now, while it may go on, to be written to `out`, which must be none of its files.
 ///
 /// # Errors
-/// Those of the folder; [`tinytrain::Error::Config`] for a page in the place of one of its files.
+/// Those of the folder; [`crate::error::Error::Config`] for a page in the place of one of its files.
 pub fn page_of(path: &Path, out: &Path) -> Result<String> {
     let folder = Folder::look_at(path)?;
     let files = Folder::FILES.map(|name| folder.file(name));
@@ -88,7 +88,7 @@ pub fn page_of(path: &Path, out: &Path) -> Result<String> {
 /// The page of the members that have ended, these in the order of their scores, and how many have failed.
 ///
 /// # Errors
-/// [`tinytrain::Error::Read`].
+/// [`crate::error::Error::Read`].
 pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<Ranked>, usize)> {
     let ranked = ranked(&folder.records);
     let failed = folder.records.iter().filter(|record| record.end == "failed").count();
@@ -297,7 +297,7 @@ fn curve_picture(ranked: &[Ranked], curves: &Curves) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tinytrain::sweep::Record;
+    use crate::sweep::Record;
 
     use super::*;
 

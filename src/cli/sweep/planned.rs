@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use clap::Args;
-use tinytrain::engine::Device;
-use tinytrain::error::{Place, excerpt};
-use tinytrain::settings::{Preset, TrainSettings};
-use tinytrain::sweep::{
+use crate::engine::Device;
+use crate::error::{Error, Result};
+use crate::error::{Place, excerpt};
+use crate::settings::{Preset, TrainSettings};
+use crate::sweep::{
     Member, Planned, Planning, Settings, Sources, Space, VALIDATION, check_names, usual_space,
 };
-use tinytrain::{Error, Result};
+use clap::Args;
 
 use super::options::Options;
 use crate::cli::config_file;

@@ -1,17 +1,17 @@
 //! What a sweep saves and tells while it goes on.
 
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
-use tinytrain::sweep::{
+use crate::sweep::{
     Ended, Event, Fate, Finished, Folder, Member, Models, Picked, Planned, Ranked, Record, Trained, as_saved,
     by_score,
 };
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
+use crate::engine::Device;
+use crate::error::{Error, Result};
+use crate::train::Score;
 use indicatif::FormattedDuration;
 use serde_json::{Value, json};
-use tinytrain::engine::Device;
-use tinytrain::train::Score;
-use tinytrain::{Error, Result};
 
 use super::leaderboard::{self, settings_text};
 use super::options::Options;
