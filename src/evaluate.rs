@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::data::places;
+use crate::data::data_paths;
 use crate::data::{
     Dataset, Dictionary, Features, Format, ImageOptions, ReadOptions, Reader, Scaling, Selection, Source,
     Split, Target,
@@ -82,7 +82,7 @@ impl EvaluationSet {
         mut reader: Reader,
         show: impl FnOnce(&Features, &[Dictionary]) -> Result<()>,
     ) -> Result<EvaluationRows> {
-        let mut name = places::file(&self.source).display().to_string();
+        let mut name = data_paths::file(&self.source).display().to_string();
         let (mut numbers, mut warnings) = (None, Vec::new());
         let (data, unknown) = match &self.part {
             Some(part) => {
@@ -168,7 +168,7 @@ fn trained_on(model: &Model, source: &Source, rows: usize) -> bool {
     let setting = |key: &str| model.settings.get(key);
     let parts = setting("data_parts").and_then(|parts| serde_json::from_str::<Vec<PathBuf>>(parts).ok());
     let data = parts.or_else(|| setting("data").map(|data| vec![data.into()]));
-    let Some((training, _)) = data.and_then(|data| places::training(&data).ok()) else { return false };
+    let Some((training, _)) = data.and_then(|data| data_paths::training(&data).ok()) else { return false };
     let files = |source: &Source| {
         source.files().into_iter().map(fs::canonicalize).collect::<std::io::Result<Vec<_>>>()
     };
@@ -200,8 +200,9 @@ struct Part {
 /// When there are none, or nothing says which.
 pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> Result<EvaluationSet> {
     let setting = |key: &str| model.settings.get(key).map(String::as_str);
-    let whole =
-        |paths: &[PathBuf], sum| Ok(EvaluationSet { source: places::evaluation(paths)?, part: None, sum });
+    let whole = |paths: &[PathBuf], sum| {
+        Ok(EvaluationSet { source: data_paths::evaluation(paths)?, part: None, sum })
+    };
     if !data.is_empty() {
         return whole(data, None);
     }
@@ -244,7 +245,7 @@ pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> Result<Evaluation
     let seed = setting("seed").unwrap_or_default();
     let seed = seed.parse().map_err(|_| unreadable(file, "seed", seed))?;
     let split = Split { validation, test, seed, fold: None };
-    let (source, _) = places::training(&data)?;
+    let (source, _) = data_paths::training(&data)?;
     let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
     Ok(EvaluationSet { source, part: Some(Part { split, rows }), sum })
 }
@@ -271,7 +272,7 @@ pub fn held_out_of(file: &Path, model: &Model, data: &[PathBuf]) -> Result<Evalu
 pub fn names_of_data(data: &[PathBuf], test: Option<&Path>, rows: Option<usize>) -> BTreeMap<String, String> {
     let named = |path: &Path| path.to_str().filter(|name| *name != "-").map(str::to_owned);
     let of_data = match data {
-        [] => Some(("data", places::MNIST.to_owned())),
+        [] => Some(("data", data_paths::MNIST.to_owned())),
         [file] => named(file).map(|name| ("data", name)),
         parts => {
             let names = parts.iter().map(|file| file.to_str()).collect::<Option<Vec<&str>>>();

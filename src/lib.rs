@@ -103,7 +103,7 @@ pub use error::{Error, Result};
 #[cfg(feature = "export")]
 pub use export::{Form, export};
 #[cfg(feature = "gpu")]
-pub use gpu::{Adapter, Opening, adapters};
+pub use gpu::{Adapter, DeviceOptions, adapters};
 pub use model::{Dense, Model, Network, Parameters};
 /// The crate whose arrays are taken, in the version that is taken.
 pub use ndarray;

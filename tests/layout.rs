@@ -12,13 +12,13 @@ use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFl
 use naga::{
     AddressSpace, Binding, Block, BuiltIn, Expression, Function, Handle, Module, Statement, StorageAccess,
 };
-use tinytrain::gpu::{Access, Carrier};
+use tinytrain::gpu::{Access, RecordTransport};
 use tinytrain::kernels::{Kernel, MOST_BUFFERS, StepRecord, Tuning, program};
 use variants::variants;
 
 /// Every tuning with both carriers.
-fn settings() -> impl Iterator<Item = (&'static Tuning, Carrier)> {
-    Tuning::ALL.iter().flat_map(|tuning| Carrier::ALL.map(|carrier| (tuning, carrier)))
+fn settings() -> impl Iterator<Item = (&'static Tuning, RecordTransport)> {
+    Tuning::ALL.iter().flat_map(|tuning| RecordTransport::ALL.map(|carrier| (tuning, carrier)))
 }
 
 /// Parses and validates every variant, under every shipped tuning and with both carriers.

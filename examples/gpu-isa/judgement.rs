@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use tinytrain::gpu::{Carrier, Program};
+use tinytrain::gpu::{Program, RecordTransport};
 use tinytrain::kernels::{Kernel, StepRecord, Tuning, grid, program};
 
 use crate::arguments::{Arguments, Dispatch};
@@ -139,7 +139,7 @@ impl<'a> Judge<'a> {
     }
 
     fn code(&mut self, kernel: &dyn Kernel, tuning: &Tuning) -> Result<Arc<Code>> {
-        let program = program(kernel, tuning, Carrier::Immediates);
+        let program = program(kernel, tuning, RecordTransport::Immediates);
         if let Some(code) = self.codes.get(&program) {
             return Ok(Arc::clone(code));
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use tinytrain::gpu::{Carrier, Program};
+use tinytrain::gpu::{Program, RecordTransport};
 use tinytrain::kernels::{Kernel, Piece, Tuning, compose, record_piece};
 
 /// The text of the shaders.
@@ -26,7 +26,7 @@ impl Shaders {
         let mut choices = [kernel.description().pieces, tuning.pieces(kernel.description().layout)].concat();
         choices.push((
             "record_carrier",
-            Piece::Named(record_piece(kernel.description().records, Carrier::Immediates)),
+            Piece::Named(record_piece(kernel.description().records, RecordTransport::Immediates)),
         ));
         let named = |name: &str| read(folder.join("common").join(format!("{name}.wgsl")));
         for (_, piece) in &mut choices {

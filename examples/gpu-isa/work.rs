@@ -5,7 +5,7 @@ use tinytrain::kernels::{
     FeatureFormat, Kernel, MatmulTile, OrderKeys, RadixSort, Samples, Scan, ScanAdd, StepRecord, Tuning,
 };
 use tinytrain::model::Network;
-use tinytrain::schedule::{Schedule, ScheduleKind, TrainingStep};
+use tinytrain::schedule::{DispatchPlan, ScheduleKind, TrainingStep};
 use tinytrain::step::UpdateRule;
 
 /// Rows of the data set, as MNIST has them.
@@ -62,15 +62,15 @@ impl Workload {
         let samples = Samples { stored: FeatureFormat::Bytes, count: SAMPLES };
         let kernels = match name {
             "order" => order(tuning),
-            "evaluate" => kernels(Schedule::evaluate(&step, samples, tuning)),
-            kind => kernels(Schedule::train(kind.parse::<ScheduleKind>()?, &step, samples, tuning)),
+            "evaluate" => kernels(DispatchPlan::evaluate(&step, samples, tuning)),
+            kind => kernels(DispatchPlan::train(kind.parse::<ScheduleKind>()?, &step, samples, tuning)),
         };
         let record = StepRecord { rate: 0.1, ..StepRecord::all(self.batch) };
         Ok(Sequence { kernels, record })
     }
 }
 
-fn kernels(schedule: Schedule) -> Vec<Box<dyn Kernel>> {
+fn kernels(schedule: DispatchPlan) -> Vec<Box<dyn Kernel>> {
     schedule.dispatches.into_iter().map(|dispatch| dispatch.kernel).collect()
 }
 

@@ -1,6 +1,6 @@
 //! map, zip, activate, multiply_add.
 
-use ndarray::{Array1, Array2, Zip as Together};
+use ndarray::{Array1, Array2, Zip as BatchTrainer};
 
 use super::{Cases, EPS, Figures, random, wide};
 use crate::kernels::{
@@ -48,7 +48,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         cases.case(&format!("zip {operation:?}"), "65 x 257", |compute| {
             let (a, b) = (random(65, 257, 1), random(65, 257, 2).mapv(|value| value.abs() + 0.5));
             let got = zip(compute, operation, &compute.matrix(&a)?, &compute.matrix(&b)?)?.read(compute)?;
-            let want = Together::from(&wide(&a)).and(&wide(&b)).map_collect(|a, b| formula(*a, *b));
+            let want = BatchTrainer::from(&wide(&a)).and(&wide(&b)).map_collect(|a, b| formula(*a, *b));
             Ok(Figures::relative(&got, &want, &want.mapv(f64::abs), units))
         });
     }

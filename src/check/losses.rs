@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, Axis};
 
-use super::targets::Wanted;
+use super::targets::Expected;
 use super::{Cases, EPS, Figures, random, wide};
 use crate::error::Result;
 use crate::kernels::{Compute, LossGradient, LossTargets, Matrix, StepRecord, Tensor, Vector};
@@ -26,7 +26,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
 }
 
 fn loss_gradient(compute: &Compute, rows: usize, outputs: usize, form: LossTargets) -> Result<Figures> {
-    let (z, wanted) = (random(rows, outputs, 12) * 3.0, Wanted::new(form, rows, outputs));
+    let (z, wanted) = (random(rows, outputs, 12) * 3.0, Expected::new(form, rows, outputs));
     let on_z = compute.matrix(&z)?;
     // The targets stand the other way round in the data set, behind those of another row.
     let another = vec![0; form.words(outputs)];

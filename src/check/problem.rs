@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::Figures;
-use super::targets::{Wanted, dataset, stacked};
+use super::targets::{Expected, dataset, stacked};
 use super::training::{RATE, rule};
 use crate::data::{Dataset, Features};
 use crate::engine::{Drive, Engine, EngineOptions};
@@ -29,7 +29,7 @@ pub(super) struct Problem {
     pub data: Dataset,
     pub x: Array2<f64>,
     rule: UpdateRule,
-    wanted: Wanted,
+    wanted: Expected,
 }
 
 impl Problem {
@@ -39,7 +39,7 @@ impl Problem {
             Features::Bytes(_) => Array2::zeros((0, 0)),
         };
         let (loss, weighted) = (network.loss(), !data.weights.is_empty());
-        let wanted = Wanted::of(LossTargets { loss, smoothing: 0.0, weighted }, &data);
+        let wanted = Expected::of(LossTargets { loss, smoothing: 0.0, weighted }, &data);
         Self { network, parameters, data, x, rule, wanted }
     }
 

@@ -29,14 +29,14 @@ pub(super) fn stacked(values: &[f32], columns: usize) -> Array2<f64> {
 }
 
 /// What the rows of a batch should give: classes or values, and how much each counts.
-pub(super) struct Wanted {
+pub(super) struct Expected {
     form: LossTargets,
     classes: Vec<usize>,
     values: Array2<f64>,
     weights: Array1<f64>,
 }
 
-impl Wanted {
+impl Expected {
     /// Of all rows of a data set.
     pub fn of(form: LossTargets, data: &Dataset) -> Self {
         let (classes, values) = match &data.targets {

@@ -3,7 +3,7 @@
 use ndarray::{Array2, Axis, concatenate, s};
 
 use super::products::{product, with_ones};
-use super::targets::Wanted;
+use super::targets::Expected;
 use super::training::{RATE, STEP, STORED, features, near_update, rule, states};
 use super::{Cases, Figures, flat, indices, matrix, random, wide};
 use crate::error::{Error, Result};
@@ -162,11 +162,11 @@ impl Step {
     }
 
     /// What the rows of the batch should give, and the targets of all samples, of which those are `taken`.
-    fn wanted(&self, samples: usize, taken: &[usize]) -> (Wanted, Vec<u32>) {
+    fn wanted(&self, samples: usize, taken: &[usize]) -> (Expected, Vec<u32>) {
         let (loss, smoothing, outputs) =
             (self.network.loss(), self.rule.label_smoothing, self.network.outputs());
         let form = LossTargets { loss, smoothing, weighted: self.weighted };
-        let wanted = Wanted::new(form, self.rows, outputs);
+        let wanted = Expected::new(form, self.rows, outputs);
         let mut targets = vec![vec![0; form.words(outputs)]; samples];
         for (row, sample) in taken.iter().enumerate() {
             targets[*sample] = wanted.words(row);

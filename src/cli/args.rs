@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::engine::DeviceRequest;
 use crate::error::Error;
-use crate::gpu::Opening;
+use crate::gpu::DeviceOptions;
 pub use crate::settings::values::{count, duration, parse};
 use clap::ValueEnum;
 
@@ -74,8 +74,8 @@ pub fn device(text: &str) -> Result<DeviceRequest, String> {
 }
 
 /// How a GPU is opened for `--checked`, or without. What its driver compiles is kept for the next run.
-pub fn opening(checked: bool) -> Opening {
-    Opening { checked, cache: process::cache_folder(), ..Opening::default() }
+pub fn opening(checked: bool) -> DeviceOptions {
+    DeviceOptions { checked, cache: process::cache_folder(), ..DeviceOptions::default() }
 }
 
 /// A column of a table.

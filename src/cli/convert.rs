@@ -3,13 +3,13 @@
 use std::io::{BufWriter, Write, stdout};
 use std::path::{Path, PathBuf};
 
-use crate::convert::{Converted, Set, To};
+use crate::convert::{OutputFile, OutputFormat, RawDataset};
 use crate::error::{Error, Result};
 use crate::output::Destination;
 use clap::Args;
 
-use super::table_options::Written;
-use crate::data::places;
+use super::table_options::DialectOptions;
+use crate::data::data_paths;
 
 /// Write a table or a set of images in another format.
 ///
@@ -33,9 +33,9 @@ pub struct Options {
     out: PathBuf,
     /// Its format. [default: by the ending of its name]
     #[arg(long, value_name = "FORMAT")]
-    to: Option<To>,
+    to: Option<OutputFormat>,
     #[command(flatten)]
-    written: Written,
+    written: DialectOptions,
 }
 
 /// Reads and writes.
@@ -46,9 +46,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let to = format(options)?;
     let is_stdout = options.out == Path::new("-");
     let destination = (!is_stdout).then(|| Destination::check(&options.out)).transpose()?;
-    let (source, _) = places::training(&options.data)?;
-    places::spare_data("--out", Some(&options.out), [Some(&source)])?;
-    let set = Set::read(&source, &options.written.format(), to)?;
+    let (source, _) = data_paths::training(&options.data)?;
+    data_paths::spare_data("--out", Some(&options.out), [Some(&source)])?;
+    let set = RawDataset::read(&source, &options.written.format(), to)?;
     let files = set.files(to)?;
     let Some(destination) = destination else {
         return match &files[..] {
@@ -59,10 +59,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             }
         };
     };
-    let beside = |file: &Converted| -> Result<Destination> {
+    let beside = |file: &OutputFile| -> Result<Destination> {
         let Some(beside) = file.beside else { return Ok(destination.clone()) };
         let path = beside.path(&options.out)?;
-        places::spare_data("--out", Some(&path), [Some(&source)])?;
+        data_paths::spare_data("--out", Some(&path), [Some(&source)])?;
         Destination::check(&path)
     };
     // All are found writable before one is written.
@@ -73,14 +73,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write(file: &Converted, to: impl Write) -> Result<()> {
+fn write(file: &OutputFile, to: impl Write) -> Result<()> {
     let mut to = BufWriter::new(to);
     file.write(&mut to).and_then(|()| to.flush()).map_err(Error::Output)
 }
 
-fn format(options: &Options) -> Result<To> {
-    options.to.or_else(|| To::of(&options.out)).ok_or_else(|| {
-        let names: Vec<String> = To::ALL.iter().map(|to| format!(".{}", to.name())).collect();
+fn format(options: &Options) -> Result<OutputFormat> {
+    options.to.or_else(|| OutputFormat::of(&options.out)).ok_or_else(|| {
+        let names: Vec<String> = OutputFormat::ALL.iter().map(|to| format!(".{}", to.name())).collect();
         let found = options.out.display();
         Error::Config(format!(
             "--out: expected a name that ends with {}, or a format with --to; found {found}",

@@ -24,14 +24,14 @@ const PLAIN: &str = "\x1b[0m";
 
 /// What a terminal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum PlotStyle {
     /// Dots in colours, eight to a character (braille).
     Dots,
     /// ASCII alone.
     Ascii,
 }
 
-impl Look {
+impl PlotStyle {
     /// That of standard output; nothing where it is no terminal.
     pub fn of_terminal() -> Option<Self> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -47,7 +47,7 @@ impl Look {
 }
 
 /// The loss by epochs, and the accuracy or R2, as lines; none of so few epochs that there is nothing to see.
-pub fn lines(epochs: &[Epoch], of_classes: bool, look: Look) -> Vec<String> {
+pub fn lines(epochs: &[Epoch], of_classes: bool, look: PlotStyle) -> Vec<String> {
     let curve = |of: &dyn Fn(&Epoch) -> Option<f64>| -> Vec<Option<f64>> { epochs.iter().map(of).collect() };
     let sets = |of: &dyn Fn(&Score) -> Option<f64>, train: &dyn Fn(&Epoch) -> Option<f64>| {
         [
@@ -66,7 +66,7 @@ pub fn lines(epochs: &[Epoch], of_classes: bool, look: Look) -> Vec<String> {
 }
 
 /// One plot under its legend: values of each set by epochs.
-fn plot(name: &str, sets: &[Vec<Option<f64>>; 3], look: Look) -> Vec<String> {
+fn plot(name: &str, sets: &[Vec<Option<f64>>; 3], look: PlotStyle) -> Vec<String> {
     let finite = |value: &&f64| value.is_finite();
     let mut all: Vec<f64> = sets.iter().flatten().flatten().filter(finite).copied().collect();
     all.sort_unstable_by(f64::total_cmp);
@@ -100,13 +100,13 @@ fn plot(name: &str, sets: &[Vec<Option<f64>>; 3], look: Look) -> Vec<String> {
     }
     let drawn = |cell: &Cell| match (cell.dots, look) {
         (0, _) => " ".to_owned(),
-        (_, Look::Ascii) => SETS[cell.set].1.to_string(),
-        (dots, Look::Dots) => {
+        (_, PlotStyle::Ascii) => SETS[cell.set].1.to_string(),
+        (dots, PlotStyle::Dots) => {
             let letter = char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ');
             format!("{}{letter}{PLAIN}", SETS[cell.set].2)
         }
     };
-    let bar = if look == Look::Ascii { '|' } else { '│' };
+    let bar = if look == PlotStyle::Ascii { '|' } else { '│' };
     let mut lines = vec![String::new(), legend(if is_log { &log_name } else { name }, sets, look)];
     lines.extend(cells.chunks(COLUMNS - NUMBERS).enumerate().map(|(row, cells)| {
         let number = match row {
@@ -123,12 +123,12 @@ fn plot(name: &str, sets: &[Vec<Option<f64>>; 3], look: Look) -> Vec<String> {
 }
 
 /// What the letters or colours of a plot stand for.
-fn legend(name: &str, sets: &[Vec<Option<f64>>; 3], look: Look) -> String {
+fn legend(name: &str, sets: &[Vec<Option<f64>>; 3], look: PlotStyle) -> String {
     let is_there = |curve: &[Option<f64>]| curve.iter().any(Option::is_some);
     let shown = SETS.iter().zip(sets).filter(|(_, curve)| is_there(curve)).map(
         |((set, letter, color), _)| match look {
-            Look::Ascii => format!("{letter} {set}"),
-            Look::Dots => format!("{color}⠒{PLAIN} {set}"),
+            PlotStyle::Ascii => format!("{letter} {set}"),
+            PlotStyle::Dots => format!("{color}⠒{PLAIN} {set}"),
         },
     );
     format!("{name}: {}", shown.collect::<Vec<String>>().join(", "))
@@ -154,22 +154,25 @@ mod tests {
     fn a_curve_goes_from_corner_to_corner() {
         let falling: Vec<Option<f64>> = (0..7).map(|epoch| Some(f64::from(6 - epoch) / 2.0)).collect();
         let flat = vec![Some(0.0); 7];
-        let text = plot("loss", &[falling.clone(), flat, vec![None; 7]], Look::Ascii);
+        let text = plot("loss", &[falling.clone(), flat, vec![None; 7]], PlotStyle::Ascii);
         assert_eq!(text[1], "loss: . training, o validation");
         assert_eq!(text[2], "      3 |.....");
         assert_eq!(text[3], format!("        |{}........", " ".repeat(5)));
         assert_eq!(text[8], format!("      0 |{}", "o".repeat(51)));
         assert_eq!(text[9], format!("         1{:>50}", "epoch 7"));
         assert!(text.iter().all(|line| line.len() <= COLUMNS && line.is_ascii()));
-        let dots = plot("loss", &[falling, vec![None; 7], vec![None; 7]], Look::Dots);
+        let dots = plot("loss", &[falling, vec![None; 7], vec![None; 7]], PlotStyle::Dots);
         assert!(dots[2].starts_with("      3 │\x1b[34m⠉\x1b[0m"), "{:?}", dots[2]);
-        assert_eq!(plot("loss", &[vec![Some(1.0); 2], vec![None; 2], vec![None; 2]], Look::Dots).len(), 0);
+        assert_eq!(
+            plot("loss", &[vec![Some(1.0); 2], vec![None; 2], vec![None; 2]], PlotStyle::Dots).len(),
+            0
+        );
     }
 
     #[test]
     fn what_is_not_finite_is_left_out() {
         let values = vec![Some(f64::NAN), Some(1.0), Some(f64::INFINITY), Some(1.0)];
-        let text = plot("R2", &[vec![None; 4], values, vec![None; 4]], Look::Ascii);
+        let text = plot("R2", &[vec![None; 4], values, vec![None; 4]], PlotStyle::Ascii);
         assert_eq!(text[1], "R2: o validation");
         assert!(text[8].starts_with("      1 |") && text[8].ends_with('o') && text[2] == "      1 |");
     }
@@ -177,7 +180,7 @@ mod tests {
     #[test]
     fn of_a_wide_range_the_logarithms_are_drawn() {
         let values: Vec<Option<f64>> = [1.0, 0.1, 0.01].map(Some).to_vec();
-        let text = plot("loss", &[values, vec![None; 3], vec![None; 3]], Look::Ascii);
+        let text = plot("loss", &[values, vec![None; 3], vec![None; 3]], PlotStyle::Ascii);
         assert_eq!(text[1], "loss (logarithmic): . training");
         assert!(
             text[5].contains(".........................") && text[8].starts_with("   0.01 |"),

@@ -1,13 +1,13 @@
 //! What is said of the rows that train: columns, labels, dates, weights, and what was understood of all.
 
 use crate::data::{
-    Code, Column, Encoding, ImageForm, LateText, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Schema,
-    Transform, Why,
+    Column, ColumnEncoding, Encoding, IgnoredBecause, IgnoredColumn, ImageForm, LateText, NumbersAsText,
+    NumericScaling, OddLabel, Oddity, Schema, Transform,
 };
 use crate::error::Result;
 use crate::error::excerpt;
-use crate::model::Meaning;
-use crate::train::{ReadFirst, TrainingData};
+use crate::model::DataSchema;
+use crate::train::{FullReadReason, TrainingData};
 
 use super::table_options::Task;
 use super::text::{column_name, counted, grouped};
@@ -17,17 +17,17 @@ use super::training::Training;
 const MOST_LABELS: usize = 8;
 
 /// What is said of columns that are no inputs, though nobody has said so: a line for each reason.
-pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
+pub fn left_out(columns: &[IgnoredColumn]) -> Vec<String> {
     let reasons = [
-        (Why::NumbersRows, "looks like a row number", "--only to use it"),
+        (IgnoredBecause::NumbersRows, "looks like a row number", "--only to use it"),
         (
-            Why::DifferentTexts,
+            IgnoredBecause::DifferentTexts,
             "nearly every value is different",
             "--categorical to use it, or --exclude to silence this line",
         ),
-        (Why::Empty, "no name and no value", "--exclude to silence this line"),
+        (IgnoredBecause::Empty, "no name and no value", "--exclude to silence this line"),
     ];
-    let line = |(why, reason, remedy): (Why, &str, &str)| {
+    let line = |(why, reason, remedy): (IgnoredBecause, &str, &str)| {
         let names = columns.iter().filter(|column| column.why == why).map(|column| column.column.clone());
         let names: Vec<String> = names.collect();
         let columns = if names.len() == 1 { "column" } else { "columns" };
@@ -116,15 +116,15 @@ fn weight_lines(data: &TrainingData) -> Vec<String> {
 /// Why training has waited for all rows, if it has.
 pub fn read_first_line(data: &TrainingData) -> Option<String> {
     let reason = match data.read_first()? {
-        ReadFirst::Encoded => "what stands for categories and missing cells depends on all of them",
-        ReadFirst::Scaled => "how columns are scaled depends on all of them",
-        ReadFirst::HeldOut => "some of them are held out",
-        ReadFirst::Weighted => "their weights are divided by the mean of all of them",
-        ReadFirst::MissingTargets => "those without a target are left out",
-        ReadFirst::FoldedLabels => "how labels are joined depends on all of them",
-        ReadFirst::Values => "they may be sorted by the values to predict",
-        ReadFirst::OneLabel => "the first ones have a single label",
-        ReadFirst::Sorted => "they are sorted by label",
+        FullReadReason::Encoded => "what stands for categories and missing cells depends on all of them",
+        FullReadReason::Scaled => "how columns are scaled depends on all of them",
+        FullReadReason::HeldOut => "some of them are held out",
+        FullReadReason::Weighted => "their weights are divided by the mean of all of them",
+        FullReadReason::MissingTargets => "those without a target are left out",
+        FullReadReason::FoldedLabels => "how labels are joined depends on all of them",
+        FullReadReason::Values => "they may be sorted by the values to predict",
+        FullReadReason::OneLabel => "the first ones have a single label",
+        FullReadReason::Sorted => "they are sorted by label",
     };
     let rows = data.file_rows().map_or_else(String::new, |rows| format!(" {}", grouped(rows as u64)));
     Some(format!("all{rows} rows are read before training starts, since {reason}"))
@@ -196,10 +196,11 @@ pub fn odd_labels(odd: &[OddLabel]) -> Vec<String> {
 
 /// How columns are scaled, in a word.
 fn encoded(encoding: &Encoding) -> &'static str {
-    let is_normal = |code: &Code| matches!(code, Code::Number { map: Map::Normal(_), .. });
-    let is_plain = |code: &Code| match code {
-        Code::Number { map, .. } => *map == Map::Affine { center: 0.0, width: 1.0 },
-        Code::Category { .. } => true,
+    let is_normal =
+        |code: &ColumnEncoding| matches!(code, ColumnEncoding::Number { map: NumericScaling::Normal(_), .. });
+    let is_plain = |code: &ColumnEncoding| match code {
+        ColumnEncoding::Number { map, .. } => *map == NumericScaling::Affine { center: 0.0, width: 1.0 },
+        ColumnEncoding::Category { .. } => true,
     };
     match &encoding.columns[..] {
         columns if columns.iter().any(is_normal) => "by quantiles",
@@ -214,7 +215,7 @@ pub fn images_of(form: ImageForm) -> String {
 }
 
 /// What was understood of the data, in a line.
-pub fn data_line(transform: &Transform, meaning: &Meaning, rows: Option<usize>) -> String {
+pub fn data_line(transform: &Transform, meaning: &DataSchema, rows: Option<usize>) -> String {
     let rows = rows.map_or_else(|| "rows still read".to_owned(), |rows| counted(rows as u64, "row", "rows"));
     let inputs = meaning.schema.as_ref().map(|schema| schema.inputs.len());
     let inputs = match (meaning.image, inputs) {

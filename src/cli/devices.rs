@@ -2,7 +2,7 @@
 
 use crate::engine::{Device, DeviceRequest, find_device};
 use crate::error::Result;
-use crate::gpu::{Adapter, DeviceKind, Opening, adapters};
+use crate::gpu::{Adapter, DeviceKind, DeviceOptions, adapters};
 use clap::Args;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub struct Options {
 ///
 /// # Errors
 /// When it is not there.
-pub fn find(request: &DeviceRequest, opening: Opening) -> Result<(Device, Option<String>)> {
+pub fn find(request: &DeviceRequest, opening: DeviceOptions) -> Result<(Device, Option<String>)> {
     let device = find_device(request)?.opened(opening);
     // Who names a driver by its name or index knows what it is.
     let picks = matches!(request, DeviceRequest::Gpu | DeviceRequest::Backend(_));

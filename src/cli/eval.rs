@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::data::{Dataset, places};
+use crate::data::{Dataset, data_paths};
 use crate::engine::{Device, DeviceRequest};
 use crate::error::Error;
 use crate::model::Model;
@@ -21,7 +21,7 @@ use super::eval_text::{
 };
 use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
-use super::table_options::Written;
+use super::table_options::DialectOptions;
 use super::text::{counted, evaluation_warnings, loss, one_class};
 use crate::evaluate::{EvaluationRows, chosen};
 
@@ -63,7 +63,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
-    written: Written,
+    written: DialectOptions,
 }
 
 /// Evaluates and prints.
@@ -85,7 +85,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let Evaluated { evaluation, accuracy, outputs, errors, device } =
         evaluate(&model, data, &device, options.errors.is_some())?;
     if !evaluation.loss.is_finite() {
-        let (path, loss) = (places::file(&evaluand.source).to_owned(), evaluation.loss);
+        let (path, loss) = (data_paths::file(&evaluand.source).to_owned(), evaluation.loss);
         return Err(Error::NonFiniteTest { path, loss }.into());
     }
     let (labels, classes) = (data.labels(), &model.meaning.classes);

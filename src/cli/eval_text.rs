@@ -2,7 +2,7 @@
 
 use crate::data::{Classes, Dataset};
 use crate::engine::Evaluation;
-use crate::model::{Meaning, Model};
+use crate::model::{DataSchema, Model};
 use crate::train::{ClassFigures, Measure, ValueErrors, confusion};
 use serde_json::{Value, json};
 
@@ -218,7 +218,7 @@ pub fn errors_text(errors: &ValueErrors) -> String {
 }
 
 /// The names of the values that a network predicts: of their columns, or numbers.
-pub fn value_names(meaning: &Meaning, outputs: usize) -> Vec<String> {
+pub fn value_names(meaning: &DataSchema, outputs: usize) -> Vec<String> {
     let columns = meaning.schema.as_ref().map_or(&[][..], |schema| &schema.values);
     let name = |index: usize| columns.get(index).and_then(|column| column.name.clone());
     (0..outputs).map(|index| name(index).unwrap_or_else(|| format!("value{index}"))).collect()

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::model_choice::ModelChoice;
 use super::output::print;
-use crate::data::places;
+use crate::data::data_paths;
 
 /// Write a model for other programs.
 ///
@@ -69,7 +69,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let is_stdout = options.out == Path::new("-");
     let destination = (!is_stdout).then(|| Destination::check(&options.out)).transpose()?;
     let read = [(model_file.as_path(), "which is the model")];
-    places::spare_files("--out", Some(&options.out), read.into_iter())?;
+    data_paths::spare_files("--out", Some(&options.out), read.into_iter())?;
     let name =
         options.out.file_stem().filter(|_| !is_stdout).map_or("model".into(), |name| name.to_string_lossy());
     let contents = export(&model, options.form.form(), &name)?;

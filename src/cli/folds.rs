@@ -15,7 +15,7 @@ use toml::Table;
 
 use super::args::Format;
 use super::data_text::{as_text, column_lines, late_texts, left_out, odd_labels};
-use super::opened::{Opened, Places, refuse_unused_rate};
+use super::open_data::{DataPaths, OpenData, refuse_unused_rate};
 use super::output::{Console, warn};
 use super::process::Interrupts;
 use super::text::{loss, one_class, percent, seconds, unknown_cells};
@@ -35,7 +35,7 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
         ));
     }
     let training = &options.training;
-    let Opened { reader, validation, info, notice, .. } = Places::of(options)?.open(options, own)?;
+    let OpenData { reader, validation, info, notice, .. } = DataPaths::of(options)?.open(options, own)?;
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
     notices.extend(notice);

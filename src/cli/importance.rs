@@ -17,9 +17,9 @@ use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
 use super::output_place::ending_of;
 use super::progress;
-use super::table_options::Written;
+use super::table_options::DialectOptions;
 use super::text::{Table, counted, evaluation_warnings, shell_word};
-use crate::data::places;
+use crate::data::data_paths;
 use crate::evaluate::{EvaluationRows, held_out_of};
 
 /// The longest bar, in characters.
@@ -70,7 +70,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
-    written: Written,
+    written: DialectOptions,
 }
 
 /// Endings of names that say of a file that it is no SVG.
@@ -88,9 +88,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut evaluand = held_out_of(&options.model, &model, options.data.as_slice())?;
     let files = [
         (model_file.as_path(), "which is the model"),
-        (places::file(&evaluand.source), "which holds the data"),
+        (data_paths::file(&evaluand.source), "which holds the data"),
     ];
-    places::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
+    data_paths::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
     if let Some(svg) = options.svg.as_deref().filter(|svg| ending_of(svg, OTHERS).is_some()) {
         let found = shell_word(svg);
         anyhow::bail!(Error::Config(format!(

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use crate::data::{
-    Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, Why, places,
+    Column, ColumnSummary, Contents, Format as Written, IgnoredBecause, ReadOptions, Reader, Schema, Target,
+    data_paths,
 };
 use crate::error::Error;
 use crate::settings::text::text_of;
@@ -16,9 +17,9 @@ use super::args::Format;
 use super::data_text::{as_text, date_line, identifier_line, images_of, late_texts, left_out, odd_labels};
 use super::inspect_model::{model_fields, model_text};
 use super::model_choice::ModelChoice;
-use super::opened::open_training;
+use super::open_data::open_training;
 use super::output::{print_lines, print_object};
-use super::table_options::{Columns, Written as WrittenOptions};
+use super::table_options::{Columns, DialectOptions};
 use super::text::{SHOWN, Table, column_name, counted, grouped, percent, quoted, shell_word, short};
 use super::training::only;
 use super::{args, config_file};
@@ -71,7 +72,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             Format::Text => Ok(print_lines(&model_text(&model))?),
         };
     }
-    let (source, _) = places::training(&options.data)?;
+    let (source, _) = data_paths::training(&options.data)?;
     let task = options.columns.task(None)?;
     options.columns.check(None)?;
     let mut read = ReadOptions { threads: options.settings.threads, ..options.columns.read_options(task) };
@@ -85,7 +86,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     };
     let has_target = read.columns.target != Target::Absent;
     reader.read_to_end()?;
-    let found = Found::of(&reader);
+    let found = Inspection::of(&reader);
     match options.format {
         Format::Json => print_object(&found.fields())?,
         Format::Text => print_lines(&found.text(options))?,
@@ -101,14 +102,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// What is understood of data.
-struct Found<'a> {
+struct Inspection<'a> {
     reader: &'a Reader,
     columns: Vec<ColumnSummary>,
     /// Rows of each class.
     classes: Vec<u64>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Inspection<'a> {
     fn of(reader: &'a Reader) -> Self {
         let mut classes = vec![0; reader.classes().len()];
         reader.labels().iter().for_each(|label| classes[*label as usize] += 1);
@@ -146,9 +147,9 @@ impl<'a> Found<'a> {
         };
         let left_out = reader.left_out().iter().map(|column| {
             let why = match column.why {
-                Why::NumbersRows => "numbers the rows",
-                Why::DifferentTexts => "different texts",
-                Why::Empty => "no name and no value",
+                IgnoredBecause::NumbersRows => "numbers the rows",
+                IgnoredBecause::DifferentTexts => "different texts",
+                IgnoredBecause::Empty => "no name and no value",
             };
             json!({ "column": column.column, "why": why })
         });
@@ -293,7 +294,7 @@ impl<'a> Found<'a> {
 /// The options that say how columns train, as a command line says them.
 fn said(options: &Options, predicts_values: bool) -> String {
     let mut columns = options.columns.clone();
-    columns.written = WrittenOptions::default();
+    columns.written = DialectOptions::default();
     let given =
         [config_file::table(&columns), config_file::table(&options.settings)].into_iter().flatten().flatten();
     let other = if predicts_values { "fold-labels" } else { "scale-target" };

@@ -1,7 +1,7 @@
 //! What `tinytrain inspect --model` says of a model.
 
-use crate::data::{Code, Encoding, Map, Transform};
-use crate::model::{Ensemble, InputColumn, InputLayer, Model, Partner};
+use crate::data::{ColumnEncoding, Encoding, NumericScaling, Transform};
+use crate::model::{Ensemble, EnsembleMember, InputColumn, InputLayer, Model};
 use serde_json::{Value, json};
 
 use super::data_text::data_line;
@@ -10,18 +10,22 @@ use super::text::{SHOWN, Table, column_name, counted, short};
 /// As fields of a JSON object.
 pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
     let columns = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
-    let column = |index: usize, code: &Code, made: &[Vec<InputColumn>]| {
+    let column = |index: usize, code: &ColumnEncoding, made: &[Vec<InputColumn>]| {
         let mut object = match code {
-            Code::Number { map: Map::Clipped { center, width }, fill, has_indicator } => {
+            ColumnEncoding::Number {
+                map: NumericScaling::Clipped { center, width },
+                fill,
+                has_indicator,
+            } => {
                 json!({ "type": "number", "center": center, "width": width, "clipped": true, "fill": fill, "missing": has_indicator })
             }
-            Code::Number { map: Map::Affine { center, width }, fill, has_indicator } => {
+            ColumnEncoding::Number { map: NumericScaling::Affine { center, width }, fill, has_indicator } => {
                 json!({ "type": "number", "center": center, "width": width, "fill": fill, "missing": has_indicator })
             }
-            Code::Number { map: Map::Normal(quantiles), fill, has_indicator } => {
+            ColumnEncoding::Number { map: NumericScaling::Normal(quantiles), fill, has_indicator } => {
                 json!({ "type": "number", "quantiles": quantiles, "fill": fill, "missing": has_indicator })
             }
-            Code::Category { categories, has_missing } => {
+            ColumnEncoding::Category { categories, has_missing } => {
                 json!({ "type": "categories", "categories": categories.names(), "missing": has_missing })
             }
         };
@@ -59,7 +63,7 @@ pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
 
 /// The networks of an ensemble besides the model's own.
 fn networks(ensemble: &Ensemble) -> Value {
-    let partner = |partner: &Partner| {
+    let partner = |partner: &EnsembleMember| {
         let parameters = partner.network.parameter_count();
         json!({ "network": partner.network.to_string(), "parameters": parameters, "picks": partner.picks })
     };
@@ -103,30 +107,36 @@ pub fn model_text(model: &Model) -> Vec<String> {
 }
 
 /// What the input layer makes of each column, where there is one.
-fn inputs_of(model: &Model, columns: &[Code]) -> Vec<Vec<InputColumn>> {
+fn inputs_of(model: &Model, columns: &[ColumnEncoding]) -> Vec<Vec<InputColumn>> {
     let mut made = model.network.input_layer().map_or(&[][..], InputLayer::columns).iter().copied();
-    let numbers = |code: &Code| 1 + usize::from(matches!(code, Code::Number { has_indicator: true, .. }));
+    let numbers = |code: &ColumnEncoding| {
+        1 + usize::from(matches!(code, ColumnEncoding::Number { has_indicator: true, .. }))
+    };
     columns.iter().map(|code| made.by_ref().take(numbers(code)).collect()).collect()
 }
 
 /// What a column becomes, and what stands for a missing value.
-fn code_text(code: &Code) -> [String; 2] {
+fn code_text(code: &ColumnEncoding) -> [String; 2] {
     match code {
-        Code::Number { map, fill, has_indicator } => {
+        ColumnEncoding::Number { map, fill, has_indicator } => {
             let becomes = match map {
-                Map::Affine { width: 0.0, .. } => "0".to_owned(),
-                Map::Affine { center: 0.0, width: 1.0 } => "as it is".to_owned(),
-                Map::Affine { center, width } => format!("(value - {}) / {}", short(*center), short(*width)),
-                Map::Clipped { width: 0.0, .. } => "0".to_owned(),
-                Map::Clipped { center, width } => {
+                NumericScaling::Affine { width: 0.0, .. } => "0".to_owned(),
+                NumericScaling::Affine { center: 0.0, width: 1.0 } => "as it is".to_owned(),
+                NumericScaling::Affine { center, width } => {
+                    format!("(value - {}) / {}", short(*center), short(*width))
+                }
+                NumericScaling::Clipped { width: 0.0, .. } => "0".to_owned(),
+                NumericScaling::Clipped { center, width } => {
                     format!("(value - {}) / {}, clipped", short(*center), short(*width))
                 }
-                Map::Normal(quantiles) => format!("normal score among {} quantiles", quantiles.len()),
+                NumericScaling::Normal(quantiles) => {
+                    format!("normal score among {} quantiles", quantiles.len())
+                }
             };
             let also = if *has_indicator { ", and an input of its own" } else { "" };
             [becomes, format!("{}{also}", short(*fill))]
         }
-        Code::Category { categories, has_missing } => {
+        ColumnEncoding::Category { categories, has_missing } => {
             let becomes = match categories.names() {
                 [no, yes] if !has_missing => format!("-1 for {no}, 1 for {yes}"),
                 names => {

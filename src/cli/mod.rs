@@ -26,7 +26,7 @@ mod inspect;
 mod inspect_model;
 mod manual;
 mod model_choice;
-mod opened;
+mod open_data;
 mod output_place;
 mod predict;
 mod prediction_lines;

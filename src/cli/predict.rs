@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 use crate::data::{
-    self, Features, Format as Written, ImageForm, ReadOptions, Reader, Selection, Target, is_png, places,
-    png_form, read_png,
+    self, Features, Format as DialectOptions, ImageForm, ReadOptions, Reader, Selection, Target, data_paths,
+    is_png, png_form, read_png,
 };
 use crate::engine::DeviceRequest;
 use crate::model::Model;
@@ -69,7 +69,7 @@ pub struct Options {
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     threads: Option<usize>,
     #[command(flatten)]
-    written: table_options::Written,
+    written: table_options::DialectOptions,
 }
 
 /// Predicts and prints.
@@ -81,7 +81,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let out = options.out.as_deref().map(Destination::check).transpose()?;
     let files = options.files.iter().map(|file| (file.as_path(), "which holds the data"));
     let model_file = [(model_file.as_path(), "which is the model")];
-    places::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
+    data_paths::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     options.out.as_deref().map_or(Ok(()), |out| options.format.refuse_name(out))?;
     let device = devices::opened(&options.device, options.checked)?;
     let (lines, reading) = (Lines::new(options.format, &model), Reading::new(&model));
@@ -186,7 +186,7 @@ fn rows<'a>(
         id: options.id.clone(),
         ..Selection::default()
     };
-    let format: Written = options.written.format();
+    let format: DialectOptions = options.written.format();
     let read = ReadOptions { columns, format, threads: options.threads, ..ReadOptions::default() };
     let mut reader = Reader::open_unlabelled(file, &read)?;
     predictor.check_inputs(reader.name(), reader.inputs())?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{ReadOptions, Reader, places};
+use crate::data::{ReadOptions, Reader, data_paths};
 use crate::engine::Device;
 use crate::error::Error;
 use crate::output::Destination;
@@ -13,7 +13,7 @@ use crate::train::Config;
 use clap::Args;
 
 use super::args::{self, Format};
-use super::opened::open_alone;
+use super::open_data::open_alone;
 use super::output::{Console, print_json, print_line, print_lines};
 use super::profile_text::{comparison_lines, lines};
 use super::progress::Bar;
@@ -64,10 +64,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     training.check(DatasetInfo::default())?;
     let trace = options.trace.as_deref().map(Destination::check).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
-    let (source, beside) = places::training(&training.data)?;
+    let (source, beside) = data_paths::training(&training.data)?;
     let files = plots.iter().flatten().flatten().map(|file| ("--plots", file));
     for (option, file) in files.clone().chain(trace.as_ref().map(|file| ("--trace", file))) {
-        places::spare_data(option, Some(file.path()), [Some(&source), beside.as_ref()])?;
+        data_paths::spare_data(option, Some(file.path()), [Some(&source), beside.as_ref()])?;
     }
     if let Some(trace) = &trace
         && files.clone().any(|(_, file)| file.is_same(trace))

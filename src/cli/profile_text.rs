@@ -1,7 +1,7 @@
 //! A profile, and a comparison, as people read them.
 
 use crate::engine::Clock;
-use crate::profile::{BATCH_SIZES, Comparison, KernelReport, Report, Way};
+use crate::profile::{BATCH_SIZES, Comparison, KernelReport, Report, Variant};
 
 use super::text::{Align, Table, counted, grouped};
 
@@ -111,7 +111,7 @@ pub fn comparison_lines(comparison: &Comparison) -> Vec<String> {
 }
 
 /// Samples a second by schedule and batch size.
-fn grid(ways: &[Way]) -> Vec<String> {
+fn grid(ways: &[Variant]) -> Vec<String> {
     let mut schedules: Vec<&Option<String>> = ways.iter().map(|way| &way.schedule).collect();
     schedules.dedup();
     let row = |schedule: &Option<String>| {

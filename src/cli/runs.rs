@@ -13,7 +13,7 @@ use super::args::Format;
 use super::output::{print_line, print_lines, print_object, warn};
 use super::sweep::Overview;
 use super::text::{Align, Table, loss, percent, printable, seconds, shortened};
-use crate::runs::{CONFIG, RUNS, Told};
+use crate::runs::{CONFIG, RUNS, RunSummary};
 use crate::sweep::is_sweep;
 
 /// Columns of a line.
@@ -62,7 +62,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let read = if is_sweep(&path) {
             Overview::of(&path).map(|sweep| sweeps.push(sweep))
         } else if path.join(CONFIG).exists() {
-            Told::of(&path).map(|run| runs.push(run))
+            RunSummary::of(&path).map(|run| runs.push(run))
         } else {
             Ok(())
         };
@@ -84,7 +84,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// A table of runs and of sweeps behind them, and under each the settings in which runs differ, or what is known of the sweep: no line
 /// is wider than 80 columns.
-fn list(runs: &[Told], sweeps: &[Overview]) -> Result<()> {
+fn list(runs: &[RunSummary], sweeps: &[Overview]) -> Result<()> {
     let names: Vec<String> = differing(runs).into_iter().filter(|name| name != "epochs").collect();
     let brief = |score: &str| score.replace("validation", "val").replace("accuracy", "acc");
     let row = |path: &Path, state: &str, epochs: usize, best: &str, time: f64| {
@@ -139,7 +139,7 @@ fn wrapped(texts: &[String]) -> Vec<String> {
 /// # Errors
 /// Those of their folders.
 pub fn compare(options: &CompareOptions) -> anyhow::Result<()> {
-    let runs = options.runs.iter().map(|path| Told::of(path)).collect::<Result<Vec<Told>>>()?;
+    let runs = options.runs.iter().map(|path| RunSummary::of(path)).collect::<Result<Vec<RunSummary>>>()?;
     if options.format == Format::Json {
         return Ok(runs.iter().try_for_each(|run| print_object(&run.object()))?);
     }
@@ -148,8 +148,8 @@ pub fn compare(options: &CompareOptions) -> anyhow::Result<()> {
 }
 
 /// A table with a column a run.
-pub fn side_by_side(runs: &[Told], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
-    let names = [String::new()].into_iter().chain(runs.iter().map(Told::name)).collect();
+pub fn side_by_side(runs: &[RunSummary], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    let names = [String::new()].into_iter().chain(runs.iter().map(RunSummary::name)).collect();
     Table::alike(names, Align::Left, rows)
 }
 
@@ -166,8 +166,8 @@ const FIGURES: [(&str, &str); 8] = [
 ];
 
 /// What runs reached, side by side: rows of a name and a cell a run.
-pub fn compared(runs: &[Told]) -> Vec<Vec<String>> {
-    let row = |name: &str, of: &dyn Fn(&Told) -> String| -> Vec<String> {
+pub fn compared(runs: &[RunSummary]) -> Vec<Vec<String>> {
+    let row = |name: &str, of: &dyn Fn(&RunSummary) -> String| -> Vec<String> {
         [name.to_owned()].into_iter().chain(runs.iter().map(of)).collect()
     };
     let mut rows = vec![
@@ -187,8 +187,8 @@ pub fn compared(runs: &[Told]) -> Vec<Vec<String>> {
 }
 
 /// The settings with these names, side by side: rows of a name and a cell a run.
-pub fn settings(runs: &[Told], names: &[String]) -> Vec<Vec<String>> {
-    let cell = |run: &Told, name: &String| run.settings.get(name).cloned().unwrap_or_default();
+pub fn settings(runs: &[RunSummary], names: &[String]) -> Vec<Vec<String>> {
+    let cell = |run: &RunSummary, name: &String| run.settings.get(name).cloned().unwrap_or_default();
     let row =
         |name: &String| [name.clone()].into_iter().chain(runs.iter().map(|run| cell(run, name))).collect();
     names.iter().map(row).collect()
@@ -200,7 +200,7 @@ fn figure(name: &str, value: f64) -> String {
 }
 
 /// What a run reached, for people.
-fn score(run: &Told) -> String {
+fn score(run: &RunSummary) -> String {
     for set in ["validation", "test", "train"] {
         for measure in ["accuracy", "r2", "loss"] {
             let name = format!("{set}_{measure}");
@@ -214,13 +214,13 @@ fn score(run: &Told) -> String {
 }
 
 /// The names of all settings.
-pub fn names(runs: &[Told]) -> Vec<String> {
+pub fn names(runs: &[RunSummary]) -> Vec<String> {
     let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.settings.keys()).collect();
     names.into_iter().cloned().collect()
 }
 
 /// The names of those that are not the same in all runs.
-pub fn differing(runs: &[Told]) -> Vec<String> {
+pub fn differing(runs: &[RunSummary]) -> Vec<String> {
     let differs = |name: &String| runs.iter().any(|run| run.settings.get(name) != runs[0].settings.get(name));
     names(runs).into_iter().filter(differs).collect()
 }

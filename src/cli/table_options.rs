@@ -15,7 +15,7 @@ const IMAGES: &str = "Images";
 /// How a table is written.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
-pub struct Written {
+pub struct DialectOptions {
     /// Whether the first row holds the names of the columns. [default: detected]
     #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "YES-or-NO")]
     #[serde(with = "text")]
@@ -52,7 +52,7 @@ pub enum Task {
     Regression,
 }
 
-impl Written {
+impl DialectOptions {
     /// What the library needs of them.
     pub fn format(&self) -> Format {
         Format {
@@ -128,7 +128,7 @@ pub struct Columns {
     colour: bool,
     #[command(flatten)]
     #[serde(flatten)]
-    pub written: Written,
+    pub written: DialectOptions,
 }
 
 impl Columns {

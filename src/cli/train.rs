@@ -16,7 +16,7 @@ use super::args::Format;
 use super::config_file::{check_resume, merged, table};
 use super::data_text::{column_lines, read_first_line};
 use super::folds;
-use super::opened::{Opened, Places, refuse_unused_rate};
+use super::open_data::{DataPaths, OpenData, refuse_unused_rate};
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
 use super::text::shell_word;
@@ -71,23 +71,30 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
             "--profile: expected a file of its own, found {found}, where the model goes"
         )));
     }
-    let places = Places::of(options)?;
+    let places = DataPaths::of(options)?;
     places.spare("--out", options.out.as_deref())?;
     places.spare("--profile", options.profile.as_deref())?;
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
-    let call =
-        Call { options, run, given: &given, own: &own, places: &places, interrupts: &interrupts, start };
+    let call = TrainRequest {
+        options,
+        run,
+        given: &given,
+        own: &own,
+        places: &places,
+        interrupts: &interrupts,
+        start,
+    };
     let mut lost = None;
     loop {
         let observer = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));
         match call.train(&mut output, checkpoint, &observer, lost)? {
-            Ended::Told(made) => {
+            RunOutcome::RunSummary(made) => {
                 if let (Some(file), Some(made)) = (profile, *made) {
                     file.write((made.report.to_json() + "\n").as_bytes())?;
                 }
                 return Ok(());
             }
-            Ended::Lost(error) => lost = Some(error),
+            RunOutcome::Lost(error) => lost = Some(error),
         }
         // Before the first one it begins anew.
         checkpoint = match &output {
@@ -98,26 +105,26 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
 }
 
 /// What a call asks for.
-struct Call<'a> {
+struct TrainRequest<'a> {
     options: &'a Options,
     run: &'a RunOptions,
     given: &'a Table,
     /// What of that stands on the command line.
     own: &'a Table,
-    places: &'a Places,
+    places: &'a DataPaths,
     interrupts: &'a Interrupts,
     start: Instant,
 }
 
 /// How an attempt to train has ended.
-enum Ended {
+enum RunOutcome {
     /// As it was told, with a profile, if one was made.
-    Told(Box<Option<Profile>>),
+    RunSummary(Box<Option<Profile>>),
     /// The device has failed, and the CPU engine can go on.
     Lost(Error),
 }
 
-impl Call<'_> {
+impl TrainRequest<'_> {
     /// Trains to the end, from a checkpoint on if there is one; on the CPU engine if a device was `lost` before.
     fn train(
         &self,
@@ -125,10 +132,10 @@ impl Call<'_> {
         checkpoint: Option<Checkpoint>,
         observer: &Observer,
         lost: Option<Error>,
-    ) -> anyhow::Result<Ended> {
+    ) -> anyhow::Result<RunOutcome> {
         let Self { options, run, places, interrupts, start, .. } = *self;
         // All readers work while the device opens.
-        let Opened { reader, validation, test, info, notice } = places.open(options, self.own)?;
+        let OpenData { reader, validation, test, info, notice } = places.open(options, self.own)?;
         let settings = &options.training.settings;
         let (device, mut notices) = match lost {
             Some(error) => {
@@ -139,7 +146,7 @@ impl Call<'_> {
             }
             None => match options.kernels.device(&options.training, "training", false) {
                 Err(error) if run.fallback.is_some() && is_of_device(&error) => {
-                    return Ok(Ended::Lost(error));
+                    return Ok(RunOutcome::Lost(error));
                 }
                 found => found?,
             },
@@ -172,7 +179,7 @@ impl Call<'_> {
             || options.training.device() == DeviceRequest::Auto && trained.steps() == 0;
         let done = match done {
             Err(error) if may_fall_back && matches!(device, Device::Gpu(_)) && is_of_device(&error) => {
-                return Ok(Ended::Lost(error));
+                return Ok(RunOutcome::Lost(error));
             }
             done => done,
         };
@@ -180,7 +187,7 @@ impl Call<'_> {
         let made = observer.as_ref().zip(summary.as_ref().ok());
         let made = made.map(|(recorder, summary)| Profile::of_training(recorder, summary)).transpose()?;
         report.end(summary)?;
-        Ok(Ended::Told(Box::new(made)))
+        Ok(RunOutcome::RunSummary(Box::new(made)))
     }
 }
 

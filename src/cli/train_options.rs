@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::evaluate::names_of_data;
-use crate::runs::Every;
+use crate::runs::CheckpointInterval;
 use crate::settings::{DatasetInfo, HELD_OUT, text};
 use crate::train::TrainingData;
 use clap::{Args, ValueEnum};
@@ -64,7 +64,7 @@ pub struct RunOptions {
     /// A checkpoint is also written when the run ends or is interrupted.
     #[arg(long, hide_short_help = true, help_heading = RUNS, value_name = "HOW-OFTEN", allow_hyphen_values = true)]
     #[serde(with = "text")]
-    pub checkpoint_every: Option<Every>,
+    pub checkpoint_every: Option<CheckpointInterval>,
     /// Continue on this engine if the device fails, does not open, or lacks memory.
     #[arg(long, hide_short_help = true, help_heading = RUNS, value_enum, value_name = "ENGINE")]
     #[serde(skip)]

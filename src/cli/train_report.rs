@@ -16,7 +16,7 @@ use toml::Table as Given;
 
 use super::args::Format;
 use super::config_file;
-use super::curves::{self, Look};
+use super::curves::{self, PlotStyle};
 use super::data_text::{as_text, late_texts, left_out, odd_labels};
 use super::output::{Console, print};
 use super::output_place::OutputPlace;
@@ -26,7 +26,7 @@ use super::train_options::{Options, RunOptions};
 use super::train_text::{
     Table, accuracy, details, end_text, epoch_fields, reached, started_fields, started_lines, summary_fields,
 };
-use crate::runs::{CONFIG, Clock, EventLog, MODEL};
+use crate::runs::{CONFIG, CheckpointClock, EventLog, MODEL};
 
 /// How long a model that is kept may wait to be written.
 const MODEL_INTERVAL: Duration = Duration::from_secs(1);
@@ -64,7 +64,7 @@ pub struct TrainReport<'a> {
     unsaved: Option<Arc<Model>>,
     /// When a model was written last.
     written: Option<Instant>,
-    clock: Clock,
+    clock: CheckpointClock,
     /// What TensorBoard reads, if that is wanted.
     events: Option<EventLog<'a>>,
     /// Whether the folder holds what it holds from the beginning on.
@@ -125,7 +125,7 @@ impl<'a> TrainReport<'a> {
             saved: None,
             unsaved: None,
             written: None,
-            clock: Clock::new(run.checkpoint_every.unwrap_or_default(), 0, 0),
+            clock: CheckpointClock::new(run.checkpoint_every.unwrap_or_default(), 0, 0),
             events: None,
             has_begun: false,
             progress: None,
@@ -139,7 +139,8 @@ impl<'a> TrainReport<'a> {
     pub fn behind(mut self, checkpoint: &Checkpoint) -> Self {
         let Progress { steps, epochs, kept, .. } = &checkpoint.progress;
         if let OutputPlace::Folder(folder) = &*self.output {
-            self.clock = Clock::new(self.run.checkpoint_every.unwrap_or_default(), *steps, epochs.len());
+            self.clock =
+                CheckpointClock::new(self.run.checkpoint_every.unwrap_or_default(), *steps, epochs.len());
             self.saved = kept.as_ref().map(|(epoch, _)| Saved {
                 what: kept_model(*epoch, self.validates, self.config),
                 path: folder.file(MODEL),
@@ -379,7 +380,7 @@ impl<'a> TrainReport<'a> {
         }
         self.console.line(&(reached + &end_text(summary, times)))?;
         targets.iter().try_for_each(|line| self.console.line(line))?;
-        if let Some(look) = Look::of_terminal() {
+        if let Some(look) = PlotStyle::of_terminal() {
             // For who looks on: the log and pipes have the numbers.
             let lines = curves::lines(&summary.epochs, self.config.loss.of_classes(), look);
             lines.iter().try_for_each(|line| print((line.clone() + "\n").as_bytes()))?;

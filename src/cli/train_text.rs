@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::engine::{Description, EngineKind};
 use crate::model::Model;
 use crate::runs::figures::{TEST, VALIDATION, by_target, score_fields};
-use crate::schedule::{SelectedSchedule, Tiles};
+use crate::schedule::{SelectedPlan, Tiles};
 use crate::settings::{Preset, TrainSettings};
 use crate::step::{Loss, OptimizerKind, RateSchedule};
 use crate::train::{Config, End, Epoch, Score, Started, Summary, TargetErrors};
@@ -189,7 +189,7 @@ pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: b
     if let Some(Tiles { tuning, source }) = tiles {
         lines.push(format!("{source} tile shapes: {tuning}"));
     }
-    if let Some(SelectedSchedule { kind, reason }) = schedule {
+    if let Some(SelectedPlan { kind, reason }) = schedule {
         let because = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
         lines.push(format!("a step of the {kind} schedule{because}:"));
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::data::ReadOptions;
 use crate::engine::{Device, DeviceRequest};
 use crate::error::Result;
-use crate::gpu::Opening;
+use crate::gpu::DeviceOptions;
 use crate::schedule::Measurements;
 use crate::settings::{DatasetInfo, ENDS, HELD_OUT, TrainSettings, text};
 use clap::{Arg, Args, Command, Id};
@@ -115,7 +115,7 @@ impl Kernels {
         trains: &str,
         no_timestamps: bool,
     ) -> Result<(Device, Vec<String>)> {
-        let opening = Opening { no_timestamps, ..args::opening(self.checked) };
+        let opening = DeviceOptions { no_timestamps, ..args::opening(self.checked) };
         let (device, notice) = devices::find(&training.device(), opening)?;
         let notices = (training.device() == DeviceRequest::Auto).then(|| {
             let chosen = match &device {

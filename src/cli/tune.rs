@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use crate::data::places;
+use crate::data::data_paths;
 use crate::engine::{Device, DeviceRequest};
 use crate::error::{Error, Result};
 use crate::gpu::Adapter;
 use crate::output::Destination;
 use crate::schedule::{Measurement, Measurements, Workload};
 use crate::settings::DatasetInfo;
-use crate::tune::{Attempt, Subject, Tuned, TunedSchedule, Verdict, tune};
+use crate::tune::{Attempt, TrialOutcome, Tuned, TunedSchedule, TuningTarget, tune};
 use clap::Args;
 use serde_json::Value;
 
 use super::args::{self, Format};
 use super::devices;
-use super::opened::open_alone;
+use super::open_data::open_alone;
 use super::output::Console;
 use super::process;
 use super::progress::Bar;
@@ -53,7 +53,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     work.check(DatasetInfo::default())?;
     let path = process::tuning_file();
     let destination = path.as_deref().map(Destination::check).transpose()?;
-    let (source, _) = places::training(&work.data)?;
+    let (source, _) = data_paths::training(&work.data)?;
     let adapter = adapter(&work.device())?;
     let (mut data, config, notices) = open_alone(work, &source, &mut work.read_options()?)?;
     let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
@@ -65,7 +65,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     rows.total = Some(rows.len());
     let console = Console::new(false, 0);
     notices.iter().for_each(|notice| console.notice(notice));
-    let subject = Subject { adapter: &adapter, network: &network, config: &config, batch, rows: &rows };
+    let subject = TuningTarget { adapter: &adapter, network: &network, config: &config, batch, rows: &rows };
     let mut bar = Bar::new(true);
     let limit = Duration::from_secs(options.seconds);
     let tuned = tune(&subject, limit, &mut |done, of| bar.count("candidates", done, of));
@@ -116,20 +116,20 @@ fn microseconds(time: Duration) -> f64 {
 fn built_in(tuned: &Tuned, trial: &Attempt) -> Option<f64> {
     let start = tuned.trials.iter().find(|other| other.schedule == trial.schedule)?;
     match start.verdict {
-        Verdict::Timed(step) => Some(microseconds(step)),
-        Verdict::Refused(_) | Verdict::Wrong => None,
+        TrialOutcome::Timed(step) => Some(microseconds(step)),
+        TrialOutcome::Refused(_) | TrialOutcome::Wrong => None,
     }
 }
 
 /// Microseconds of a trial, and how many times those of the built-in shapes; or why there are none.
 fn figures(tuned: &Tuned, trial: &Attempt) -> std::result::Result<(f64, f64), String> {
     match &trial.verdict {
-        Verdict::Timed(step) => {
+        TrialOutcome::Timed(step) => {
             let step = microseconds(*step);
             Ok((step, built_in(tuned, trial).map_or(1.0, |built_in| step / built_in)))
         }
-        Verdict::Refused(reason) => Err(format!("refused: {reason}")),
-        Verdict::Wrong => Err("wrong results".to_owned()),
+        TrialOutcome::Refused(reason) => Err(format!("refused: {reason}")),
+        TrialOutcome::Wrong => Err("wrong results".to_owned()),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::named::named;
 
 /// A format to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum To {
+pub enum OutputFormat {
     /// A table with commas and decimal points.
     Csv,
     /// Bytes (images, and labels in a file of their own) or 64-bit floats (tables).
@@ -29,9 +29,9 @@ pub enum To {
     Safetensors,
 }
 
-named!(To { Csv = "csv", Idx = "idx", Npz = "npz", Safetensors = "safetensors" });
+named!(OutputFormat { Csv = "csv", Idx = "idx", Npz = "npz", Safetensors = "safetensors" });
 
-impl To {
+impl OutputFormat {
     /// The format that a file's name ends with; IDX files also end with `-ubyte`.
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_lowercase();
@@ -41,7 +41,7 @@ impl To {
 }
 
 /// A data set as it is, nothing scaled and nothing left out.
-pub enum Set {
+pub enum RawDataset {
     /// Images of bytes.
     Images(Images),
     /// Anything else.
@@ -49,45 +49,45 @@ pub enum Set {
 }
 
 /// A file to write.
-pub struct Converted<'a> {
+pub struct OutputFile<'a> {
     /// What it holds, if it goes beside the file that was asked for; nothing for that file itself.
-    pub beside: Option<Beside>,
-    contents: Contents<'a>,
+    pub beside: Option<Companion>,
+    contents: FileContents<'a>,
 }
 
 /// What a file holds: what can be made of the data set row by row is not made before it is written.
-enum Contents<'a> {
+enum FileContents<'a> {
     Bytes(Vec<u8>),
-    Csv(&'a Set),
+    Csv(&'a RawDataset),
     /// An IDX file of 64-bit floats, with its dimensions.
     Doubles(Vec<usize>, Vec<f64>),
 }
 
-impl Converted<'_> {
+impl OutputFile<'_> {
     /// Writes the contents.
     ///
     /// # Errors
     /// Those of what is written to.
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         match &self.contents {
-            Contents::Bytes(bytes) => to.write_all(bytes),
-            Contents::Csv(Set::Images(images)) => images.write_csv(to),
-            Contents::Csv(Set::Table(table)) => table::write_csv(table, to),
-            Contents::Doubles(shape, values) => idx::write_doubles(shape, values, to),
+            FileContents::Bytes(bytes) => to.write_all(bytes),
+            FileContents::Csv(RawDataset::Images(images)) => images.write_csv(to),
+            FileContents::Csv(RawDataset::Table(table)) => table::write_csv(table, to),
+            FileContents::Doubles(shape, values) => idx::write_doubles(shape, values, to),
         }
     }
 }
 
 /// What a file holds that goes beside another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beside {
+pub enum Companion {
     /// The labels of images.
     Labels,
     /// The names of columns and categories, as JSON.
     Names,
 }
 
-impl Beside {
+impl Companion {
     /// Where it goes, beside `path`: `labels` in the place of `images`, or `.json` behind the name.
     ///
     /// # Errors
@@ -109,16 +109,16 @@ impl Beside {
     }
 }
 
-impl Set {
+impl RawDataset {
     /// Reads a data set. A table is one of images if a column is known as that of the labels (by its name, or as the first of
     /// MNIST's), all others hold whole numbers from 0 to 255, one of them above 127, and they are as many as the pixels of a
     /// square, or three times as many, 64 at least. It stays a table if that is what it becomes.
     ///
     /// # Errors
     /// Those of the data.
-    pub fn read(source: &Source, format: &Format, to: To) -> Result<Self> {
+    pub fn read(source: &Source, format: &Format, to: OutputFormat) -> Result<Self> {
         match source {
-            Source::Idx { .. } | Source::Folders { .. } => Images::read(source).map(Set::Images),
+            Source::Idx { .. } | Source::Folders { .. } => Images::read(source).map(RawDataset::Images),
             Source::Csv { path } => Ok(Self::of(RawTable::read(path, &[], format)?, to)),
             Source::Parts { paths } => match &paths[..] {
                 [first, others @ ..] => Ok(Self::of(RawTable::read(first, others, format)?, to)),
@@ -127,16 +127,16 @@ impl Set {
         }
     }
 
-    fn of(table: RawTable, to: To) -> Self {
-        let images = if to == To::Csv { None } else { Images::of(&table) };
-        images.map_or(Set::Table(table), Set::Images)
+    fn of(table: RawTable, to: OutputFormat) -> Self {
+        let images = if to == OutputFormat::Csv { None } else { Images::of(&table) };
+        images.map_or(RawDataset::Table(table), RawDataset::Images)
     }
 
     /// How many rows it has.
     pub fn rows(&self) -> usize {
         match self {
-            Set::Images(images) => images.labels.len(),
-            Set::Table(table) => table.rows(),
+            RawDataset::Images(images) => images.labels.len(),
+            RawDataset::Table(table) => table.rows(),
         }
     }
 
@@ -144,35 +144,35 @@ impl Set {
     ///
     /// # Errors
     /// [`Error::Config`] for what the format cannot hold.
-    pub fn files(&self, to: To) -> Result<Vec<Converted<'_>>> {
-        let file = |beside, contents| Converted { beside, contents };
-        let whole = |bytes| vec![file(None, Contents::Bytes(bytes))];
+    pub fn files(&self, to: OutputFormat) -> Result<Vec<OutputFile<'_>>> {
+        let file = |beside, contents| OutputFile { beside, contents };
+        let whole = |bytes| vec![file(None, FileContents::Bytes(bytes))];
         Ok(match (to, self) {
-            (To::Csv, set) => vec![file(None, Contents::Csv(set))],
-            (To::Idx, Set::Images(images)) => {
+            (OutputFormat::Csv, set) => vec![file(None, FileContents::Csv(set))],
+            (OutputFormat::Idx, RawDataset::Images(images)) => {
                 let (pixels, labels) = (&images.pixels, &images.labels);
                 vec![
-                    file(None, Contents::Bytes(idx::bytes(&images.shape(), pixels))),
-                    file(Some(Beside::Labels), Contents::Bytes(idx::bytes(&[labels.len()], labels))),
+                    file(None, FileContents::Bytes(idx::bytes(&images.shape(), pixels))),
+                    file(Some(Companion::Labels), FileContents::Bytes(idx::bytes(&[labels.len()], labels))),
                 ]
             }
-            (To::Idx, Set::Table(table)) => {
+            (OutputFormat::Idx, RawDataset::Table(table)) => {
                 let (numbers, names) = table::numbers(table);
                 vec![
-                    file(None, Contents::Doubles(vec![table.rows(), table.columns()], numbers)),
-                    file(Some(Beside::Names), Contents::Bytes(names.into_bytes())),
+                    file(None, FileContents::Doubles(vec![table.rows(), table.columns()], numbers)),
+                    file(Some(Companion::Names), FileContents::Bytes(names.into_bytes())),
                 ]
             }
-            (To::Npz, set) => whole(npz::file(&set.arrays())?),
-            (To::Safetensors, set) => whole(arrays::safetensors(&set.arrays())?),
+            (OutputFormat::Npz, set) => whole(npz::file(&set.arrays())?),
+            (OutputFormat::Safetensors, set) => whole(arrays::safetensors(&set.arrays())?),
         })
     }
 
     /// Its arrays by their names.
     fn arrays(&self) -> Vec<(String, Array)> {
         match self {
-            Set::Images(images) => images.arrays(),
-            Set::Table(table) => table::arrays(table),
+            RawDataset::Images(images) => images.arrays(),
+            RawDataset::Table(table) => table::arrays(table),
         }
     }
 }

@@ -1,21 +1,21 @@
 //! Training data: from files to rows. Knows neither GPU nor model.
 
 mod columns;
+pub mod data_paths;
 mod dataset;
 mod dialect;
 mod encoding;
+mod excerpt;
 mod images;
 mod order;
-pub mod places;
 mod reader;
 mod reading;
-mod shown;
 mod splitting;
 
 pub use columns::categories::Dictionary;
 pub use columns::classes::Classes;
 pub use columns::schema::{Column, Schema};
-pub use columns::{LeftOut, NumbersAsText, Selection, Target, Why};
+pub use columns::{IgnoredBecause, IgnoredColumn, NumbersAsText, Selection, Target};
 pub use dataset::{BLOCK_ROWS, Dataset, Features, FeaturesRef, Rows, Scaling};
 pub use dialect::Format;
 #[cfg(feature = "export")]
@@ -23,7 +23,7 @@ pub(crate) use encoding::normal_score::{NORMAL_QUANTILE, RANK_MARGIN};
 pub use encoding::scale::Scale;
 pub use encoding::targets::{TargetScale, Targets, TargetsRef};
 pub use encoding::transform::Transform;
-pub use encoding::{Code, Encoding, Map};
+pub use encoding::{ColumnEncoding, Encoding, NumericScaling};
 pub use images::folders::ImageOptions;
 pub use images::{ImageForm, png_form, read_png};
 pub use order::sorted::is_sorted;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::Origin;
 #[cfg(feature = "gpu")]
-use crate::schedule::{SelectedSchedule, Tiles};
+use crate::schedule::{SelectedPlan, Tiles};
 
 /// What computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Description {
     pub device: String,
     /// How a step is divided into dispatches, where it is.
     #[cfg(feature = "gpu")]
-    pub schedule: Option<SelectedSchedule>,
+    pub schedule: Option<SelectedPlan>,
     /// Tile shapes, where there are any.
     #[cfg(feature = "gpu")]
     pub tiles: Option<Tiles>,

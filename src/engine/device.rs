@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::engine::{CpuEngine, Engine, EngineOptions};
 use crate::error::Result;
 #[cfg(feature = "gpu")]
-use crate::gpu::{Adapter, Backend, Opening};
+use crate::gpu::{Adapter, Backend, DeviceOptions};
 use crate::model::{Network, Parameters};
 #[cfg(feature = "gpu")]
 use crate::model::{ParameterLayout, blocks};
@@ -81,7 +81,7 @@ impl Device {
     /// The same device, opened like this. The CPU engine has nothing to open.
     #[cfg(feature = "gpu")]
     #[must_use]
-    pub fn opened(self, opening: Opening) -> Self {
+    pub fn opened(self, opening: DeviceOptions) -> Self {
         match self {
             Device::Cpu => Device::Cpu,
             Device::Gpu(adapter) => Device::Gpu(Box::new(adapter.opened(opening))),

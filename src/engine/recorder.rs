@@ -176,21 +176,21 @@ impl Recorder {
 }
 
 /// The host begins this work; it ends when what comes back is dropped.
-pub(crate) fn begin(observer: &Observer, work: Work) -> Option<Begun> {
+pub(crate) fn begin(observer: &Observer, work: Work) -> Option<StartedSpan> {
     observer.as_ref().map(|recorder| {
         let recorder = Arc::clone(recorder);
-        Begun { begin: recorder.now(), recorder, work }
+        StartedSpan { begin: recorder.now(), recorder, work }
     })
 }
 
 /// See [`begin`].
-pub(crate) struct Begun {
+pub(crate) struct StartedSpan {
     recorder: Arc<Recorder>,
     work: Work,
     begin: u64,
 }
 
-impl Drop for Begun {
+impl Drop for StartedSpan {
     fn drop(&mut self) {
         let span = Span { begin: self.begin, end: self.recorder.now() };
         self.recorder.log().host.push((self.work, span));

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::outline::{Coding, Column, Made, Member, Outline, Output};
-use crate::data::Map;
+use crate::data::NumericScaling;
 
 /// What is written: fields keep their order.
 enum Tree {
@@ -42,10 +42,10 @@ fn column(column: &Column<'_>) -> Tree {
     let mut fields = vec![("name", line(&column.name)), ("coding", line(&column.coding.name()))];
     if let Coding::Number { map, fill, .. } = &column.coding {
         match map {
-            Map::Affine { center, width } | Map::Clipped { center, width } => {
+            NumericScaling::Affine { center, width } | NumericScaling::Clipped { center, width } => {
                 fields.extend([("center", line(center)), ("width", line(width))]);
             }
-            Map::Normal(quantiles) => fields.push(("quantiles", line(quantiles))),
+            NumericScaling::Normal(quantiles) => fields.push(("quantiles", line(quantiles))),
         }
         fields.push(("fill", line(fill)));
     }

@@ -2,7 +2,7 @@
 
 use super::outline::{Coding, Made, Member, Outline, Output};
 use crate::convert::{Array, npz};
-use crate::data::Map;
+use crate::data::NumericScaling;
 use crate::error::Result;
 use crate::model::{FREQUENCIES, MIXED};
 
@@ -42,7 +42,8 @@ fn columns(outline: &Outline<'_>) -> Vec<(String, Array)> {
     let affine = |part: usize| {
         let of_column = columns.iter().map(|column| match &column.coding {
             Coding::Number {
-                map: Map::Affine { center, width } | Map::Clipped { center, width }, ..
+                map: NumericScaling::Affine { center, width } | NumericScaling::Clipped { center, width },
+                ..
             } => [*center, *width][part],
             _ => f64::NAN,
         });
@@ -62,7 +63,7 @@ fn columns(outline: &Outline<'_>) -> Vec<(String, Array)> {
         ("columns.missing".to_owned(), Array::Bytes(vec![columns.len()], missing.collect())),
     ];
     for (number, column) in (1..).zip(columns) {
-        if let Coding::Number { map: Map::Normal(quantiles), .. } = &column.coding {
+        if let Coding::Number { map: NumericScaling::Normal(quantiles), .. } = &column.coding {
             arrays.push((format!("column{number}.quantiles"), numbers(quantiles.clone())));
         }
         if let Some(categories) = column.coding.categories() {

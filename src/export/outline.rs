@@ -1,6 +1,6 @@
 //! What every format says of a model: its columns, its networks, its outputs, all in one place.
 
-use crate::data::{Code, Map, TargetScale, Transform};
+use crate::data::{ColumnEncoding, NumericScaling, TargetScale, Transform};
 use crate::model::{
     FREQUENCIES, InputColumn, Layer, MIXED, Model, Network, Parameters, PlacedColumn, blocks,
 };
@@ -32,7 +32,7 @@ pub(super) enum Coding<'a> {
     /// The value itself.
     Plain,
     /// What the map makes of the value, in f64, and one more number, 1 where it is missing, if `has_indicator`.
-    Number { map: &'a Map, fill: f64, has_indicator: bool },
+    Number { map: &'a NumericScaling, fill: f64, has_indicator: bool },
     /// -1 for category 0, 1 for category 1, else 0.
     Sign { categories: &'a [String] },
     /// 1 at the place of the category, and at that behind them where it is missing, if `has_missing`; else 0.
@@ -130,12 +130,12 @@ fn columns(model: &Model) -> Vec<Column<'_>> {
 }
 
 impl<'a> Coding<'a> {
-    fn of(code: &'a Code, is_numbered: bool) -> Self {
+    fn of(code: &'a ColumnEncoding, is_numbered: bool) -> Self {
         match code {
-            Code::Number { map, fill, has_indicator } => {
+            ColumnEncoding::Number { map, fill, has_indicator } => {
                 Coding::Number { map, fill: *fill, has_indicator: *has_indicator }
             }
-            Code::Category { categories, has_missing } => {
+            ColumnEncoding::Category { categories, has_missing } => {
                 let (categories, has_missing) = (categories.names(), *has_missing);
                 match (code.is_binary(), is_numbered) {
                     (true, _) => Coding::Sign { categories },
@@ -163,9 +163,9 @@ impl<'a> Coding<'a> {
         match self {
             Coding::Byte => "byte",
             Coding::Plain => "plain",
-            Coding::Number { map: Map::Affine { .. }, .. } => "affine",
-            Coding::Number { map: Map::Clipped { .. }, .. } => "clipped",
-            Coding::Number { map: Map::Normal(_), .. } => "normal",
+            Coding::Number { map: NumericScaling::Affine { .. }, .. } => "affine",
+            Coding::Number { map: NumericScaling::Clipped { .. }, .. } => "clipped",
+            Coding::Number { map: NumericScaling::Normal(_), .. } => "normal",
             Coding::Sign { .. } => "sign",
             Coding::OneHot { .. } => "one-hot",
             Coding::Index { .. } => "index",

@@ -2,25 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::{Classes, Code, Encoding, Map, TargetScale, Transform};
-use crate::model::{Ensemble, InputColumn, InputLayer, Meaning, Model, Network, Parameters, Partner};
+use crate::data::{Classes, ColumnEncoding, Encoding, NumericScaling, TargetScale, Transform};
+use crate::model::{
+    DataSchema, Ensemble, EnsembleMember, InputColumn, InputLayer, Model, Network, Parameters,
+};
 use crate::step::{Activation, Loss};
 
-fn number(map: Map, has_indicator: bool) -> Code {
-    Code::Number { map, fill: 2.5, has_indicator }
+fn number(map: NumericScaling, has_indicator: bool) -> ColumnEncoding {
+    ColumnEncoding::Number { map, fill: 2.5, has_indicator }
 }
 
-fn category(names: &[&str], has_missing: bool) -> Code {
+fn category(names: &[&str], has_missing: bool) -> ColumnEncoding {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
-    Code::Category { categories: Classes::named(names).unwrap(), has_missing }
+    ColumnEncoding::Category { categories: Classes::named(names).unwrap(), has_missing }
 }
 
 /// Six columns: all three maps, two, three and two categories, the last with missing cells.
 fn encoding(is_numbered: bool) -> Encoding {
     let columns = vec![
-        number(Map::Affine { center: 2.0, width: 0.5 }, false),
-        number(Map::Clipped { center: 1.0, width: 2.0 }, true),
-        number(Map::Normal(vec![0.0, 1.0, 1.0, 5.0]), false),
+        number(NumericScaling::Affine { center: 2.0, width: 0.5 }, false),
+        number(NumericScaling::Clipped { center: 1.0, width: 2.0 }, true),
+        number(NumericScaling::Normal(vec![0.0, 1.0, 1.0, 5.0]), false),
         category(&["no", "yes"], false),
         category(&["a", "b", "c \"*/ é"], false),
         category(&["x", "y"], true),
@@ -28,7 +30,7 @@ fn encoding(is_numbered: bool) -> Encoding {
     Encoding { columns, is_numbered }
 }
 
-fn model(network: Network, transform: Transform, meaning: Meaning, ensemble: Option<Ensemble>) -> Model {
+fn model(network: Network, transform: Transform, meaning: DataSchema, ensemble: Option<Ensemble>) -> Model {
     let parameters = Parameters::he_normal(&network, 7);
     Model { network, transform, meaning, parameters, ensemble, origin: None, settings: BTreeMap::new() }
 }
@@ -43,7 +45,7 @@ fn network(inputs: usize, outputs: usize, loss: Loss) -> Network {
 pub(super) fn plain() -> Model {
     let encoding = encoding(false);
     let network = network(encoding.inputs(), 3, Loss::CrossEntropy);
-    model(network, Transform::Columns(encoding), Meaning::numbered(3), None)
+    model(network, Transform::Columns(encoding), DataSchema::numbered(3), None)
 }
 
 /// Two networks of values behind input layers, the second counting three times.
@@ -60,17 +62,17 @@ pub(super) fn ensemble() -> Model {
     let layer = InputLayer::new(columns, true).unwrap();
     let network = network(layer.inputs(), 2, Loss::Mse).behind(layer).unwrap();
     let parameters = Parameters::he_normal(&network, 9);
-    let partners = vec![Partner { picks: 3, network: network.clone(), parameters }];
+    let partners = vec![EnsembleMember { picks: 3, network: network.clone(), parameters }];
     let scale = TargetScale { center: vec![1.5, -2.0], width: vec![10.0, 0.25] };
-    let meaning = Meaning { target_scale: Some(scale), ..Meaning::numbered(0) };
+    let meaning = DataSchema { target_scale: Some(scale), ..DataSchema::numbered(0) };
     model(network, Transform::Columns(encoding(true)), meaning, Some(Ensemble { picks: 1, partners }))
 }
 
 /// Images of 2 x 3 pixels, without hidden layers.
 pub(super) fn images() -> Model {
-    let meaning = Meaning {
+    let meaning = DataSchema {
         image: Some(crate::data::ImageForm { height: 2, width: 3, colour: false }),
-        ..Meaning::numbered(2)
+        ..DataSchema::numbered(2)
     };
     model(Network::classifier(&[6, 2]).unwrap(), Transform::Bytes, meaning, None)
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::device_options::DeviceOptions;
 use super::limits::{USED_FEATURES, largest_storage, storage_size};
-use super::opening::Opening;
 use super::wait::block;
 use crate::error::{Error, Result};
 
@@ -120,14 +120,14 @@ pub struct Adapter {
     /// The driver and its version.
     pub driver: String,
     /// How it will be opened.
-    pub opening: Opening,
+    pub opening: DeviceOptions,
     pub(super) handle: wgpu::Adapter,
 }
 
 impl Adapter {
     /// The same adapter, to be opened like this.
     #[must_use]
-    pub fn opened(self, opening: Opening) -> Self {
+    pub fn opened(self, opening: DeviceOptions) -> Self {
         Self { opening, ..self }
     }
 
@@ -185,7 +185,7 @@ pub async fn adapters_async(only: Option<Backend>) -> Vec<Adapter> {
                 kind: DeviceKind::of(&info),
                 driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
                 name: info.name,
-                opening: Opening::default(),
+                opening: DeviceOptions::default(),
                 handle,
             })
         })

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::trusted;
+use super::unchecked_shaders;
 use super::wait::block;
 use crate::output::Destination;
 
@@ -46,7 +46,7 @@ impl Cache {
 /// A cache that begins with `data`; nothing where wgpu refuses them, as it does those of another adapter.
 fn begin(device: &wgpu::Device, data: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
     let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
-    let handle = trusted::pipeline_cache(device, data);
+    let handle = unchecked_shaders::pipeline_cache(device, data);
     block(scope.pop()).is_none().then_some(handle)
 }
 

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::adapters::{Adapter, Backend, DeviceKind};
 use super::cache::Cache;
-use super::carrier::Carrier;
+use super::device_options::DeviceOptions;
 use super::limits::{USED_FEATURES, largest_storage, storage_size};
-use super::opening::Opening;
+use super::record_transport::RecordTransport;
 use super::wait::{PATIENCE, block};
 use crate::error::{Error, Result};
 
@@ -30,9 +30,9 @@ pub struct Context {
     /// Threads of a subgroup, where the device has subgroup operations and only one size of them.
     pub subgroup_size: Option<u32>,
     /// How kernels hear what changes from step to step.
-    pub carrier: Carrier,
+    pub carrier: RecordTransport,
     /// How it was opened.
-    pub opening: Opening,
+    pub opening: DeviceOptions,
     /// What drivers have compiled, from one run to the next.
     pub(super) cache: Option<Cache>,
     failure: Arc<Mutex<Option<String>>>,
@@ -84,8 +84,8 @@ impl Context {
             && info.subgroup_min_size == info.subgroup_max_size)
             .then_some(info.subgroup_max_size);
         let carrier = match adapter.opening.offsets {
-            true => Carrier::Offsets,
-            false => Carrier::of(&device, &limits, IMMEDIATE_BYTES),
+            true => RecordTransport::Offsets,
+            false => RecordTransport::of(&device, &limits, IMMEDIATE_BYTES),
         };
         let failure = Arc::new(Mutex::new(None));
         let keep = |slot: Arc<Mutex<Option<String>>>| {

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use super::adapters::Backend;
-use super::carrier::Carrier;
 use super::context::Context;
+use super::record_transport::RecordTransport;
 use super::steps::{StepBinding, entry, step_layout};
-use super::trusted;
+use super::unchecked_shaders;
 use super::wait::block;
 use crate::error::{Error, Result};
 use crate::threads::spawn_scoped;
@@ -42,7 +42,7 @@ pub struct Program {
     /// Bytes of the record that changes from step to step, or of as many as it reads; 0 for none.
     pub(crate) step_bytes: u64,
     /// How it comes.
-    pub(crate) carrier: Carrier,
+    pub(crate) carrier: RecordTransport,
 }
 
 impl Program {
@@ -253,7 +253,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         source: wgpu::ShaderSource::Wgsl(program.source.as_str().into()),
     };
     let checked = context.opening.checked || !program.trusted;
-    let module = trusted::shader_module(&context.device, descriptor, checked);
+    let module = unchecked_shaders::shader_module(&context.device, descriptor, checked);
     let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, false, program.params_bytes)];
     entries.extend((1..).zip(&program.bindings).map(|(binding, access)| {
         let read_only = *access == Access::Read;
@@ -263,7 +263,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         label: Some(program.entry),
         entries: &entries,
     });
-    let by_offset = program.step_bytes > 0 && program.carrier == Carrier::Offsets;
+    let by_offset = program.step_bytes > 0 && program.carrier == RecordTransport::Offsets;
     let step_layout = by_offset.then(|| step_layout(context, program.step_bytes));
     let mut layouts = vec![Some(&group_layout)];
     layouts.extend(step_layout.as_ref().map(Some));

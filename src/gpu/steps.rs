@@ -1,7 +1,7 @@
 //! How a kernel hears what changes from step to step while its buffers stay bound.
 
-use super::carrier::Carrier;
 use super::context::Context;
+use super::record_transport::RecordTransport;
 
 /// The records of the steps of one submission, all of the same size.
 pub struct StepRecords {
@@ -49,7 +49,7 @@ impl StepRecords {
     }
 
     fn with_room(context: &Context, bytes: usize, together: usize, room: impl Fn(usize) -> usize) -> Self {
-        let uniform = (together > 1 || context.carrier == Carrier::Offsets).then(|| {
+        let uniform = (together > 1 || context.carrier == RecordTransport::Offsets).then(|| {
             let alignment = context.limits.min_uniform_buffer_offset_alignment as usize;
             // A dispatch sees a full window, wherever its records begin.
             let window = bytes * together;

@@ -10,12 +10,12 @@ pub struct Ensemble {
     /// How often the model's own network was picked.
     pub picks: u32,
     /// The others.
-    pub partners: Vec<Partner>,
+    pub partners: Vec<EnsembleMember>,
 }
 
 /// A network of an ensemble besides the model's own one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Partner {
+pub struct EnsembleMember {
     /// How often it was picked.
     pub picks: u32,
     /// Its shape.

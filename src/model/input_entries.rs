@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::transform_entries::Fault;
 use super::{FREQUENCIES, InputColumn, InputLayer, InputParameters, MIXED, PlacedColumn, blocks, pad_rows};
-use crate::data::{Code, Encoding, Transform};
+use crate::data::{ColumnEncoding, Encoding, Transform};
 
 const INPUT_LAYER: &str = "input_layer";
 
@@ -84,13 +84,13 @@ pub(super) fn fits(layer: Option<&InputLayer>, transform: &Transform) -> bool {
     let mut columns = layer.map_or(&[][..], InputLayer::columns).iter();
     let is_number =
         |column: Option<&InputColumn>| matches!(column, Some(InputColumn::Number | InputColumn::Periodic));
-    let is_taken = |code: &Code| match (code, columns.next()) {
+    let is_taken = |code: &ColumnEncoding| match (code, columns.next()) {
         (
-            Code::Category { .. },
+            ColumnEncoding::Category { .. },
             Some(InputColumn::OneHot { categories } | InputColumn::Embedding { categories, .. }),
         ) => !code.is_binary() && *categories == code.inputs(),
-        (Code::Category { .. }, column) => code.is_binary() && is_number(column),
-        (Code::Number { has_indicator, .. }, column) => {
+        (ColumnEncoding::Category { .. }, column) => code.is_binary() && is_number(column),
+        (ColumnEncoding::Number { has_indicator, .. }, column) => {
             is_number(column) && (!has_indicator || is_number(columns.next()))
         }
     };
@@ -120,9 +120,9 @@ pub(super) fn read<E>(
 mod tests {
     use std::path::Path;
 
-    use super::super::{Meaning, Model, Network, Parameters};
+    use super::super::{DataSchema, Model, Network, Parameters};
     use super::*;
-    use crate::data::{Classes, Map};
+    use crate::data::{Classes, NumericScaling};
 
     fn model(scaled: bool) -> Model {
         let columns = vec![
@@ -137,7 +137,7 @@ mod tests {
             parameters: Parameters::he_normal(&network, 3),
             network,
             transform: Transform::None,
-            meaning: Meaning::numbered(3),
+            meaning: DataSchema::numbered(3),
             ensemble: None,
             origin: None,
             settings: BTreeMap::new(),
@@ -182,11 +182,13 @@ mod tests {
     #[test]
     fn a_layer_takes_the_categories_of_its_encoding() {
         use InputColumn::{Embedding, Number, OneHot, Periodic};
-        let map = Map::Affine { center: 0.0, width: 1.0 };
-        let category =
-            |count: usize, has_missing| Code::Category { categories: Classes::numbered(count), has_missing };
+        let map = NumericScaling::Affine { center: 0.0, width: 1.0 };
+        let category = |count: usize, has_missing| ColumnEncoding::Category {
+            categories: Classes::numbered(count),
+            has_missing,
+        };
         let columns = vec![
-            Code::Number { map, fill: 0.0, has_indicator: true },
+            ColumnEncoding::Number { map, fill: 0.0, has_indicator: true },
             category(2, false),
             category(3, true),
             category(2, true),

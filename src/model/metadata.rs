@@ -51,7 +51,7 @@ pub(super) const KEYS: [&str; 18] = [
 
 /// What a network's rows are.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Meaning {
+pub struct DataSchema {
     /// What the outputs stand for.
     pub classes: Classes,
     /// Where the inputs stand in a table, if they come from one.
@@ -62,7 +62,7 @@ pub struct Meaning {
     pub target_scale: Option<TargetScale>,
 }
 
-impl Meaning {
+impl DataSchema {
     /// Nothing is known but the number of classes.
     pub fn numbered(classes: usize) -> Self {
         Self { classes: Classes::numbered(classes), schema: None, image: None, target_scale: None }
@@ -329,14 +329,14 @@ mod tests {
         for (schema, image) in [(Some(named), None), (Some(plain), None), (None, Some(form)), (None, None)] {
             let target_scale =
                 schema.is_some().then(|| TargetScale { center: vec![0.1, -2e30], width: vec![1e-7, 3.0] });
-            let meaning = Meaning { classes: classes.clone(), schema, image, target_scale };
+            let meaning = DataSchema { classes: classes.clone(), schema, image, target_scale };
             let metadata: BTreeMap<String, String> = meaning.entries().into_iter().collect();
             assert!(metadata.keys().all(|key| KEYS.contains(&key.as_str())));
-            assert_eq!(Meaning::read(&metadata, &Transform::None, &network), Ok(meaning));
+            assert_eq!(DataSchema::read(&metadata, &Transform::None, &network), Ok(meaning));
         }
         let network = Network::classifier(&[7, 3]).unwrap();
-        let nothing = Meaning::read(&BTreeMap::new(), &Transform::None, &network);
-        assert_eq!(nothing, Ok(Meaning::numbered(3)));
+        let nothing = DataSchema::read(&BTreeMap::new(), &Transform::None, &network);
+        assert_eq!(nothing, Ok(DataSchema::numbered(3)));
     }
 
     #[test]
@@ -352,7 +352,7 @@ mod tests {
         let read = |changed: Option<(&str, &str)>| {
             let entries = whole.iter().copied().chain(changed);
             let metadata = entries.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-            Meaning::read(&metadata, &Transform::None, &Network::classifier(&[2, 2]).unwrap())
+            DataSchema::read(&metadata, &Transform::None, &Network::classifier(&[2, 2]).unwrap())
         };
         assert!(read(None).is_ok());
         for (key, value) in [

@@ -1,5 +1,6 @@
 //! The network as numbers: its shape, its parameters, its file. Knows neither GPU nor training.
 
+mod duplicate_keys;
 mod ensemble;
 mod initial;
 mod input_entries;
@@ -10,17 +11,16 @@ mod network;
 mod network_entries;
 mod padding;
 mod parameters;
-mod repeated;
 mod safetensors;
 mod transform_entries;
 
-pub use ensemble::{Ensemble, Partner};
+pub use ensemble::{Ensemble, EnsembleMember};
 pub use initial::{Init, Variance};
 pub use input_layer::{
     FREQUENCIES, InputColumn, InputLayer, InputParameters, MIXED, PERIODIC_BLOCKS, PlacedColumn,
 };
 pub use layout::{InputLayout, LayerLayout, ParameterLayout};
-pub use metadata::Meaning;
+pub use metadata::DataSchema;
 pub use network::{Dense, Network};
 pub use padding::{blocks, pad_rows, unpad_rows};
 pub use parameters::{Layer, Parameters};

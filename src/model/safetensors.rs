@@ -9,11 +9,13 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensors, serialize};
 
-use super::metadata::{KEYS, Meaning};
+use super::duplicate_keys::repeated_key;
+use super::metadata::{DataSchema, KEYS};
 use super::network_entries::prefix;
-use super::repeated::repeated_key;
 use super::transform_entries::Fault;
-use super::{Ensemble, Network, Parameters, Partner, input_entries, network_entries, transform_entries};
+use super::{
+    Ensemble, EnsembleMember, Network, Parameters, input_entries, network_entries, transform_entries,
+};
 use crate::data::Transform;
 use crate::error::{Error, Place, Result, excerpt};
 
@@ -47,7 +49,7 @@ pub struct Model {
     /// How values become its inputs.
     pub transform: Transform,
     /// What its inputs and outputs stand for.
-    pub meaning: Meaning,
+    pub meaning: DataSchema,
     /// Its weights and biases.
     pub parameters: Parameters,
     /// The networks that predict together with it, if there are any.
@@ -234,7 +236,7 @@ impl Model {
             schedule: optional(SCHEDULE),
             tuning: optional(TUNING),
         });
-        let meaning = Meaning::read(&metadata, &transform, &network).map_err(|key| {
+        let meaning = DataSchema::read(&metadata, &transform, &network).map_err(|key| {
             let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
             bad(&format!("{key} that fit the network"), found)
         })?;
@@ -271,7 +273,7 @@ fn ensemble(
             let expected = format!("network {number} with the inputs and outputs of the first");
             return Err((expected, network.to_string()));
         }
-        ensemble.partners.push(Partner { picks: *picks, network, parameters });
+        ensemble.partners.push(EnsembleMember { picks: *picks, network, parameters });
         count += tensors;
     }
     Ok((ensemble, count))
@@ -301,9 +303,9 @@ mod tests {
         let origin =
             Origin { device: "a \"card\"".to_owned(), schedule: None, tuning: Some("a=1".to_owned()) };
         let parameters = Parameters::he_normal(&network, 3);
-        let meaning = Meaning {
+        let meaning = DataSchema {
             image: Some(crate::data::ImageForm { height: 1, width: 5, colour: false }),
-            ..Meaning::numbered(4)
+            ..DataSchema::numbered(4)
         };
         let settings = [("seed".to_owned(), "7".to_owned())].into();
         let (transform, ensemble, origin) = (Transform::Bytes, None, Some(origin));
@@ -329,7 +331,7 @@ mod tests {
     fn an_ensemble_reads_back_with_all_its_networks() {
         let partner = |sizes: &[usize], picks, seed| {
             let network = Network::classifier(sizes).unwrap();
-            Partner { picks, parameters: Parameters::he_normal(&network, seed), network }
+            EnsembleMember { picks, parameters: Parameters::he_normal(&network, seed), network }
         };
         let partners = vec![partner(&[5, 4], 1, 4), partner(&[5, 2, 3, 4], 7, 5)];
         let model = Model { ensemble: Some(Ensemble { picks: 2, partners }), ..model() };
@@ -358,7 +360,7 @@ mod tests {
     #[test]
     fn a_file_that_does_not_say_where_it_comes_from_is_read() {
         let model =
-            Model { origin: None, meaning: Meaning::numbered(4), settings: BTreeMap::new(), ..model() };
+            Model { origin: None, meaning: DataSchema::numbered(4), settings: BTreeMap::new(), ..model() };
         let bytes = model.to_bytes().unwrap();
         let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
         assert_eq!(header.metadata().as_ref().unwrap().len(), 6);

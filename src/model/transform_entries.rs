@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::data::{Classes, Code, Encoding, Map, Transform};
+use crate::data::{Classes, ColumnEncoding, Encoding, NumericScaling, Transform};
 
 const SCALING: &str = "input_scaling";
 const ENCODING: &str = "encoding";
@@ -39,17 +39,17 @@ pub(super) type Fault = (String, String);
 pub(super) fn entries(transform: &Transform) -> Vec<(&'static str, String)> {
     let mut entries = vec![(SCALING, transform.to_string())];
     if let Transform::Columns(encoding) = transform {
-        let column = |code: &Code| match code {
-            Code::Number { map: Map::Affine { .. }, has_indicator, .. } => {
+        let column = |code: &ColumnEncoding| match code {
+            ColumnEncoding::Number { map: NumericScaling::Affine { .. }, has_indicator, .. } => {
                 json!({ "number": "affine", "missing": has_indicator })
             }
-            Code::Number { map: Map::Clipped { .. }, has_indicator, .. } => {
+            ColumnEncoding::Number { map: NumericScaling::Clipped { .. }, has_indicator, .. } => {
                 json!({ "number": "clipped", "missing": has_indicator })
             }
-            Code::Number { map: Map::Normal(_), has_indicator, .. } => {
+            ColumnEncoding::Number { map: NumericScaling::Normal(_), has_indicator, .. } => {
                 json!({ "number": "normal", "missing": has_indicator })
             }
-            Code::Category { categories, has_missing } => {
+            ColumnEncoding::Category { categories, has_missing } => {
                 json!({ "categories": categories.names(), "missing": has_missing })
             }
         };
@@ -68,14 +68,14 @@ pub(super) fn tensors(transform: &Transform) -> Vec<Tensor> {
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut rows = 0;
     for code in columns {
-        let Code::Number { map, fill, .. } = code else { continue };
+        let ColumnEncoding::Number { map, fill, .. } = code else { continue };
         fills.push(*fill);
         match map {
-            Map::Affine { center, width } | Map::Clipped { center, width } => {
+            NumericScaling::Affine { center, width } | NumericScaling::Clipped { center, width } => {
                 centers.push(*center);
                 widths.push(*width);
             }
-            Map::Normal(of_column) => {
+            NumericScaling::Normal(of_column) => {
                 rows += 1;
                 quantiles.extend(of_column);
             }
@@ -127,8 +127,8 @@ fn standard(
         return Err(("deviations above 0".to_owned(), deviation.to_string()));
     }
     let code = |(center, width): (f64, f64)| {
-        let map = Map::Affine { center, width };
-        Code::Number { map, fill: center, has_indicator: false }
+        let map = NumericScaling::Affine { center, width };
+        ColumnEncoding::Number { map, fill: center, has_indicator: false }
     };
     Ok(Encoding { columns: means.into_iter().zip(deviations).map(code).collect(), is_numbered: false })
 }
@@ -149,22 +149,30 @@ fn encoding(
         return Err(("widths of 0 or more".to_owned(), width.to_string()));
     }
     let mut affine = centers.into_iter().zip(widths);
-    let mut normal = quantiles(normal, tensor)?.into_iter().map(Map::Normal);
+    let mut normal = quantiles(normal, tensor)?.into_iter().map(NumericScaling::Normal);
     let code = |column: &Value| {
         let missing = column["missing"].as_bool()?;
         let map = match column["number"].as_str() {
-            Some("affine") => affine.next().map(|(center, width)| Map::Affine { center, width })?,
-            Some("clipped") => affine.next().map(|(center, width)| Map::Clipped { center, width })?,
+            Some("affine") => {
+                affine.next().map(|(center, width)| NumericScaling::Affine { center, width })?
+            }
+            Some("clipped") => {
+                affine.next().map(|(center, width)| NumericScaling::Clipped { center, width })?
+            }
             Some("normal") => normal.next()?,
             Some(_) => return None,
             None => {
                 let names: Vec<String> = serde_json::from_value(column["categories"].clone()).ok()?;
-                return Some(Code::Category { categories: Classes::named(names)?, has_missing: missing });
+                return Some(ColumnEncoding::Category {
+                    categories: Classes::named(names)?,
+                    has_missing: missing,
+                });
             }
         };
-        Some(Code::Number { map, fill: fills.next()?, has_indicator: missing })
+        Some(ColumnEncoding::Number { map, fill: fills.next()?, has_indicator: missing })
     };
-    let columns = columns.iter().map(code).collect::<Option<Vec<Code>>>().filter(|codes| !codes.is_empty());
+    let columns =
+        columns.iter().map(code).collect::<Option<Vec<ColumnEncoding>>>().filter(|codes| !codes.is_empty());
     let is_numbered = match metadata.get(CATEGORIES).map(String::as_str) {
         None => false,
         Some(NUMBERS) => true,
@@ -212,38 +220,38 @@ fn quantiles(
 mod tests {
     use std::path::Path;
 
-    use super::super::{Meaning, Model, Network, Parameters};
+    use super::super::{DataSchema, Model, Network, Parameters};
     use super::*;
 
-    fn encoded(columns: Vec<Code>) -> Model {
+    fn encoded(columns: Vec<ColumnEncoding>) -> Model {
         let network = Network::classifier(&[5, 3, 4]).unwrap();
         Model {
             parameters: Parameters::he_normal(&network, 3),
             network,
             transform: Transform::Columns(Encoding { columns, is_numbered: false }),
-            meaning: Meaning::numbered(4),
+            meaning: DataSchema::numbered(4),
             ensemble: None,
             origin: None,
             settings: BTreeMap::new(),
         }
     }
 
-    fn number(map: Map, has_indicator: bool) -> Code {
-        Code::Number { map, fill: 0.3, has_indicator }
+    fn number(map: NumericScaling, has_indicator: bool) -> ColumnEncoding {
+        ColumnEncoding::Number { map, fill: 0.3, has_indicator }
     }
 
-    fn category(names: &[&str], has_missing: bool) -> Code {
+    fn category(names: &[&str], has_missing: bool) -> ColumnEncoding {
         let categories = Classes::named(names.iter().map(|name| (*name).to_owned()).collect()).unwrap();
-        Code::Category { categories, has_missing }
+        ColumnEncoding::Category { categories, has_missing }
     }
 
     /// As the first versions wrote standardised columns.
     #[test]
     fn an_old_file_of_standardised_columns_is_read() {
-        let columns: Vec<Code> = [(0.5, 1.0), (-2.0, 0.1), (0.1, 2e-9), (7.0, 3e30), (0.0, 1.0)]
+        let columns: Vec<ColumnEncoding> = [(0.5, 1.0), (-2.0, 0.1), (0.1, 2e-9), (7.0, 3e30), (0.0, 1.0)]
             .into_iter()
-            .map(|(center, width)| Code::Number {
-                map: Map::Affine { center, width },
+            .map(|(center, width)| ColumnEncoding::Number {
+                map: NumericScaling::Affine { center, width },
                 fill: center,
                 has_indicator: false,
             })
@@ -284,8 +292,8 @@ mod tests {
 
     #[test]
     fn encodings_are_read_as_they_were_written_or_refused() {
-        let affine = |center, width| Map::Affine { center, width };
-        let normal = Map::Normal(vec![-1.0, 0.1, 0.1, 7e30]);
+        let affine = |center, width| NumericScaling::Affine { center, width };
+        let normal = NumericScaling::Normal(vec![-1.0, 0.1, 0.1, 7e30]);
         let columns = [
             vec![number(affine(0.1, 2e-9), true), category(&["b", "a"], false), category(&["x"], true)],
             vec![category(&["1", "2", "3"], true), category(&["yes", "no"], false)],
@@ -296,7 +304,7 @@ mod tests {
             let bytes = model.to_bytes().unwrap();
             assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
         }
-        let text = |columns: Vec<Code>| {
+        let text = |columns: Vec<ColumnEncoding>| {
             let error = Model::from_bytes(&encoded(columns).to_bytes().unwrap(), Path::new("m")).unwrap_err();
             assert_eq!(error.exit_code(), 2);
             error.to_string()
@@ -304,7 +312,9 @@ mod tests {
         assert!(text(vec![number(affine(0.0, 1.0), false); 4]).contains("5 inputs in its encoding"));
         assert!(text(vec![number(affine(0.0, -1.0), false); 5]).contains("widths of 0 or more"));
         assert!(text(vec![number(affine(f64::NAN, 1.0), false); 5]).contains("input_center of finite f64"));
-        assert!(text(vec![number(Map::Normal(vec![2.0, 1.0]), false); 5]).contains("ascending order"));
+        assert!(
+            text(vec![number(NumericScaling::Normal(vec![2.0, 1.0]), false); 5]).contains("ascending order")
+        );
         assert!(text(Vec::new()).contains("an encoding of columns"));
     }
 }

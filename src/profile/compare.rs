@@ -8,7 +8,7 @@ use crate::data::Reader;
 use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::step::ScheduleKind;
-use crate::train::{Config, Trial};
+use crate::train::{Config, RepeatedSteps};
 
 /// StepRecord sizes that are compared.
 pub const BATCH_SIZES: [usize; 4] = [16, 64, 256, 1024];
@@ -18,7 +18,7 @@ const RUNS: usize = 2;
 
 /// Training the same rows in one way.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Way {
+pub struct Variant {
     /// How a step is divided into dispatches; nothing on the CPU engine.
     pub schedule: Option<String>,
     /// Rows of a batch.
@@ -39,7 +39,7 @@ pub struct Gain {
     /// What was changed.
     pub change: &'static str,
     /// What was timed.
-    pub way: Way,
+    pub way: Variant,
     /// Its rows per second over those of the way before; 1 for the first.
     pub factor: f64,
     /// Over those of the first.
@@ -53,7 +53,7 @@ pub struct Comparison {
     pub device: String,
     /// Every schedule with every batch size; one schedule on the CPU engine. A schedule that the network cannot have is
     /// not among them.
-    pub ways: Vec<Way>,
+    pub ways: Vec<Variant>,
     /// The classic experiment: everything unfused and read before, then reading overlapped, then kernels fused, then
     /// batches of 64 rows.
     pub classic: Vec<Gain>,
@@ -109,7 +109,7 @@ pub fn compare(
 }
 
 /// The ways of the classic experiment in their order, by what each changes.
-fn classic(first: Way, ways: &[Way], fused: Option<&str>) -> Vec<Gain> {
+fn classic(first: Variant, ways: &[Variant], fused: Option<&str>) -> Vec<Gain> {
     let find = |schedule: Option<&str>, batch_size: usize| {
         ways.iter().find(|way| way.schedule.as_deref() == schedule && way.batch_size == batch_size).cloned()
     };
@@ -141,7 +141,7 @@ fn way(
     rows: usize,
     overlapped: bool,
     open: &mut dyn FnMut() -> Result<Reader>,
-) -> Result<(Way, String)> {
+) -> Result<(Variant, String)> {
     let batch_size = config.batch_size;
     let steps = rows.div_ceil(batch_size);
     let needed = steps.saturating_mul(batch_size);
@@ -150,7 +150,7 @@ fn way(
         while !overlapped && reader.rows() < needed && reader.next_block()? {}
         Ok(reader)
     };
-    let mut trial = Trial::new(config, device, &mut open)?;
+    let mut trial = RepeatedSteps::new(config, device, &mut open)?;
     // Kernels are compiled, and compiled further by some drivers when they first run.
     trial.run(steps.min(2), &None)?;
     let mut shortest = Duration::MAX;
@@ -159,7 +159,7 @@ fn way(
     }
     let rows = trial.rows();
     let seconds = shortest.as_secs_f64().max(1e-9);
-    let way = Way {
+    let way = Variant {
         schedule: trial.description().origin().schedule,
         batch_size,
         overlapped,
@@ -174,9 +174,9 @@ fn way(
 mod tests {
     use super::*;
 
-    fn way(schedule: Option<&str>, batch_size: usize, overlapped: bool, rows_per_second: f64) -> Way {
+    fn way(schedule: Option<&str>, batch_size: usize, overlapped: bool, rows_per_second: f64) -> Variant {
         let schedule = schedule.map(str::to_owned);
-        Way { schedule, batch_size, overlapped, rows: 1, step_us: 1.0, rows_per_second }
+        Variant { schedule, batch_size, overlapped, rows: 1, step_us: 1.0, rows_per_second }
     }
 
     fn factors(gains: &[Gain]) -> Vec<(f64, f64)> {

@@ -23,18 +23,18 @@ mod trace;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use compare::{BATCH_SIZES, Comparison, Gain, Way, compare};
+pub use compare::{BATCH_SIZES, Comparison, Gain, Variant, compare};
 #[cfg(feature = "plots")]
 pub use plots::{PICTURES, Picture, pictures};
 pub use report::{KernelReport, ProfilingCost, Report, Sums};
 pub use spans::{Partition, Spans};
-pub use timeline::{Ran, partition, timeline};
+pub use timeline::{StageRun, partition, timeline};
 
 use crate::data::Reader;
 use crate::engine::{Clock, Detail, Device, EngineKind, Log, Recorder, Submission};
 use crate::error::{Error, Result};
 use crate::timing::{Ceilings, Span};
-use crate::train::{Config, Summary, Trial};
+use crate::train::{Config, RepeatedSteps, Summary};
 use report::{kernels, microseconds};
 
 /// How often the pair of stamped runs is made before one run alone must do.
@@ -53,7 +53,7 @@ pub struct Profile {
     /// What it says.
     pub report: Report,
     log: Log,
-    ran: Vec<Ran>,
+    ran: Vec<StageRun>,
 }
 
 impl Profile {
@@ -71,7 +71,7 @@ impl Profile {
         let ceilings =
             summary.ceilings.ok_or_else(|| Error::Config("this training run was not timed".to_owned()))?;
         let schedule = summary.engine.origin().schedule;
-        let about = About {
+        let about = ReportContext {
             steps: summary.steps as usize,
             engine: summary.engine.engine,
             device: summary.engine.device.clone(),
@@ -101,11 +101,11 @@ pub fn profile(
     steps: usize,
     open: &mut dyn FnMut() -> Result<Reader>,
 ) -> Result<Profile> {
-    let mut trial = Trial::new(config, device, open)?;
+    let mut trial = RepeatedSteps::new(config, device, open)?;
     // Kernels are compiled, and compiled further by some drivers when they first run.
     trial.run(steps, &None)?;
     let off = trial.run(steps, &None)?;
-    let mut about = About {
+    let mut about = ReportContext {
         steps,
         engine: trial.description().engine,
         device: trial.description().device,
@@ -139,7 +139,7 @@ pub fn profile(
     Ok(about.single(last))
 }
 
-fn recorded(trial: &mut Trial<'_>, steps: usize, recorder: Recorder) -> Result<(Recorded, Duration)> {
+fn recorded(trial: &mut RepeatedSteps<'_>, steps: usize, recorder: Recorder) -> Result<(Recorded, Duration)> {
     let recorder = Arc::new(recorder);
     let took = trial.run(steps, &Some(Arc::clone(&recorder)))?;
     Ok((Recorded::new(recorder.take()), took))
@@ -153,7 +153,7 @@ fn cost(off: Duration, on: Duration, stages: Option<Duration>) -> ProfilingCost 
 /// A run that was recorded.
 struct Recorded {
     log: Log,
-    ran: Vec<Ran>,
+    ran: Vec<StageRun>,
 }
 
 impl Recorded {
@@ -191,7 +191,7 @@ impl Recorded {
 }
 
 /// What a report says beside the times.
-struct About {
+struct ReportContext {
     steps: usize,
     engine: EngineKind,
     device: String,
@@ -200,7 +200,7 @@ struct About {
     cost: Option<ProfilingCost>,
 }
 
-impl About {
+impl ReportContext {
     /// The time of `whole`, in which the kernels have the time that they had in `stages`.
     fn pair(self, whole: &Recorded, stages: Recorded) -> Profile {
         let (wall, time) = (whole.wall(), whole.partition());

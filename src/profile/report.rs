@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::timeline::Ran;
+use super::timeline::StageRun;
 use crate::engine::{Clock, Member, Stage};
 use crate::timing::Ceilings;
 
@@ -110,7 +110,7 @@ pub fn microseconds(nanoseconds: u64) -> f64 {
 }
 
 /// The kernels of a run, that with the longest time first.
-pub fn kernels(stages: &[Stage], ran: &[Ran], ceilings: &Ceilings) -> Vec<KernelReport> {
+pub fn kernels(stages: &[Stage], ran: &[StageRun], ceilings: &Ceilings) -> Vec<KernelReport> {
     let mut calls: BTreeMap<_, (&Stage, usize, Vec<u64>)> = BTreeMap::new();
     for ran in ran {
         let stage = &stages[ran.stage];
@@ -178,8 +178,8 @@ mod tests {
         Member { kernel, fused: Vec::new(), shape, workgroups: 4, bytes, flop: 10, modelled: Some(7000) }
     }
 
-    fn ran(stage: usize, length: Option<u64>) -> Ran {
-        Ran { stage, length, span: Span { begin: 0, end: 0 } }
+    fn ran(stage: usize, length: Option<u64>) -> StageRun {
+        StageRun { stage, length, span: Span { begin: 0, end: 0 } }
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
         ];
         let times =
             [(0, Some(2000)), (1, Some(9000)), (2, Some(4000)), (0, None), (0, Some(3000)), (3, Some(1))];
-        let ran: Vec<Ran> = times.map(|(stage, length)| ran(stage, length)).to_vec();
+        let ran: Vec<StageRun> = times.map(|(stage, length)| ran(stage, length)).to_vec();
         let ceilings = Ceilings { bytes_per_second: 1e9, flop_per_second: 1e9 };
         let rows = kernels(&stages, &ran, &ceilings);
         let texts: Vec<_> = rows.iter().map(|row| (&*row.kernel, &*row.shape, row.calls)).collect();

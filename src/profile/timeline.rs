@@ -9,7 +9,7 @@ const SLACK: u64 = 1_000_000;
 
 /// A stage that ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ran {
+pub struct StageRun {
     /// Which of [`Log::stages`].
     pub stage: usize,
     /// How long, in nanoseconds of the clock that timed it; nothing if its stamps cannot be true.
@@ -19,7 +19,7 @@ pub struct Ran {
 }
 
 /// All stages of a run in their order; no two overlap.
-pub fn timeline(log: &Log) -> Vec<Ran> {
+pub fn timeline(log: &Log) -> Vec<StageRun> {
     let shift = match log.clock {
         Some(Clock::Timestamps) => shifts(&log.submissions),
         Some(Clock::Host) | None => vec![0; log.submissions.len()],
@@ -32,14 +32,14 @@ pub fn timeline(log: &Log) -> Vec<Ran> {
             let most = submission.seen.saturating_sub(submission.submitted) + SLACK;
             let Some(span) = span.filter(|span| span.length() <= most) else {
                 let span = Span { begin: host_free, end: host_free };
-                ran.push(Ran { stage: *stage, length: None, span });
+                ran.push(StageRun { stage: *stage, length: None, span });
                 continue;
             };
             let (begin, end) = (span.begin.max(free), span.end.max(free));
             let host = |moment: u64| u64::try_from(moment as i64 + shift).unwrap_or(0).max(host_free);
             let on_host = Span { begin: host(begin), end: host(end) };
             (free, host_free) = (end, on_host.end);
-            ran.push(Ran { stage: *stage, length: Some(end - begin), span: on_host });
+            ran.push(StageRun { stage: *stage, length: Some(end - begin), span: on_host });
         }
     }
     ran
@@ -64,7 +64,7 @@ fn shifts(submissions: &[Submission]) -> Vec<i64> {
 }
 
 /// Where the time of a run went.
-pub fn partition(log: &Log, ran: &[Ran]) -> Partition {
+pub fn partition(log: &Log, ran: &[StageRun]) -> Partition {
     let host = |works: &[Work]| {
         let spans = log.host.iter().filter(|(work, _)| works.contains(work));
         Spans::union(spans.map(|(_, span)| *span))

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::report::microseconds;
-use super::timeline::Ran;
+use super::timeline::StageRun;
 use crate::engine::{Log, Work};
 use crate::timing::Span;
 
@@ -75,7 +75,7 @@ impl<'a> Event<'a> {
 }
 
 /// The run as one JSON object. Moments are microseconds since the recorder began.
-pub fn trace(title: &str, log: &Log, ran: &[Ran]) -> String {
+pub fn trace(title: &str, log: &Log, ran: &[StageRun]) -> String {
     let mut events = vec![Event::label("process_name", 0, json!({ "name": title }))];
     for track in Track::ALL {
         events.push(Event::label("thread_name", track as u32, json!({ "name": track.name() })));

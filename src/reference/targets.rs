@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2};
 
 /// A class of each row, or a value for each output of each row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Wanted<'a> {
+enum Expected<'a> {
     Classes(&'a [usize]),
     Values(ArrayView2<'a, f64>),
 }
@@ -12,7 +12,7 @@ enum Wanted<'a> {
 /// The targets of a batch. Made of `&[usize]`, they are classes without smoothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReferenceTargets<'a> {
-    wanted: Wanted<'a>,
+    wanted: Expected<'a>,
     smoothing: f64,
     weights: Option<&'a [f64]>,
 }
@@ -20,12 +20,12 @@ pub struct ReferenceTargets<'a> {
 impl<'a> ReferenceTargets<'a> {
     /// A class for each row.
     pub fn classes(classes: &'a [usize]) -> Self {
-        Self { wanted: Wanted::Classes(classes), smoothing: 0.0, weights: None }
+        Self { wanted: Expected::Classes(classes), smoothing: 0.0, weights: None }
     }
 
     /// Values [rows, outputs].
     pub fn values(values: ArrayView2<'a, f64>) -> Self {
-        Self { wanted: Wanted::Values(values), smoothing: 0.0, weights: None }
+        Self { wanted: Expected::Values(values), smoothing: 0.0, weights: None }
     }
 
     /// Takes this share of every class's probability and gives it to all classes alike. Values stay as they are.
@@ -41,8 +41,8 @@ impl<'a> ReferenceTargets<'a> {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self.wanted {
-            Wanted::Classes(classes) => classes.len(),
-            Wanted::Values(values) => values.nrows(),
+            Expected::Classes(classes) => classes.len(),
+            Expected::Values(values) => values.nrows(),
         }
     }
 
@@ -54,11 +54,11 @@ impl<'a> ReferenceTargets<'a> {
     /// T [rows, outputs]: values, or the probabilities of the classes.
     pub fn matrix(&self, outputs: usize) -> Array2<f64> {
         match self.wanted {
-            Wanted::Classes(classes) => Array2::from_shape_fn((classes.len(), outputs), |(i, j)| {
+            Expected::Classes(classes) => Array2::from_shape_fn((classes.len(), outputs), |(i, j)| {
                 let onehot = if classes[i] == j { 1.0 } else { 0.0 };
                 (1.0 - self.smoothing) * onehot + self.smoothing / outputs as f64
             }),
-            Wanted::Values(values) => values.to_owned(),
+            Expected::Values(values) => values.to_owned(),
         }
     }
 }

@@ -7,12 +7,12 @@ pub mod figures;
 mod folder;
 mod folds;
 mod lock;
-mod told;
+mod run_summary;
 
-pub use checkpoints::{Clock, Every};
+pub use checkpoints::{CheckpointClock, CheckpointInterval};
 #[cfg(feature = "export")]
 pub use event_log::EventLog;
 pub use folder::{CHECKPOINT, CONFIG, HISTORY, MODEL, RUNS, RunFolder, checkpoint, new_folder, refuse_used};
 pub use folds::{CrossValidation, FoldResult, FoldRun};
 pub use lock::FolderLock;
-pub use told::{Told, read_settings};
+pub use run_summary::{RunSummary, read_settings};

@@ -1,6 +1,6 @@
 //! From a training step to its dispatches.
 
-use super::dispatches::{Buffer, Dispatch, Schedule};
+use super::dispatches::{Buffer, Dispatch, DispatchPlan};
 use super::{ScheduleKind, TrainingStep};
 use crate::kernels::{
     Activate, ActivateBackward, Column, CrossEntropy, Embed, EmbedGradient, Forward, Gather, InputGradient,
@@ -22,7 +22,7 @@ struct Builder<'a> {
     prologue: bool,
 }
 
-impl Schedule {
+impl DispatchPlan {
     /// One step of training.
     pub fn train(kind: ScheduleKind, step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> Self {
         let mut builder = Builder::new(step, samples, tuning, true);
@@ -306,7 +306,7 @@ impl<'a> Builder<'a> {
         self.push(kernel, &[Features, Targets, Order, Rules, Parameters, Metrics]);
     }
 
-    fn schedule(self) -> Schedule {
+    fn schedule(self) -> DispatchPlan {
         let used = self.dispatches.iter().flat_map(|dispatch| &dispatch.buffers);
         let buffers = used
             .filter(|buffer| !buffer.is_external())
@@ -314,7 +314,7 @@ impl<'a> Builder<'a> {
             .collect();
         let rows = self.step.rows;
         let Self { dispatches, groups, prologue, .. } = self;
-        Schedule { dispatches, buffers, rows, metrics_groups: groups, prologue }
+        DispatchPlan { dispatches, buffers, rows, metrics_groups: groups, prologue }
     }
 
     fn bytes(&self, buffer: Buffer) -> u64 {

@@ -97,7 +97,7 @@ impl Dispatch {
 }
 
 /// The dispatches of a step, in order, and what they need.
-pub struct Schedule {
+pub struct DispatchPlan {
     /// The dispatches.
     pub dispatches: Vec<Dispatch>,
     /// Bytes of every buffer that belongs to the batch; rules, metrics and predictions count one step and one batch.
@@ -125,17 +125,17 @@ mod tests {
         Samples { stored, count: 100 }
     }
 
-    fn schedules() -> Vec<(&'static str, Schedule)> {
+    fn schedules() -> Vec<(&'static str, DispatchPlan)> {
         let network = Network::classifier(&[784, 300, 100, 10]).unwrap();
         let rule = UpdateRule::sgd(0.1);
         let step = TrainingStep::new(&network, &rule, 64);
-        let train = |kind| Schedule::train(kind, &step, samples(FeatureFormat::Bytes), &Tuning::GPU);
+        let train = |kind| DispatchPlan::train(kind, &step, samples(FeatureFormat::Bytes), &Tuning::GPU);
         vec![
             ("plain", train(ScheduleKind::Plain)),
             ("fused", train(ScheduleKind::Fused)),
             ("two-dispatch", train(ScheduleKind::TwoDispatch)),
-            ("gradients", Schedule::gradients(&step, samples(FeatureFormat::Floats), &Tuning::SOFTWARE)),
-            ("evaluate", Schedule::evaluate(&step, samples(FeatureFormat::Bytes), &Tuning::GPU)),
+            ("gradients", DispatchPlan::gradients(&step, samples(FeatureFormat::Floats), &Tuning::SOFTWARE)),
+            ("evaluate", DispatchPlan::evaluate(&step, samples(FeatureFormat::Bytes), &Tuning::GPU)),
         ]
     }
 

@@ -39,15 +39,19 @@ mod tests {
     use super::*;
     use crate::kernels::{FeatureFormat, Samples, Tuning};
     use crate::model::Network;
-    use crate::schedule::{Schedule, ScheduleKind, TrainingStep};
+    use crate::schedule::{DispatchPlan, ScheduleKind, TrainingStep};
     use crate::step::UpdateRule;
 
     fn runs(kind: ScheduleKind, steps: usize) -> Vec<String> {
         let network = Network::classifier(&[784, 300, 100, 10]).unwrap();
         let rule = UpdateRule::sgd(0.1);
         let step = TrainingStep::new(&network, &rule, 64);
-        let schedule =
-            Schedule::train(kind, &step, Samples { stored: FeatureFormat::Bytes, count: 100 }, &Tuning::GPU);
+        let schedule = DispatchPlan::train(
+            kind,
+            &step,
+            Samples { stored: FeatureFormat::Bytes, count: 100 },
+            &Tuning::GPU,
+        );
         let sequence: Vec<usize> = (0..steps).flat_map(|_| 0..schedule.dispatches.len()).collect();
         let name = |at: usize| schedule.dispatches[sequence[at]].shader.name;
         let runs = unfenced(&schedule.dispatches, &sequence);

@@ -10,12 +10,12 @@ mod tiles;
 mod training_step;
 
 pub use crate::step::ScheduleKind;
-pub use dispatches::{Buffer, Dispatch, Schedule};
+pub use dispatches::{Buffer, Dispatch, DispatchPlan};
 pub use fences::{is_fenced, unfenced};
 pub use measured::{Measurement, Measurements, Workload};
 pub(crate) use packed::packed_schedule;
 pub use selection::parameter_layout;
-pub use selection::{DeviceLimits, SelectedSchedule};
+pub use selection::{DeviceLimits, SelectedPlan};
 pub(crate) use selection::{estimates, refusal};
 pub(crate) use tiles::resolve;
 pub use tiles::{TileSource, Tiles};

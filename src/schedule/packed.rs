@@ -1,7 +1,7 @@
 //! Which schedule trains many networks together.
 
 use crate::kernels::{FeatureFormat, Kernel, Members, Resident, Samples, Share};
-use crate::schedule::{DeviceLimits, Schedule, ScheduleKind, TrainingStep, refusal};
+use crate::schedule::{DeviceLimits, DispatchPlan, ScheduleKind, TrainingStep, refusal};
 
 /// Networks that are trained together: the choice is for so many of the same shape, whatever their number is, so that a network
 /// has the same schedule in every company.
@@ -23,7 +23,7 @@ pub(crate) fn packed_schedule(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>
 /// Microseconds that a step of so many such networks should take under `fused`, in a z of the grid each.
 fn fused_step(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>, count: usize) -> f64 {
     let samples = Samples { stored: FeatureFormat::Floats, count: step.rows };
-    let dispatches = Schedule::train(ScheduleKind::Fused, step, samples, limits.tuning).dispatches;
+    let dispatches = DispatchPlan::train(ScheduleKind::Fused, step, samples, limits.tuning).dispatches;
     let several = dispatches.into_iter().map(|dispatch| {
         let shares = vec![Share::Common; dispatch.buffers.len()];
         let kernel = Members::new(dispatch.kernel, shares, vec![[0; 2]; count]);

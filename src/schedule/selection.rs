@@ -3,7 +3,7 @@
 use crate::gpu::{Adapter, Context, DeviceKind};
 use crate::kernels::{FeatureFormat, MOST_LAYERS, Machine, Samples, Tuning};
 use crate::model::ParameterLayout;
-use crate::schedule::{Schedule, ScheduleKind, TrainingStep};
+use crate::schedule::{DispatchPlan, ScheduleKind, TrainingStep};
 
 /// What the selection depends on besides the step.
 #[derive(Debug, Clone, Copy)]
@@ -34,14 +34,14 @@ impl<'a> DeviceLimits<'a> {
 
 /// A schedule, and why it is this one, or not the one that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SelectedSchedule {
+pub struct SelectedPlan {
     /// The schedule.
     pub kind: ScheduleKind,
     /// Why not another; nothing for one that was asked for.
     pub reason: Option<String>,
 }
 
-impl SelectedSchedule {
+impl SelectedPlan {
     /// What was asked for, if it can be had; else, or if nothing was, what should be the fastest by the model of latencies.
     pub fn of(asked: Option<ScheduleKind>, step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Self {
         let hindrance = asked.and_then(|kind| refusal(kind, step, limits));
@@ -68,7 +68,7 @@ pub(crate) fn estimates(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> V
     let able = |kind: &ScheduleKind| *kind != ScheduleKind::Plain && refusal(*kind, step, limits).is_none();
     let samples = Samples { stored: FeatureFormat::Bytes, count: step.rows };
     let estimate = |kind: ScheduleKind| {
-        let dispatches = Schedule::train(kind, step, samples, limits.tuning).dispatches;
+        let dispatches = DispatchPlan::train(kind, step, samples, limits.tuning).dispatches;
         let times = dispatches.iter().map(|it| limits.machine.microseconds(&*it.kernel, limits.tuning));
         (kind, times.sum())
     };
@@ -122,16 +122,11 @@ mod tests {
     use crate::model::Network;
     use crate::step::UpdateRule;
 
-    fn chosen(
-        asked: Option<ScheduleKind>,
-        sizes: &[usize],
-        rows: usize,
-        machine: Machine,
-    ) -> SelectedSchedule {
+    fn chosen(asked: Option<ScheduleKind>, sizes: &[usize], rows: usize, machine: Machine) -> SelectedPlan {
         let network = Network::classifier(sizes).unwrap();
         let tuning = if machine == Machine::SOFTWARE { &Tuning::SOFTWARE_SUBGROUPS } else { &Tuning::GPU };
         let limits = DeviceLimits { tuning, machine, largest: 1 << 27 };
-        SelectedSchedule::of(asked, &TrainingStep::new(&network, &UpdateRule::sgd(0.1), rows), &limits)
+        SelectedPlan::of(asked, &TrainingStep::new(&network, &UpdateRule::sgd(0.1), rows), &limits)
     }
 
     #[test]
@@ -146,13 +141,13 @@ mod tests {
             (&[784, 2500, 2000, 1500, 1000, 500, 10], 256, Machine::DISCRETE, Fused),
             (standard, 64, Machine::SOFTWARE, Fused),
         ] {
-            let SelectedSchedule { kind, reason } = chosen(None, sizes, rows, machine);
+            let SelectedPlan { kind, reason } = chosen(None, sizes, rows, machine);
             let reason = reason.unwrap();
             assert_eq!(kind, want, "{sizes:?}: {reason}");
             assert!(reason.contains("us a step") && reason.contains("resident"), "{reason}");
             for asked in [Fused, TwoDispatch, Resident] {
                 let got = chosen(Some(asked), sizes, rows, machine);
-                assert_eq!(got, SelectedSchedule { kind: asked, reason: None });
+                assert_eq!(got, SelectedPlan { kind: asked, reason: None });
             }
         }
     }
@@ -161,7 +156,7 @@ mod tests {
     fn what_cannot_be_had_is_not_taken() {
         for asked in [ScheduleKind::TwoDispatch, ScheduleKind::Resident] {
             for (sizes, rows, word) in [(vec![3; 66], 64, "65"), (vec![784, 300, 10], 1 << 20, "bytes")] {
-                let SelectedSchedule { kind, reason } = chosen(Some(asked), &sizes, rows, Machine::DISCRETE);
+                let SelectedPlan { kind, reason } = chosen(Some(asked), &sizes, rows, Machine::DISCRETE);
                 assert_eq!(kind, ScheduleKind::Fused);
                 assert!(reason.is_some_and(|reason| reason.contains(word)), "{word}");
             }
@@ -170,7 +165,7 @@ mod tests {
         let plain = Some(ScheduleKind::Plain);
         assert_eq!(
             chosen(plain, &[3; 66], 64, Machine::DISCRETE),
-            SelectedSchedule { kind: ScheduleKind::Plain, reason: None }
+            SelectedPlan { kind: ScheduleKind::Plain, reason: None }
         );
     }
 }

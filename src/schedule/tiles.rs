@@ -5,7 +5,7 @@ use std::fmt;
 use crate::gpu::{Adapter, Context};
 use crate::kernels::Tuning;
 use crate::schedule::{
-    DeviceLimits, Measurement, Measurements, ScheduleKind, SelectedSchedule, TrainingStep, Workload,
+    DeviceLimits, Measurement, Measurements, ScheduleKind, SelectedPlan, TrainingStep, Workload,
 };
 
 /// Where tile shapes come from.
@@ -46,9 +46,9 @@ pub(crate) fn resolve(
     step: &TrainingStep<'_>,
     asked: Option<ScheduleKind>,
     measurements: &Measurements,
-) -> (SelectedSchedule, Tiles) {
+) -> (SelectedPlan, Tiles) {
     let table = Tuning::of(context);
-    let select = |asked, tuning| SelectedSchedule::of(asked, step, &DeviceLimits::of(context, tuning));
+    let select = |asked, tuning| SelectedPlan::of(asked, step, &DeviceLimits::of(context, tuning));
     let workload = Workload::of(adapter, step.network, step.rows);
     let measured = |kind: ScheduleKind| -> Option<&Measurement> {
         let found = measurements.find(&workload, kind)?;
@@ -59,7 +59,7 @@ pub(crate) fn resolve(
     let fastest = known.iter().min_by_key(|measurement| measurement.step);
     let selected = match fastest {
         Some(fastest) if asked.is_none() && known.len() > 1 => {
-            SelectedSchedule { kind: fastest.schedule, reason: Some("measured as the fastest".to_owned()) }
+            SelectedPlan { kind: fastest.schedule, reason: Some("measured as the fastest".to_owned()) }
         }
         _ => select(asked, &table),
     };

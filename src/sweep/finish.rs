@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use super::ensemble::Fit;
 use super::folder::{BEST, ENSEMBLE, Folder};
-use super::leaderboard::{Ranked, best};
-use super::member::{Ended, Fate, Member};
-use super::picking::{Chosen, Picking, Picks, one_model};
+use super::leaderboard::{RankedMember, best};
+use super::member::{FinishedMember, Member, TrialStatus};
+use super::picking::{EnsembleSelection, Picks, SelectedEnsemble, one_model};
 use super::run::{Event, Plan, Sweep};
 use super::sources::Sources;
 use crate::data::Dataset;
@@ -39,12 +39,12 @@ pub struct Finish<'a> {
     /// Whether to go on.
     pub goes_on: &'a dyn Fn() -> bool,
     /// Takes what is worth telling.
-    pub tell: &'a mut dyn FnMut(Telling),
+    pub tell: &'a mut dyn FnMut(FinishEvent),
 }
 
 /// News while a sweep is being finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Telling {
+pub enum FinishEvent {
     /// There is no ensemble: no member was trained to its end on all folds.
     NoEnsemble,
     /// The best member was broken off after so many epochs.
@@ -138,10 +138,10 @@ pub fn refit<'a>(
     let (all, mut refit) = (members.len(), Refit::default());
     let mut sweep = Sweep::new(members, plan);
     while let Some(event) = sweep.next()? {
-        if let Event::Ended(ended) = event {
-            let Ended { member, fate, runs, .. } = *ended;
+        if let Event::FinishedMember(ended) = event {
+            let FinishedMember { member, fate, runs, .. } = *ended;
             match (fate, runs.first()) {
-                (Fate::Failed(reason), _) => drop(refit.failed.insert(member, reason)),
+                (TrialStatus::Failed(reason), _) => drop(refit.failed.insert(member, reason)),
                 (_, Some(run)) => drop(refit.models.insert(member, Model::clone(&run.model))),
                 _ => {}
             }
@@ -157,7 +157,7 @@ impl<'b> Finish<'b> {
     /// # Errors
     /// Those of the models, the device and the files; [`Error::NotRefit`] if members were trained on folds and none gave a model on
     /// all rows; [`Error::Interrupted`].
-    pub fn finish(&mut self, ranked: &[Ranked]) -> Result<Finished> {
+    pub fn finish(&mut self, ranked: &[RankedMember]) -> Result<Finished> {
         let Some(first) = best(ranked, self.are_on_folds()) else { return Ok(Finished::default()) };
         let mut finished = Finished { best_member: Some(first.record.member), ..Finished::default() };
         if self.are_on_folds() {
@@ -184,25 +184,30 @@ impl<'b> Finish<'b> {
     }
 
     /// The same where members were trained on folds: the best of them and those of an ensemble are trained once more, on all rows.
-    fn finish_folds(&mut self, finished: &mut Finished, ranked: &[Ranked], first: &Ranked) -> Result<()> {
+    fn finish_folds(
+        &mut self,
+        finished: &mut Finished,
+        ranked: &[RankedMember],
+        first: &RankedMember,
+    ) -> Result<()> {
         let chosen = match self.picks {
             Some(picks) => self.picking(ranked, picks).by_folds(self.sources)?,
             None => None,
         };
         if self.picks.is_some() && chosen.is_none() {
-            (self.tell)(Telling::NoEnsemble);
+            (self.tell)(FinishEvent::NoEnsemble);
         }
         let (number, epochs) = (first.record.member, first.record.epochs);
         if first.record.is_broken_off() {
-            (self.tell)(Telling::BrokenOff { member: number, epochs });
+            (self.tell)(FinishEvent::BrokenOff { member: number, epochs });
         }
         // Whoever told of it may have its model.
         let is_refit = first.record.model.is_none();
         let mut numbers: Vec<usize> = is_refit.then_some(number).into_iter().collect();
-        numbers.extend(chosen.iter().flat_map(Chosen::members).map(|(member, _)| member));
+        numbers.extend(chosen.iter().flat_map(SelectedEnsemble::members).map(|(member, _)| member));
         let members = self.members.iter().filter(|member| numbers.contains(&member.number));
         let on_progress = &mut |done, of| {
-            (self.tell)(Telling::Refit { done, of });
+            (self.tell)(FinishEvent::Refit { done, of });
             if (self.goes_on)() { Ok(()) } else { Err(Error::Interrupted) }
         };
         let refit = refit(members, self.sources, self.device, self.threads, on_progress)?;
@@ -224,20 +229,20 @@ impl<'b> Finish<'b> {
         {
             return Err(Error::NotRefit { member: number, reason });
         }
-        failed.into_iter().for_each(|(member, reason)| (self.tell)(Telling::LeftOut { member, reason }));
+        failed.into_iter().for_each(|(member, reason)| (self.tell)(FinishEvent::LeftOut { member, reason }));
         Ok(())
     }
 
-    fn picking<'a>(&self, ranked: &'a [Ranked], picks: usize) -> Picking<'a>
+    fn picking<'a>(&self, ranked: &'a [RankedMember], picks: usize) -> EnsembleSelection<'a>
     where
         'b: 'a,
     {
         let Self { members, device, folder, seed, goes_on, .. } = *self;
-        Picking { members, device, folder, ranked, picks, seed, goes_on }
+        EnsembleSelection { members, device, folder, ranked, picks, seed, goes_on }
     }
 
     /// Saves the networks that were picked.
-    fn save(&self, chosen: &Chosen, networks: Vec<(Model, u32)>) -> Result<Option<Picked>> {
+    fn save(&self, chosen: &SelectedEnsemble, networks: Vec<(Model, u32)>) -> Result<Option<Picked>> {
         let members = chosen.members();
         let Some(model) = one_model(networks) else { return Ok(None) };
         let path = self.write(ENSEMBLE, &model)?;

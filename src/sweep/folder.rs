@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use super::member::Ended;
+use super::member::FinishedMember;
 use super::space::Settings;
 use crate::error::{Error, Result};
 use crate::error::{Place, excerpt};
@@ -258,7 +258,7 @@ impl Folder {
     ///
     /// # Errors
     /// [`Error::Write`].
-    pub fn add(&mut self, record: Record, ended: Option<&Ended>, models: &Models) -> Result<()> {
+    pub fn add(&mut self, record: Record, ended: Option<&FinishedMember>, models: &Models) -> Result<()> {
         let record = self.save(record, ended, models)?;
         self.append(RESULTS, &line(&record))?;
         self.records.push(record);
@@ -270,7 +270,7 @@ impl Folder {
     ///
     /// # Errors
     /// [`Error::Write`].
-    pub fn add_dropped(&mut self, dropped: Vec<(Record, &Ended, Models)>) -> Result<()> {
+    pub fn add_dropped(&mut self, dropped: Vec<(Record, &FinishedMember, Models)>) -> Result<()> {
         let mut text = self.read(RESULTS)?;
         let mut records = Vec::new();
         for (record, ended, models) in dropped {
@@ -284,7 +284,7 @@ impl Folder {
     }
 
     /// Saves the models and epochs of a member. Gives its record with their names.
-    fn save(&self, mut record: Record, ended: Option<&Ended>, models: &Models) -> Result<Record> {
+    fn save(&self, mut record: Record, ended: Option<&FinishedMember>, models: &Models) -> Result<Record> {
         let save = |part: &str, bytes: &[u8]| {
             let name = format!("{MEMBERS}/{:05}{part}.safetensors", record.member);
             Destination::check(&self.file(&name))?.write(bytes)?;
@@ -473,7 +473,7 @@ fn broken(path: &Path, row: u64, error: &serde_json::Error) -> Error {
 }
 
 /// The epochs of a member.
-fn history(ended: &Ended) -> String {
+fn history(ended: &FinishedMember) -> String {
     let mut lines = String::new();
     for (fold, run) in ended.runs.iter().enumerate() {
         for epoch in &run.epochs {

@@ -12,18 +12,18 @@ use crate::train::SharedData;
 pub(super) struct HeldOut<T> {
     data: Arc<SharedData>,
     /// Of the rows that validate, and of those that test.
-    sets: [Made<T>; 2],
+    sets: [SetOutputs<T>; 2],
 }
 
 /// What there is of some rows since members were trained.
-struct Made<T> {
+struct SetOutputs<T> {
     /// By member.
     waiting: BTreeMap<usize, T>,
     /// All members of which there was something: they are not made again for others.
     members: BTreeSet<usize>,
 }
 
-impl<T> Default for Made<T> {
+impl<T> Default for SetOutputs<T> {
     fn default() -> Self {
         Self { waiting: BTreeMap::new(), members: BTreeSet::new() }
     }
@@ -62,7 +62,7 @@ impl<T> HeldOut<T> {
         let Some(number) = sets.iter().position(|set| set.is_some_and(are_these)) else {
             return BTreeMap::from_iter(make(false)?).remove(&member).ok_or_else(nothing);
         };
-        let Made { waiting, members } = &mut self.sets[number];
+        let SetOutputs { waiting, members } = &mut self.sets[number];
         if !waiting.contains_key(&member) {
             let made = make(!members.contains(&member))?;
             members.extend(made.iter().map(|(member, _)| *member));

@@ -9,7 +9,7 @@ use super::record::Record;
 use crate::error::{Error, Result};
 
 /// A member with its place.
-pub struct Ranked {
+pub struct RankedMember {
     /// From 1.
     pub rank: usize,
     /// The member.
@@ -17,16 +17,16 @@ pub struct Ranked {
 }
 
 /// Members by their scores, the best first, without those that have none.
-pub fn ranked(records: &[Record]) -> Vec<Ranked> {
+pub fn ranked(records: &[Record]) -> Vec<RankedMember> {
     let mut scored: Vec<&Record> = records.iter().filter(|record| record.score().is_some()).collect();
     // Those that were dropped have trained less; a good score of theirs is as good as any.
     scored.sort_by(|a, b| by_score(a.score().as_ref(), b.score().as_ref()).then(a.member.cmp(&b.member)));
-    scored.into_iter().cloned().zip(1..).map(|(record, rank)| Ranked { rank, record }).collect()
+    scored.into_iter().cloned().zip(1..).map(|(record, rank)| RankedMember { rank, record }).collect()
 }
 
 /// The best member. Of members on folds the settings are trained once more, to their end: what a member gave that was broken off
 /// says nothing of that, as long as there are others.
-pub fn best(ranked: &[Ranked], are_on_folds: bool) -> Option<&Ranked> {
+pub fn best(ranked: &[RankedMember], are_on_folds: bool) -> Option<&RankedMember> {
     let whole = ranked.iter().filter(|_| are_on_folds).find(|ranked| !ranked.record.is_broken_off());
     whole.or(ranked.first())
 }

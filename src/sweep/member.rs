@@ -41,7 +41,7 @@ impl Member {
 
 /// How the training of a member has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum TrialStatus {
     /// As its settings say.
     Done,
     /// Others were better after so many epochs.
@@ -54,20 +54,20 @@ pub enum Fate {
 
 /// A member that is trained no more.
 #[derive(Debug, Clone)]
-pub struct Ended {
+pub struct FinishedMember {
     /// The number of the member.
     pub member: usize,
     /// How its training has ended.
-    pub fate: Fate,
+    pub fate: TrialStatus,
     /// What it gave on each fold, or on all rows.
-    pub runs: Vec<Trained>,
+    pub runs: Vec<TrainedModel>,
     /// Time of training, summed over the folds.
     pub duration: Duration,
 }
 
 /// What one training gave.
 #[derive(Debug, Clone)]
-pub struct Trained {
+pub struct TrainedModel {
     /// Its epochs.
     pub epochs: Vec<Epoch>,
     /// The epoch after which the model was kept, counted from 1.
@@ -76,18 +76,18 @@ pub struct Trained {
     pub model: Arc<Model>,
 }
 
-impl Trained {
+impl TrainedModel {
     /// The epoch after which the model was kept.
     pub fn kept_epoch(&self) -> Option<&Epoch> {
         self.epochs.get(self.kept.checked_sub(1)?)
     }
 }
 
-impl Ended {
+impl FinishedMember {
     /// What the member is judged by: the score of the model that was kept, the mean over the folds. Nothing of one that has
     /// failed.
     pub fn score(&self, is_tested: bool) -> Option<Score> {
-        if matches!(self.fate, Fate::Failed(_)) {
+        if matches!(self.fate, TrialStatus::Failed(_)) {
             return None;
         }
         self.mean(|epoch| if is_tested { epoch.test.as_ref() } else { epoch.validation.as_ref() })

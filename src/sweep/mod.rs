@@ -7,6 +7,7 @@ mod halving;
 mod held_out;
 mod leaderboard;
 mod member;
+mod member_engine;
 #[cfg(feature = "gpu")]
 mod pack;
 mod picking;
@@ -14,7 +15,6 @@ mod planning;
 mod queue;
 mod record;
 mod run;
-mod seat;
 mod shards;
 mod sources;
 mod space;
@@ -23,14 +23,14 @@ mod tell;
 mod worker;
 
 pub use ensemble::{Candidates, Fit};
-pub use finish::{Finish, Finished, Picked, Refit, Telling, as_saved, refit};
+pub use finish::{Finish, FinishEvent, Finished, Picked, Refit, as_saved, refit};
 pub use folder::{Asked, BEST, ENSEMBLE, FileRows, Folder, LEADERBOARD, Models, PAGE, is_sweep};
 pub use halving::{Halving, by_score};
-pub use leaderboard::{Ranked, best, csv, names, ranked};
-pub use member::{Ended, Fate, Member, Trained};
+pub use leaderboard::{RankedMember, best, csv, names, ranked};
+pub use member::{FinishedMember, Member, TrainedModel, TrialStatus};
 
-pub use picking::{Chosen, Picking, Picks, one_model};
-pub use planning::{Planned, Planning, VALIDATION, check_names, usual_space};
+pub use picking::{EnsembleSelection, Picks, SelectedEnsemble, one_model};
+pub use planning::{TrialPlan, TrialPlanner, VALIDATION, check_names, usual_space};
 pub use record::{Record, setting_text};
 pub use run::{Event, Plan, Sweep};
 pub use shards::{Shard, check_apart, merge, open_shards};

@@ -6,9 +6,9 @@ use std::sync::mpsc::Sender;
 
 use super::held_out::HeldOut;
 use super::member::Member;
+use super::member_engine::BatchTrainer;
 use super::queue::Job;
-use super::seat::Together;
-use super::worker::{Common, Message, train_together};
+use super::worker::{WorkerContext, WorkerMessage, train_together};
 use crate::data::Rows;
 use crate::engine::{
     BatchMetrics, Batches, Description, Device, EngineKind, EngineOptions, EngineState, Evaluation, GpuPack,
@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::gpu::{Adapter, Context};
 use crate::kernels::{Compute, measure_ceilings};
 use crate::model::{Network, Parameters};
-use crate::schedule::{SelectedSchedule, TileSource, Tiles};
+use crate::schedule::{SelectedPlan, TileSource, Tiles};
 use crate::step::ScheduleKind;
 use crate::timing::Ceilings;
 use crate::train::SharedData;
@@ -56,7 +56,7 @@ impl Member {
 }
 
 /// Trains until there is no more to train: packs first, then what is trained by itself.
-pub(super) fn work(common: &Common, sender: &Sender<Message>) {
+pub(super) fn work(common: &WorkerContext, sender: &Sender<WorkerMessage>) {
     if let Device::Gpu(adapter) = &common.device {
         let (mut packed, mut alone) = (Vec::new(), Vec::new());
         for job in common.queue.take_all() {
@@ -87,7 +87,7 @@ pub(super) fn work(common: &Common, sender: &Sender<Message>) {
 }
 
 /// Takes members that can be a pack with the first, as many as there is room for.
-fn take_pack(common: &Common, jobs: &mut Vec<Job>) -> Vec<Job> {
+fn take_pack(common: &WorkerContext, jobs: &mut Vec<Job>) -> Vec<Job> {
     let bytes = |job: &Job| {
         let (network, options) = planned(common, job).ok()?;
         GpuPack::member_bytes(&network, &options).ok()
@@ -115,16 +115,16 @@ impl Room {
     }
 }
 
-fn planned(common: &Common, job: &Job) -> Result<(Network, EngineOptions)> {
+fn planned(common: &WorkerContext, job: &Job) -> Result<(Network, EngineOptions)> {
     job.member.config.plan(job.member.data[job.fold].training(), &common.device)
 }
 
 /// Trains members as a pack. Gives the jobs back where there can be no such pack; else whether anybody listens.
 fn train(
-    common: &Common,
+    common: &WorkerContext,
     adapter: &Adapter,
     jobs: Vec<Job>,
-    sender: &Sender<Message>,
+    sender: &Sender<WorkerMessage>,
 ) -> std::result::Result<bool, Vec<Job>> {
     let with_parameters = |job: &Job| {
         let (network, options) = planned(common, job)?;
@@ -165,7 +165,7 @@ impl PackOnGpu {
     }
 }
 
-impl Together for PackOnGpu {
+impl BatchTrainer for PackOnGpu {
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
         self.evaluations.forget();
         self.outputs.forget();
@@ -220,7 +220,7 @@ impl Together for PackOnGpu {
         Description {
             engine: EngineKind::Gpu,
             device: format!("{name} ({backend})"),
-            schedule: Some(SelectedSchedule { kind: self.pack.schedule(member), reason: None }),
+            schedule: Some(SelectedPlan { kind: self.pack.schedule(member), reason: None }),
             tiles: Some(Tiles { tuning: self.compute.tuning, source: TileSource::BuiltIn }),
             dispatches: Vec::new(),
         }

@@ -6,12 +6,12 @@ use super::sources::Sources;
 use crate::data::{TargetScale, Targets, TargetsRef, Transform};
 use crate::engine::Device;
 use crate::error::{Error, Result};
-use crate::model::{Ensemble, Meaning, Model, Partner};
+use crate::model::{DataSchema, Ensemble, EnsembleMember, Model};
 use crate::step::Loss;
 use crate::train::{SharedData, engine, load_model};
 
 use super::folder::Folder;
-use super::leaderboard::Ranked;
+use super::leaderboard::RankedMember;
 use super::record::Record;
 
 /// Of how many of the best members an ensemble is picked at least.
@@ -21,7 +21,7 @@ const CANDIDATES: usize = 50;
 pub type Picks = Vec<(usize, u32)>;
 
 /// Picks an ensemble from the best members.
-pub struct Picking<'a> {
+pub struct EnsembleSelection<'a> {
     /// All members.
     pub members: &'a [Member],
     /// What evaluates them.
@@ -29,7 +29,7 @@ pub struct Picking<'a> {
     /// Where their models are.
     pub folder: &'a Folder,
     /// The members with a score, the best first.
-    pub ranked: &'a [Ranked],
+    pub ranked: &'a [RankedMember],
     /// How often one is picked.
     pub picks: usize,
     /// Decides between equal ones.
@@ -39,7 +39,7 @@ pub struct Picking<'a> {
 }
 
 /// What was picked.
-pub struct Chosen {
+pub struct SelectedEnsemble {
     group: Group,
     places: Picks,
     /// How good they are together, on the rows that they were picked by.
@@ -59,12 +59,12 @@ struct Group {
     loss: Loss,
 }
 
-impl Picking<'_> {
+impl EnsembleSelection<'_> {
     /// Picks by the rows that validate.
     ///
     /// # Errors
     /// Those of the models and the device; [`Error::Interrupted`].
-    pub fn by_validation(&self) -> Result<Option<Chosen>> {
+    pub fn by_validation(&self) -> Result<Option<SelectedEnsemble>> {
         let mut groups: Vec<Group> = Vec::new();
         for (record, member) in self.candidates(|_| true) {
             self.go_on()?;
@@ -88,7 +88,7 @@ impl Picking<'_> {
     ///
     /// # Errors
     /// Those of the models, the data and the device; [`Error::Config`] for models of other data; [`Error::Interrupted`].
-    pub fn by_folds(&self, sources: &mut Sources) -> Result<Option<Chosen>> {
+    pub fn by_folds(&self, sources: &mut Sources) -> Result<Option<SelectedEnsemble>> {
         let mut groups: Vec<Group> = Vec::new();
         for (record, member) in self.candidates(Record::is_done) {
             let all = sources.data(&member.config, None)?;
@@ -110,11 +110,11 @@ impl Picking<'_> {
     }
 
     /// What a model makes of the rows that were held out of its training, values in the unit of `all` rows.
-    fn out_of_fold(&self, name: &str, data: &SharedData, all: &Meaning) -> Result<Vec<f32>> {
+    fn out_of_fold(&self, name: &str, data: &SharedData, all: &DataSchema) -> Result<Vec<f32>> {
         let path = self.folder.file(name);
         let model = load_model(&path)?;
         let Some(rows) = data.test() else { return Ok(Vec::new()) };
-        let Meaning { classes, target_scale: own, .. } = &model.meaning;
+        let DataSchema { classes, target_scale: own, .. } = &model.meaning;
         let outputs = data.training().outputs();
         if model.network.outputs() != outputs || *classes != all.classes {
             let text = format!("{}: expected a model of these rows, found other targets", path.display());
@@ -141,10 +141,10 @@ impl Picking<'_> {
     }
 
     /// Picks from each group, and gives the best.
-    fn best(&self, groups: Vec<Group>) -> Option<Chosen> {
+    fn best(&self, groups: Vec<Group>) -> Option<SelectedEnsemble> {
         let chosen = groups.into_iter().filter_map(|group| {
             let (places, fit) = group.view().picked(self.picks, self.seed)?;
-            Some(Chosen { group, places, fit })
+            Some(SelectedEnsemble { group, places, fit })
         });
         // Of equal ones the first.
         chosen.reduce(|best, other| if other.fit.loss < best.fit.loss { other } else { best })
@@ -193,7 +193,7 @@ impl Group {
     }
 }
 
-impl Chosen {
+impl SelectedEnsemble {
     /// Members by their numbers, in the order in which they were picked first, each with how often it was.
     pub fn members(&self) -> Picks {
         self.places.iter().map(|(place, times)| (self.group.numbers[*place], *times)).collect()
@@ -211,7 +211,7 @@ impl Chosen {
 pub fn one_model(networks: Vec<(Model, u32)>) -> Option<Model> {
     let mut networks = networks.into_iter();
     let (mut first, picks) = networks.next()?;
-    let partner = |(Model { network, parameters, .. }, picks)| Partner { picks, network, parameters };
+    let partner = |(Model { network, parameters, .. }, picks)| EnsembleMember { picks, network, parameters };
     first.ensemble = Some(Ensemble { picks, partners: networks.map(partner).collect() });
     Some(first)
 }

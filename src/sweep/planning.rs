@@ -19,7 +19,7 @@ pub const VALIDATION: f64 = 0.2;
 
 /// A member of which nothing is trained yet.
 #[derive(Debug, Clone)]
-pub struct Planned {
+pub struct TrialPlan {
     /// Its number.
     pub number: usize,
     /// Its own settings, in which it may differ from others.
@@ -32,7 +32,7 @@ pub struct Planned {
 
 /// What members are made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Planning<'a> {
+pub struct TrialPlanner<'a> {
     /// The settings that all have.
     pub base: &'a TrainSettings,
     /// What is known of the data.
@@ -45,12 +45,12 @@ pub struct Planning<'a> {
     pub shard: Option<Shard>,
 }
 
-impl Planning<'_> {
+impl TrialPlanner<'_> {
     /// The members with these settings, each as often as there are seeds, without those of other shards.
     ///
     /// # Errors
     /// [`Error::Config`], in one line, for settings that are none, or do not go together.
-    pub fn plan(&self, trials: &[Settings]) -> Result<Vec<Planned>> {
+    pub fn plan(&self, trials: &[Settings]) -> Result<Vec<TrialPlan>> {
         let numbers =
             (0..trials.len() * self.seeds).filter(|number| self.shard.is_none_or(|shard| shard.has(*number)));
         numbers.map(|number| self.member(number, trials[number / self.seeds].clone())).collect()
@@ -59,8 +59,8 @@ impl Planning<'_> {
     /// The member of this number with settings of its own.
     ///
     /// # Errors
-    /// As [`Planning::plan`].
-    pub fn member(&self, number: usize, own: Settings) -> Result<Planned> {
+    /// As [`TrialPlanner::plan`].
+    pub fn member(&self, number: usize, own: Settings) -> Result<TrialPlan> {
         let unfit =
             |error: toml::ser::Error| Error::Config(format!("{}: {}", self.origin, error.to_string().trim()));
         let mut table = Table::try_from(self.base).map_err(unfit)?;
@@ -69,7 +69,7 @@ impl Planning<'_> {
         let seed = settings.seed.unwrap_or(Config::default().seed).wrapping_add(number as u64);
         settings.init_seed.get_or_insert(seed);
         settings.check_early(self.info).map_err(|error| of_member(error, number))?;
-        Ok(Planned { number, own, settings, pack: None })
+        Ok(TrialPlan { number, own, settings, pack: None })
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
     fn members_have_what_all_have_and_settings_and_first_weights_of_their_own() {
         let base = TrainSettings { seed: Some(5), epochs: Some(3), ..TrainSettings::default() };
         let planning =
-            Planning { base: &base, info: DatasetInfo::default(), origin: "o", seeds: 2, shard: None };
+            TrialPlanner { base: &base, info: DatasetInfo::default(), origin: "o", seeds: 2, shard: None };
         let trials = [json!({ "lr": 0.5 }), json!({ "hidden": [7, 3], "epochs": 9 })];
         let trials = trials.map(|trial| serde_json::from_value::<Settings>(trial).unwrap());
         let planned = planning.plan(&trials).unwrap();
@@ -153,7 +153,7 @@ mod tests {
             (3, None, Some(9), Some(8)),
         ];
         assert_eq!(found.collect::<Vec<_>>(), expected);
-        let shard = Planning { shard: Some("2/2".parse().unwrap()), ..planning };
+        let shard = TrialPlanner { shard: Some("2/2".parse().unwrap()), ..planning };
         let numbers: Vec<usize> = shard.plan(&trials).unwrap().iter().map(|planned| planned.number).collect();
         assert_eq!(numbers, [1, 3]);
         let bad =

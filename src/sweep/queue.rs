@@ -61,9 +61,9 @@ struct State {
 }
 
 /// Keep it while training what was taken from the queue.
-pub(super) struct Working<'a>(&'a Queue);
+pub(super) struct WorkGuard<'a>(&'a Queue);
 
-impl Drop for Working<'_> {
+impl Drop for WorkGuard<'_> {
     fn drop(&mut self) {
         self.0.state().working -= 1;
         self.0.changed.notify_all();
@@ -88,12 +88,12 @@ impl Queue {
     }
 
     /// The next work. Waits where there is none for what other threads may give back; gives nothing when none of them trains.
-    pub fn take(&self) -> Option<(Vec<Job>, Working<'_>)> {
+    pub fn take(&self) -> Option<(Vec<Job>, WorkGuard<'_>)> {
         let mut state = self.state();
         loop {
             if let Some(jobs) = state.jobs.pop_front() {
                 state.working += 1;
-                return Some((jobs, Working(self)));
+                return Some((jobs, WorkGuard(self)));
             }
             if state.working == 0 {
                 return None;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::member::{Ended, Fate};
+use super::member::{FinishedMember, TrialStatus};
 use super::space::Settings;
 use crate::train::Score;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ pub fn setting_text(value: &Value) -> String {
 impl Record {
     /// Of a member that is judged by the rows that test, or by those that validate.
     pub fn of(
-        ended: &Ended,
+        ended: &FinishedMember,
         settings: &Settings,
         arguments: &[String],
         is_tested: bool,
@@ -67,10 +67,10 @@ impl Record {
     ) -> Self {
         let score = ended.score(is_tested);
         let (end, reason) = match &ended.fate {
-            Fate::Done => ("done", None),
-            Fate::Dropped(_) => ("dropped", None),
-            Fate::Time => ("time", None),
-            Fate::Failed(reason) => ("failed", Some(reason.clone())),
+            TrialStatus::Done => ("done", None),
+            TrialStatus::Dropped(_) => ("dropped", None),
+            TrialStatus::Time => ("time", None),
+            TrialStatus::Failed(reason) => ("failed", Some(reason.clone())),
         };
         let validation = ended.mean(|epoch| epoch.validation.as_ref());
         let test = ended.mean(|epoch| epoch.test.as_ref());

@@ -8,11 +8,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::halving::{Halving, ranked};
-use super::member::{Ended, Fate, Member};
+use super::member::{FinishedMember, Member, TrialStatus};
 #[cfg(feature = "gpu")]
 use super::pack;
 use super::queue::Job;
-use super::worker::{Common, Message, Piece};
+use super::worker::{PausedRun, WorkerContext, WorkerMessage};
 use super::{team, worker};
 use crate::engine::Device;
 use crate::error::{Error, Result};
@@ -52,7 +52,7 @@ pub enum Event {
         is_kept: bool,
     },
     /// A member is trained no more.
-    Ended(Box<Ended>),
+    FinishedMember(Box<FinishedMember>),
     /// All members have come so far, and the worse ones were dropped.
     Halved {
         /// The share of their epochs that they have trained.
@@ -67,12 +67,12 @@ pub enum Event {
 /// A sweep on its way. Ask for its events until there is none. Dropping it ends it.
 pub struct Sweep {
     plan: Plan,
-    common: Arc<Common>,
+    common: Arc<WorkerContext>,
     members: Vec<State>,
     /// The stage of halving, counted from 0.
     stage: usize,
     workers: Vec<JoinHandle<()>>,
-    messages: Option<Receiver<Message>>,
+    messages: Option<Receiver<WorkerMessage>>,
     events: VecDeque<Event>,
     is_over: bool,
 }
@@ -81,7 +81,7 @@ pub struct Sweep {
 struct State {
     member: Member,
     /// What has been trained on each fold.
-    pieces: Vec<Option<Piece>>,
+    pieces: Vec<Option<PausedRun>>,
     /// Whether nothing more is to be trained.
     is_over: bool,
 }
@@ -96,7 +96,7 @@ impl Sweep {
         let rows = |member: &Member| member.rows() * member.config.epochs as u64;
         let total = members.iter().map(rows).sum();
         Self {
-            common: Arc::new(Common::new(plan.device.clone(), plan.deadline, total)),
+            common: Arc::new(WorkerContext::new(plan.device.clone(), plan.deadline, total)),
             stage: plan.first_stage,
             plan,
             members: members.into_iter().map(state).collect(),
@@ -192,16 +192,16 @@ impl Sweep {
         Ok(())
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: WorkerMessage) {
         match message {
-            Message::Epoch { index, fold, epoch, is_kept } => {
+            WorkerMessage::Epoch { index, fold, epoch, is_kept } => {
                 let member = self.members[index].member.number;
                 self.events.push_back(Event::Epoch { member, fold, epoch, is_kept });
             }
-            Message::Piece { index, fold, piece } => {
+            WorkerMessage::PausedRun { index, fold, piece } => {
                 let state = &mut self.members[index];
                 state.pieces[fold] = Some(piece);
-                let pieces: Option<Vec<&Piece>> = state.pieces.iter().map(Option::as_ref).collect();
+                let pieces: Option<Vec<&PausedRun>> = state.pieces.iter().map(Option::as_ref).collect();
                 if let Some(fate) = pieces.and_then(|pieces| fate(&pieces)) {
                     self.end(index, fate);
                 }
@@ -210,16 +210,16 @@ impl Sweep {
     }
 
     /// Tells what a member has given.
-    fn end(&mut self, index: usize, fate: Fate) {
+    fn end(&mut self, index: usize, fate: TrialStatus) {
         let state = &mut self.members[index];
         state.is_over = true;
         let mut ended =
-            Ended { member: state.member.number, fate, runs: Vec::new(), duration: Duration::ZERO };
+            FinishedMember { member: state.member.number, fate, runs: Vec::new(), duration: Duration::ZERO };
         for piece in state.pieces.iter_mut().filter_map(Option::take) {
             ended.duration += piece.duration;
             ended.runs.extend(piece.trained());
         }
-        self.events.push_back(Event::Ended(Box::new(ended)));
+        self.events.push_back(Event::FinishedMember(Box::new(ended)));
     }
 
     /// Drops the worse members, if others go on.
@@ -248,7 +248,7 @@ impl Sweep {
             let member = &self.members[*index].member;
             let untrained = member.rows() * member.config.epochs.saturating_sub(epochs) as u64;
             self.common.total.fetch_sub(untrained, Ordering::Relaxed);
-            self.end(*index, Fate::Dropped(epochs));
+            self.end(*index, TrialStatus::Dropped(epochs));
         }
         self.stage += 1;
         self.events.push_back(Event::Halved { share, left: keep });
@@ -259,19 +259,24 @@ impl Sweep {
 impl State {
     /// What the member is judged by so far.
     fn score(&self) -> Option<Score> {
-        let runs = self.pieces.iter().flatten().filter_map(Piece::trained).collect();
-        let ended = Ended { member: self.member.number, fate: Fate::Done, runs, duration: Duration::ZERO };
+        let runs = self.pieces.iter().flatten().filter_map(PausedRun::trained).collect();
+        let ended = FinishedMember {
+            member: self.member.number,
+            fate: TrialStatus::Done,
+            runs,
+            duration: Duration::ZERO,
+        };
         ended.score(self.member.is_tested)
     }
 }
 
 /// How a member has ended whose folds have all been trained; nothing if some wait.
-fn fate(pieces: &[&Piece]) -> Option<Fate> {
-    let fates: Option<Vec<&Fate>> = pieces.iter().map(|piece| piece.fate.as_ref()).collect();
+fn fate(pieces: &[&PausedRun]) -> Option<TrialStatus> {
+    let fates: Option<Vec<&TrialStatus>> = pieces.iter().map(|piece| piece.fate.as_ref()).collect();
     let fates = fates?;
-    let failed = fates.iter().find(|fate| matches!(fate, Fate::Failed(_)));
-    let late = fates.iter().find(|fate| matches!(fate, Fate::Time));
-    Some(failed.or(late).map_or(Fate::Done, |fate| (*fate).clone()))
+    let failed = fates.iter().find(|fate| matches!(fate, TrialStatus::Failed(_)));
+    let late = fates.iter().find(|fate| matches!(fate, TrialStatus::Time));
+    Some(failed.or(late).map_or(TrialStatus::Done, |fate| (*fate).clone()))
 }
 
 impl Drop for Sweep {

@@ -9,7 +9,7 @@ use crate::settings::DatasetInfo;
 use crate::train::{ClassWeights, Config, DataOptions, SharedData, TrainedRows, TrainingData};
 
 use super::member::Member;
-use super::planning::{Planned, of_member};
+use super::planning::{TrialPlan, of_member};
 
 /// What data are prepared by.
 type Key = (DataOptions, ClassWeights);
@@ -56,14 +56,14 @@ impl Sources {
     /// Those of the data; [`Error::Config`](crate::Error::Config) for settings that do not go with them.
     pub fn members(
         &mut self,
-        planned: &mut [Planned],
+        planned: &mut [TrialPlan],
         folds: Option<usize>,
         device: &Device,
         measured: &Measurements,
     ) -> Result<Vec<Member>> {
         let (validates, tests) = (self.validation.is_some(), self.test.is_some());
         // What a member asks for may leave the preset open where the sweep does not.
-        let mut look = |planned: &Planned| planned.settings.look_at(&mut self.training, validates, tests);
+        let mut look = |planned: &TrialPlan| planned.settings.look_at(&mut self.training, validates, tests);
         let known = planned.iter().map(&mut look).collect::<Result<Vec<DatasetInfo>>>()?;
         let fold = |index| folds.map(|count| Fold { index, count });
         let mut members = Vec::with_capacity(planned.len());

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::held_out::HeldOut;
+use super::member_engine::BatchTrainer;
 use super::queue::Job;
-use super::seat::Together;
 use crate::data::Rows;
 use crate::engine::{
     BatchMetrics, Batches, CpuEngine, CpuTeam, Description, Device, Engine, EngineState, Evaluation,
@@ -105,7 +105,7 @@ struct TeamOnCpu {
 }
 
 /// The networks of some jobs as a team on the processor; nothing if they are none.
-pub(super) fn networks(jobs: &[Job], device: &Device) -> Option<Box<dyn Together>> {
+pub(super) fn networks(jobs: &[Job], device: &Device) -> Option<Box<dyn BatchTrainer>> {
     if jobs.len() < 2 || !device.is_cpu() {
         return None;
     }
@@ -126,7 +126,7 @@ impl TeamOnCpu {
     }
 }
 
-impl Together for TeamOnCpu {
+impl BatchTrainer for TeamOnCpu {
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
         self.evaluations.forget();
         self.outputs.forget();

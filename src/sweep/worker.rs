@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use super::member::{Fate, Member, Trained};
+use super::member::{Member, TrainedModel, TrialStatus};
+use super::member_engine::{BatchTrainer, MemberEngine};
 use super::queue::{Job, Queue};
-use super::seat::{Seat, Together};
 use super::team;
 use crate::engine::Device;
 use crate::threads::hand_over;
 use crate::train::{End, Epoch, Event, Run};
 
 /// What all threads of a sweep share.
-pub(super) struct Common {
+pub(super) struct WorkerContext {
     pub device: Device,
     deadline: Option<Instant>,
     pub queue: Queue,
@@ -28,28 +28,28 @@ pub(super) struct Common {
 }
 
 /// What a thread tells.
-pub(super) enum Message {
+pub(super) enum WorkerMessage {
     Epoch { index: usize, fold: usize, epoch: Box<Epoch>, is_kept: bool },
-    Piece { index: usize, fold: usize, piece: Piece },
+    PausedRun { index: usize, fold: usize, piece: PausedRun },
 }
 
 /// A run that waits, or has ended.
-pub(super) struct Piece {
+pub(super) struct PausedRun {
     pub run: Box<Run>,
     /// How it has ended.
-    pub fate: Option<Fate>,
+    pub fate: Option<TrialStatus>,
     pub duration: Duration,
 }
 
-impl Piece {
+impl PausedRun {
     /// What the run has given so far.
-    pub fn trained(&self) -> Option<Trained> {
+    pub fn trained(&self) -> Option<TrainedModel> {
         let (kept, model) = self.run.kept()?;
-        Some(Trained { epochs: self.run.epochs().to_vec(), kept, model: Arc::clone(model) })
+        Some(TrainedModel { epochs: self.run.epochs().to_vec(), kept, model: Arc::clone(model) })
     }
 }
 
-impl Common {
+impl WorkerContext {
     pub fn new(device: Device, deadline: Option<Instant>, total: u64) -> Self {
         Self {
             device,
@@ -72,7 +72,7 @@ impl Common {
 }
 
 /// A member that a thread trains.
-struct Going {
+struct ActiveMember {
     index: usize,
     fold: usize,
     member: Member,
@@ -94,13 +94,13 @@ enum Outcome {
     /// An epoch has ended, and it goes on.
     Epoch,
     /// It waits, or has ended.
-    Piece(Option<Fate>),
+    PausedRun(Option<TrialStatus>),
     /// It was broken off.
     Broken,
 }
 
 /// Trains until there is no more to train.
-pub(super) fn work(common: &Common, sender: &Sender<Message>) {
+pub(super) fn work(common: &WorkerContext, sender: &Sender<WorkerMessage>) {
     while let Some((jobs, _working)) = common.queue.take() {
         let is_heard = match team::networks(&jobs, &common.device) {
             Some(networks) => train_together(common, networks, jobs, sender),
@@ -113,8 +113,8 @@ pub(super) fn work(common: &Common, sender: &Sender<Message>) {
 }
 
 /// Trains a member; whether anybody listens.
-fn train(common: &Common, job: Job, sender: &Sender<Message>) -> bool {
-    let Some(mut going) = Going::begin(common, job) else { return true };
+fn train(common: &WorkerContext, job: Job, sender: &Sender<WorkerMessage>) -> bool {
+    let Some(mut going) = ActiveMember::begin(common, job) else { return true };
     loop {
         let begun = Instant::now();
         let outcome = going.advance(common, sender);
@@ -127,15 +127,15 @@ fn train(common: &Common, job: Job, sender: &Sender<Message>) -> bool {
 
 /// Trains members together, none of them an epoch further than the others; whether anybody listens.
 pub(super) fn train_together(
-    common: &Common,
-    networks: Box<dyn Together>,
+    common: &WorkerContext,
+    networks: Box<dyn BatchTrainer>,
     jobs: Vec<Job>,
-    sender: &Sender<Message>,
+    sender: &Sender<WorkerMessage>,
 ) -> bool {
     let mut waiting = Vec::with_capacity(jobs.len());
     // All take their seats first: whoever submits has all of them trained.
-    for (seat, job) in Seat::all(networks, jobs.len()).zip(jobs) {
-        let Some(mut going) = Going::begin(common, job) else { continue };
+    for (seat, job) in MemberEngine::all(networks, jobs.len()).zip(jobs) {
+        let Some(mut going) = ActiveMember::begin(common, job) else { continue };
         match going.take_seat(common, seat) {
             Outcome::More => waiting.push(going),
             outcome => {
@@ -158,7 +158,7 @@ pub(super) fn train_together(
                 match going.run.set_aside() {
                     Ok(()) => jobs.push(going.job()),
                     Err(error) => {
-                        let outcome = going.ended(common, Fate::Failed(error.to_string()));
+                        let outcome = going.ended(common, TrialStatus::Failed(error.to_string()));
                         if !going.tell(outcome, sender) {
                             return false;
                         }
@@ -171,7 +171,7 @@ pub(super) fn train_together(
         while !in_epoch.is_empty() {
             // Whoever is first does the work of all.
             let begun = Instant::now();
-            let advanced: Vec<(Going, Outcome)> = in_epoch
+            let advanced: Vec<(ActiveMember, Outcome)> = in_epoch
                 .drain(..)
                 .map(|mut going| {
                     let outcome = going.advance(common, sender);
@@ -199,9 +199,9 @@ pub(super) fn train_together(
     true
 }
 
-impl Going {
+impl ActiveMember {
     /// Takes a run up; nothing of one for which there is no time, or which was stopped.
-    fn begin(common: &Common, job: Job) -> Option<Self> {
+    fn begin(common: &WorkerContext, job: Job) -> Option<Self> {
         let Job { index, fold, member, until, run, cost } = job;
         if common.is_stopped() || common.is_late() && run.is_none() {
             return None;
@@ -221,26 +221,26 @@ impl Going {
     }
 
     /// Takes a place among others that are trained together.
-    fn take_seat(&mut self, common: &Common, seat: Seat) -> Outcome {
+    fn take_seat(&mut self, common: &WorkerContext, seat: MemberEngine) -> Outcome {
         self.shared = Some(Duration::ZERO);
         if self.waits_too_long(common) {
-            return Outcome::Piece(Some(Fate::Time));
+            return Outcome::PausedRun(Some(TrialStatus::Time));
         }
         match self.run.seat(Box::new(seat)) {
             Ok(()) => Outcome::More,
-            Err(error) => self.ended(common, Fate::Failed(error.to_string())),
+            Err(error) => self.ended(common, TrialStatus::Failed(error.to_string())),
         }
     }
 
     /// Whether there is no time for a run that was set aside.
-    fn waits_too_long(&self, common: &Common) -> bool {
+    fn waits_too_long(&self, common: &WorkerContext) -> bool {
         common.is_late() && self.run.end().is_none() && self.run.is_aside()
     }
 
     /// Goes on until there is something to tell of it.
-    fn advance(&mut self, common: &Common, sender: &Sender<Message>) -> Outcome {
+    fn advance(&mut self, common: &WorkerContext, sender: &Sender<WorkerMessage>) -> Outcome {
         if self.waits_too_long(common) {
-            return Outcome::Piece(Some(Fate::Time));
+            return Outcome::PausedRun(Some(TrialStatus::Time));
         }
         loop {
             if common.is_stopped() {
@@ -260,49 +260,51 @@ impl Going {
                     }
                     let (index, fold, number) = (self.index, self.fold, epoch.epoch);
                     // Where nobody listens any more, the next look at `is_stopped` ends it.
-                    let _ = sender.send(Message::Epoch { index, fold, epoch, is_kept });
+                    let _ = sender.send(WorkerMessage::Epoch { index, fold, epoch, is_kept });
                     if self.run.end().is_some() {
                         continue;
                     }
                     if number < self.until {
                         return Outcome::Epoch;
                     }
-                    let fate = self.run.set_aside().err().map(|error| Fate::Failed(error.to_string()));
-                    return Outcome::Piece(fate);
+                    let fate = self.run.set_aside().err().map(|error| TrialStatus::Failed(error.to_string()));
+                    return Outcome::PausedRun(fate);
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => {
                     if let Err(error) = self.run.temper() {
-                        return self.ended(common, Fate::Failed(error.to_string()));
+                        return self.ended(common, TrialStatus::Failed(error.to_string()));
                     }
                     let is_late = self.run.end() == Some(End::Time) && common.is_late();
-                    return self.ended(common, if is_late { Fate::Time } else { Fate::Done });
+                    return self.ended(common, if is_late { TrialStatus::Time } else { TrialStatus::Done });
                 }
-                Err(error) => return self.ended(common, Fate::Failed(error.to_string())),
+                Err(error) => return self.ended(common, TrialStatus::Failed(error.to_string())),
             }
         }
     }
 
     /// It trains no more: the rows that are left are no work any more.
-    fn ended(&self, common: &Common, fate: Fate) -> Outcome {
+    fn ended(&self, common: &WorkerContext, fate: TrialStatus) -> Outcome {
         let left = self.member.config.epochs.saturating_sub(self.run.epochs().len()) as u64;
         let rows = self.member.rows_of(self.fold);
         common.total.fetch_sub((rows * left).saturating_sub(self.counted as u64), Ordering::Relaxed);
-        Outcome::Piece(Some(fate))
+        Outcome::PausedRun(Some(fate))
     }
 
     /// Tells what has become of it; whether anybody listens.
-    fn tell(self, outcome: Outcome, sender: &Sender<Message>) -> bool {
-        let Outcome::Piece(fate) = outcome else { return true };
+    fn tell(self, outcome: Outcome, sender: &Sender<WorkerMessage>) -> bool {
+        let Outcome::PausedRun(fate) = outcome else { return true };
         let Self { index, fold, mut run, duration, .. } = self;
         run.leave();
         hand_over();
-        sender.send(Message::Piece { index, fold, piece: Piece { run, fate, duration } }).is_ok()
+        sender
+            .send(WorkerMessage::PausedRun { index, fold, piece: PausedRun { run, fate, duration } })
+            .is_ok()
     }
 }
 
 /// A run of a member that has not begun.
-fn begin(common: &Common, member: &Member, fold: usize) -> crate::error::Result<Box<Run>> {
+fn begin(common: &WorkerContext, member: &Member, fold: usize) -> crate::error::Result<Box<Run>> {
     let mut config = member.config.clone();
     config.threads = Some(common.threads.load(Ordering::Relaxed));
     if let Some(deadline) = common.deadline {

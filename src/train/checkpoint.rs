@@ -6,7 +6,7 @@ use std::time::Duration;
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
-use super::{Doubt, Epoch, exact};
+use super::{Epoch, TrainingWarning, exact};
 use crate::data::{Dataset, Features, Rows, TargetsRef};
 use crate::engine::EngineState;
 use crate::error::{Error, Place, Result, excerpt};
@@ -46,7 +46,7 @@ pub struct Progress {
     /// What the epoch has given that the run is in.
     pub epoch: PartOfEpoch,
     /// The epoch of the model that is kept, counted from 1, and what speaks against that model.
-    pub kept: Option<(usize, Option<Doubt>)>,
+    pub kept: Option<(usize, Option<TrainingWarning>)>,
     /// In which order the rows of this part of the epoch were trained; nothing in checkpoints of earlier versions, which did not say.
     #[serde(default)]
     pub order: Option<TrainedOrder>,

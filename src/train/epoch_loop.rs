@@ -4,7 +4,7 @@ use flate2::Crc;
 
 use super::checkpoint::TrainedOrder;
 use super::shared_data::RunData;
-use super::training_data::{Seen, TrainingData};
+use super::training_data::{ObservedRows, TrainingData};
 use crate::data::rows_at;
 use crate::engine::{BatchMetrics, Batches, Engine, Observer, Order, Work, begin};
 use crate::error::{Error, Result};
@@ -113,7 +113,7 @@ impl EpochLoop {
         &mut self,
         engine: &mut dyn Engine,
         data: &mut RunData,
-        seen: &Seen,
+        seen: &ObservedRows,
         observer: &Observer,
     ) -> Result<Advance> {
         loop {
@@ -144,7 +144,7 @@ impl EpochLoop {
     }
 
     /// What the rows so far show that the network was not made for.
-    fn check(&mut self, data: &TrainingData, seen: &Seen) -> Result<Option<String>> {
+    fn check(&mut self, data: &TrainingData, seen: &ObservedRows) -> Result<Option<String>> {
         if u32::try_from(data.reader.rows()).is_err() {
             return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
         }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::data::Transform;
 use crate::engine::Description;
 use crate::error::Result;
-use crate::model::{Meaning, Model, Network};
+use crate::model::{DataSchema, Model, Network};
 use crate::timing::Ceilings;
-use crate::train::{Doubt, ValueErrors, exact};
+use crate::train::{TrainingWarning, ValueErrors, exact};
 
 /// Loss and accuracy over some rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ pub struct Started {
     /// How values become inputs.
     pub transform: Transform,
     /// What inputs and outputs stand for.
-    pub meaning: Meaning,
+    pub meaning: DataSchema,
     /// Training rows, where that is known.
     pub rows: Option<usize>,
 }
@@ -186,7 +186,7 @@ pub struct Summary {
     /// Why the run ended.
     pub end: End,
     /// Why the model may be of no use.
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<TrainingWarning>,
     /// What computed, and how.
     pub engine: Description,
     /// When the first batch was known to be trained.

@@ -17,7 +17,7 @@ use crate::model::Parameters;
 use crate::random::{Purpose, words};
 use crate::step::ScheduleKind;
 use crate::step::{OptimizerKind, RateSchedule};
-use crate::sweep::{self, Fate, Halving, Member, Plan, Sources, Sweep};
+use crate::sweep::{self, Halving, Member, Plan, Sources, Sweep, TrialStatus};
 use crate::threads::with_delays;
 
 /// Two blocks, and a third that is neither whole nor a whole number of batches.
@@ -322,7 +322,7 @@ fn a_run_that_falls_back_to_the_processor_ends_the_same_under_any_schedule() {
 }
 
 /// What a member of a sweep ended with.
-type Fared = (usize, Fate, Vec<(Parameters, Vec<Epoch>)>);
+type Fared = (usize, TrialStatus, Vec<(Parameters, Vec<Epoch>)>);
 
 /// Trains members of a sweep with folds and halving. Members that have ended are not trained again where it is broken off, behind
 /// events that chance picks; those that were dropped together count as soon as all of them have been told.
@@ -357,9 +357,9 @@ fn swept(source: &Source, device: &Device, seed: u64) -> (Vec<Fared>, usize) {
         while let Some(it) = sweep.next().unwrap() {
             event += usize::from(!matches!(it, sweep::Event::Tick));
             match it {
-                sweep::Event::Ended(member) => {
-                    let run = |run: sweep::Trained| (run.model.parameters.clone(), timeless(run.epochs));
-                    let is_dropped = matches!(member.fate, Fate::Dropped(_));
+                sweep::Event::FinishedMember(member) => {
+                    let run = |run: sweep::TrainedModel| (run.model.parameters.clone(), timeless(run.epochs));
+                    let is_dropped = matches!(member.fate, TrialStatus::Dropped(_));
                     let list = if is_dropped { &mut dropped } else { &mut fared };
                     list.push((member.member, member.fate, member.runs.into_iter().map(run).collect()));
                 }

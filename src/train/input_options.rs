@@ -1,6 +1,6 @@
 //! What stands between the columns of a table and the first dense layer.
 
-use crate::data::{Code, Encoding, Transform};
+use crate::data::{ColumnEncoding, Encoding, Transform};
 use crate::error::Result;
 use crate::model::{InputColumn, InputLayer};
 
@@ -37,15 +37,17 @@ impl InputOptions {
     pub fn embeds(&self, transform: &Transform) -> bool {
         match transform {
             Transform::Columns(encoding) => encoding.columns.iter().any(|code| match code {
-                Code::Number { .. } => self.periodic,
-                Code::Category { .. } => self.embeds_categories(code),
+                ColumnEncoding::Number { .. } => self.periodic,
+                ColumnEncoding::Category { .. } => self.embeds_categories(code),
             }),
             Transform::Bytes | Transform::None => self.periodic,
         }
     }
 
-    fn embeds_categories(&self, code: &Code) -> bool {
-        matches!(code, Code::Category { .. }) && !code.is_binary() && code.inputs() > self.most_one_hot
+    fn embeds_categories(&self, code: &ColumnEncoding) -> bool {
+        matches!(code, ColumnEncoding::Category { .. })
+            && !code.is_binary()
+            && code.inputs() > self.most_one_hot
     }
 
     /// The input layer of a network for rows of so many numbers that this transform makes, where one is needed.
@@ -65,15 +67,15 @@ impl InputOptions {
     }
 
     /// What becomes of a column whose categories are numbers.
-    fn columns(&self, code: &Code, number: InputColumn) -> Vec<InputColumn> {
+    fn columns(&self, code: &ColumnEncoding, number: InputColumn) -> Vec<InputColumn> {
         match code {
-            Code::Number { has_indicator: true, .. } => vec![number, InputColumn::Number],
-            Code::Number { .. } => vec![number],
-            Code::Category { .. } if code.is_binary() => vec![InputColumn::Number],
-            Code::Category { .. } if code.inputs() <= self.most_one_hot => {
+            ColumnEncoding::Number { has_indicator: true, .. } => vec![number, InputColumn::Number],
+            ColumnEncoding::Number { .. } => vec![number],
+            ColumnEncoding::Category { .. } if code.is_binary() => vec![InputColumn::Number],
+            ColumnEncoding::Category { .. } if code.inputs() <= self.most_one_hot => {
                 vec![InputColumn::OneHot { categories: code.inputs() }]
             }
-            Code::Category { .. } => {
+            ColumnEncoding::Category { .. } => {
                 vec![InputColumn::Embedding { categories: code.inputs(), size: EMBEDDING_SIZE }]
             }
         }
@@ -83,16 +85,18 @@ impl InputOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Classes, Map};
+    use crate::data::{Classes, NumericScaling};
 
     #[test]
     fn columns_become_what_their_categories_say() {
         let number = |has_indicator| {
-            let map = Map::Affine { center: 0.0, width: 1.0 };
-            Code::Number { map, fill: 0.0, has_indicator }
+            let map = NumericScaling::Affine { center: 0.0, width: 1.0 };
+            ColumnEncoding::Number { map, fill: 0.0, has_indicator }
         };
-        let category =
-            |count: usize, has_missing| Code::Category { categories: Classes::numbered(count), has_missing };
+        let category = |count: usize, has_missing| ColumnEncoding::Category {
+            categories: Classes::numbered(count),
+            has_missing,
+        };
         let columns =
             vec![number(true), category(2, false), category(2, true), category(8, false), category(8, true)];
         let mut encoding = Encoding { columns, is_numbered: false };

@@ -1,32 +1,32 @@
 //! Training: settings, what is read before, the epoch loop, evaluation.
 
+mod active_run;
 mod calibration;
 mod checkpoint;
 mod class_figures;
 mod classified;
 mod config;
 mod data_options;
-mod doubt;
 mod epoch_loop;
 mod evaluation;
 mod events;
 mod exact;
+mod full_read;
 #[cfg(all(test, feature = "gpu"))]
 mod hand_over_tests;
 mod importance;
 mod input_options;
-mod keeper;
 mod measures;
+mod model_selection;
 mod plan;
 mod preset;
 mod probabilities;
-mod read_first;
+mod repeated_steps;
 mod row_weights;
 mod run;
 mod shared_data;
-mod trained;
 mod training_data;
-mod trial;
+mod training_warning;
 mod value_errors;
 mod whole_run;
 
@@ -35,19 +35,19 @@ pub use checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedOrder, TrainedRow
 pub use class_figures::{ClassFigures, class_figures, confusion, only_class};
 pub use config::{ClassWeights, Config, Keep};
 pub use data_options::{Clip, DataOptions};
-pub use doubt::Doubt;
 pub use evaluation::{
     Evaluated, EvaluatedValues, Predictions, Predictor, Reading, engine, evaluate, evaluate_values,
     load_model, model_path, read_for,
 };
 pub use events::{ClassScores, End, Epoch, Event, OnEvent, Score, Started, Summary};
+pub use full_read::FullReadReason;
 pub use importance::{Importance, Scoring, Shuffling, importances};
 pub use input_options::{EMBEDDING_SIZE, InputOptions, ONE_HOT_CATEGORIES};
 pub use measures::{Measure, measures};
-pub use read_first::ReadFirst;
+pub use repeated_steps::RepeatedSteps;
 pub use run::Run;
 pub use shared_data::SharedData;
 pub use training_data::{TESTED_ROWS, TrainingData};
-pub use trial::Trial;
+pub use training_warning::TrainingWarning;
 pub use value_errors::{TargetErrors, ValueErrors};
 pub use whole_run::{train, train_on};

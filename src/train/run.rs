@@ -7,21 +7,21 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::active_run::ActiveRun;
 use super::checkpoint::{PartOfEpoch, TrainedOrder, TrainedRows};
 use super::class_figures::only_class;
 use super::config::Config;
 use super::epoch_loop::{Advance, EpochLoop};
 use super::events::{End, Epoch, Event, Score, Started, Summary};
-use super::keeper::{Keeper, Kept};
+use super::model_selection::{ModelSelection, SelectedModel};
 use super::shared_data::{HeldOutRows, RunData, SharedData};
-use super::trained::Trained;
 use super::training_data::{TESTED_ROWS, TrainingData};
 use crate::engine::{BatchMetrics, Device, Engine, EngineKind, EngineState, Observer};
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
 
 /// A run without an engine, between two steps.
-struct Aside {
+struct SuspendedRun {
     parameters: Parameters,
     state: EngineState,
     epoch: PartOfEpoch,
@@ -38,14 +38,14 @@ pub struct Run {
     data: RunData,
     device: Device,
     observer: Observer,
-    trained: Option<Trained>,
+    trained: Option<ActiveRun>,
     events: VecDeque<Event>,
-    keeper: Keeper,
+    keeper: ModelSelection,
     epochs: Vec<Epoch>,
     /// The rows to validate and to test on, once they are read.
     held_out: Option<Arc<HeldOutRows>>,
     /// Where it goes on when it begins, or was set aside.
-    aside: Option<Box<Aside>>,
+    aside: Option<Box<SuspendedRun>>,
     /// Whether all rows were read first, after later ones had shown something new.
     was_restarted: bool,
     /// What the training rows of a checkpoint were, until all are there to compare.
@@ -84,7 +84,7 @@ impl Run {
 
     fn of(config: Config, data: RunData, device: Device, observer: Observer) -> Result<Self> {
         config.validate()?;
-        let keeper = Keeper::new(config.keep, config.patience, data.validates());
+        let keeper = ModelSelection::new(config.keep, config.patience, data.validates());
         Ok(Self {
             held_out: data.held_out(),
             config,
@@ -191,7 +191,7 @@ impl Run {
             return Err(Error::NonFiniteTest { path: self.data.test_name.clone(), loss });
         }
         self.temper()?;
-        let Some(Kept { epoch: kept, model, doubt }) = self.keeper.kept else {
+        let Some(SelectedModel { epoch: kept, model, doubt }) = self.keeper.kept else {
             return Err(Error::Interrupted);
         };
         let Some(trained) = &mut self.trained else { return Err(Error::Interrupted) };
@@ -271,7 +271,7 @@ impl Run {
         let (transform, meaning) = (data.transform.clone(), data.meaning());
         let (network, options) = config.plan(data, device)?;
         let aside = self.aside.take();
-        if let Some(Aside { model: Some(model), .. }) = aside.as_deref()
+        if let Some(SuspendedRun { model: Some(model), .. }) = aside.as_deref()
             && (model.network != network || model.transform != transform || model.meaning != meaning)
         {
             let text = format!(
@@ -299,7 +299,7 @@ impl Run {
             engine.restore(&aside.parameters, &aside.state)?;
             (totals, order) = (aside.epoch, aside.order);
         }
-        self.trained = Some(Trained {
+        self.trained = Some(ActiveRun {
             network,
             transform,
             meaning,
@@ -319,7 +319,7 @@ impl Run {
 
     /// Counts batches, and ends the run if the loss of one is no number.
     fn count(&mut self, batches: &[BatchMetrics]) -> Result<()> {
-        let Some(Trained { epochs, totals, .. }) = &mut self.trained else { return Ok(()) };
+        let Some(ActiveRun { epochs, totals, .. }) = &mut self.trained else { return Ok(()) };
         self.first_batch.get_or_insert_with(Instant::now);
         for batch in batches {
             self.steps += 1;
@@ -346,7 +346,7 @@ impl Run {
     fn hold_out(
         known: &mut Option<Arc<HeldOutRows>>,
         data: &mut RunData,
-        trained: &Trained,
+        trained: &ActiveRun,
         events: &mut VecDeque<Event>,
     ) -> Result<Arc<HeldOutRows>> {
         if let Some(known) = known {
@@ -421,7 +421,7 @@ impl Run {
     }
 
     fn model(&self, parameters: Parameters, epoch: usize) -> Result<Model> {
-        let Some(Trained { network, transform, meaning, engine, .. }) = &self.trained else {
+        let Some(ActiveRun { network, transform, meaning, engine, .. }) = &self.trained else {
             return Err(Error::Interrupted);
         };
         let (network, transform, meaning) = (network.clone(), transform.clone(), meaning.clone());

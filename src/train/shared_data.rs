@@ -8,7 +8,7 @@ use super::training_data::TrainingData;
 use crate::data::Dataset;
 use crate::engine::TeamRows;
 use crate::error::{Error, Result};
-use crate::model::Meaning;
+use crate::model::DataSchema;
 
 /// The rows that validate, and those that test.
 pub(crate) type HeldOutRows = [Option<Dataset>; 2];
@@ -102,7 +102,7 @@ impl RunData {
     pub(super) fn take_held_out(
         &mut self,
         inputs: usize,
-        meaning: &Meaning,
+        meaning: &DataSchema,
         mut unknown: impl FnMut(&'static str, u64),
     ) -> Result<HeldOutRows> {
         let Some(data) = self.own() else { return Ok([None, None]) };

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::{
-    BLOCK_ROWS, Classes, Dataset, LateText, LeftOut, NumbersAsText, OddLabel, Reader, Rows, Scale,
+    BLOCK_ROWS, Classes, Dataset, IgnoredColumn, LateText, NumbersAsText, OddLabel, Reader, Rows, Scale,
     TargetScale, Transform, is_sorted,
 };
 use crate::error::{Error, Result};
-use crate::model::Meaning;
+use crate::model::DataSchema;
 use crate::step::{Loss, demand};
 use crate::train::evaluation::{check_inputs, test_set};
-use crate::train::{DataOptions, ReadFirst, TrainedRows};
+use crate::train::{DataOptions, FullReadReason, TrainedRows};
 
 /// The setting of a model that has the sum of the rows that it was tested on.
 pub const TESTED_ROWS: &str = "tested_rows";
@@ -24,7 +24,7 @@ pub(crate) enum HeldOut {
 }
 
 /// What rows have shown of their data set.
-pub(super) struct Seen {
+pub(super) struct ObservedRows {
     classes: Classes,
     has_bytes: bool,
 }
@@ -40,7 +40,7 @@ pub struct TrainingData {
     /// Whether all rows are here before training starts; the first epoch then takes them in an order over all of them.
     pub(crate) is_whole: bool,
     /// Why there were more rows than those of the first block before training.
-    read_first: Option<ReadFirst>,
+    read_first: Option<FullReadReason>,
     /// Rows of the training file, those that are left out of training included, where that is known.
     file_rows: Option<usize>,
     /// What tells the rows that test from others.
@@ -88,7 +88,7 @@ impl TrainingData {
         };
         let clips = options.clips(encodes)?;
         // Values have no classes by which an order of the rows would show.
-        let read_first = ReadFirst::of(&reader, encodes, !options.split.is_none());
+        let read_first = FullReadReason::of(&reader, encodes, !options.split.is_none());
         let of_first_block = reader.rows().min(BLOCK_ROWS);
         if read_first.is_some() {
             reader.read_to_end()?;
@@ -112,7 +112,7 @@ impl TrainingData {
         }
         let [validation, test] = others;
         let late_texts = reader.late_texts().len();
-        let is_whole = read_first.is_some_and(ReadFirst::is_final) || is_sorted(reader.labels());
+        let is_whole = read_first.is_some_and(FullReadReason::is_final) || is_sorted(reader.labels());
         let read_first = read_first.filter(|_| reader.rows() > of_first_block);
         reader.check_classes()?;
         reader.check_values()?;
@@ -256,7 +256,7 @@ impl TrainingData {
     }
 
     /// Why more rows were read than the first block before training can start, if that was so.
-    pub fn read_first(&self) -> Option<ReadFirst> {
+    pub fn read_first(&self) -> Option<FullReadReason> {
         self.read_first
     }
 
@@ -288,7 +288,7 @@ impl TrainingData {
     pub(super) fn held_out_rows_for(
         &mut self,
         inputs: usize,
-        meaning: &Meaning,
+        meaning: &DataSchema,
         unknown: &mut dyn FnMut(&'static str, u64),
     ) -> Result<[Option<Dataset>; 2]> {
         let transform = &self.transform;
@@ -349,7 +349,7 @@ impl TrainingData {
     }
 
     /// Columns that are no inputs, though nobody has said so.
-    pub fn left_out(&self) -> &[LeftOut] {
+    pub fn left_out(&self) -> &[IgnoredColumn] {
         self.reader.left_out()
     }
 
@@ -374,18 +374,21 @@ impl TrainingData {
     }
 
     /// What inputs and outputs stand for, as far as the rows so far tell.
-    pub fn meaning(&self) -> Meaning {
+    pub fn meaning(&self) -> DataSchema {
         let (classes, schema) = (self.reader.classes().clone(), self.reader.schema().cloned());
-        Meaning { classes, schema, image: self.reader.image(), target_scale: self.target_scale.clone() }
+        DataSchema { classes, schema, image: self.reader.image(), target_scale: self.target_scale.clone() }
     }
 
     /// What a network for the rows so far is made for.
-    pub(super) fn seen(&self) -> Seen {
-        Seen { classes: self.reader.classes().clone(), has_bytes: self.reader.has_bytes() }
+    pub(super) fn seen(&self) -> ObservedRows {
+        ObservedRows { classes: self.reader.classes().clone(), has_bytes: self.reader.has_bytes() }
     }
 
     /// What the rows so far show that a network was not made for.
-    pub(super) fn outdated(&self, Seen { classes: known, has_bytes }: &Seen) -> Option<String> {
+    pub(super) fn outdated(
+        &self,
+        ObservedRows { classes: known, has_bytes }: &ObservedRows,
+    ) -> Option<String> {
         let reader = &self.reader;
         if let Some(text) = reader.late_texts().get(self.late_texts) {
             return Some(text.to_string());
@@ -432,7 +435,7 @@ impl HeldOut {
         self,
         inputs: usize,
         transform: &Transform,
-        meaning: &Meaning,
+        meaning: &DataSchema,
     ) -> Result<(Dataset, u64)> {
         let (rows, unknown) = match self {
             HeldOut::Rows(rows, unknown) => (rows, unknown),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ndarray::ArrayView2;
 
-use super::target::Answers;
+use super::target::TargetData;
 use crate::data::{MemoryCells, MemoryRows, MemoryTargets, Reader};
 use crate::error::{Error, Place, Result};
 use crate::named::named;
@@ -37,7 +37,7 @@ pub(super) struct Arrays<'a> {
     /// What stands for the inputs and for what rows should give in messages.
     pub names: [&'a str; 2],
     pub x: ArrayView2<'a, f32>,
-    pub y: Answers,
+    pub y: TargetData,
 }
 
 /// What is wrong with an array.
@@ -88,7 +88,7 @@ impl Arrays<'_> {
     /// [`Error::Data`] for shapes that do not go together and for values that are no finite numbers; [`Error::Setting`] for
     /// columns that are not there.
     pub(super) fn reader(self, columns: &Columns, trains: bool, threads: Option<usize>) -> Result<Reader> {
-        let Self { names: [name, targets_name], x, y: Answers(targets) } = self;
+        let Self { names: [name, targets_name], x, y: TargetData(targets) } = self;
         let found_nan = "NaN (Missing::Fill takes it for a missing value)";
         let values = values(name, x, |_| columns.missing == Missing::Fill, found_nan)?;
         if let Some(column) = columns.categorical.iter().find(|column| **column >= x.ncols()) {
@@ -149,8 +149,8 @@ fn check_length(name: &str, found: usize, what: &str, rows: usize, inputs: &str)
 ///
 /// # Errors
 /// [`Error::Data`] for labels in the place of values, values in the place of labels, and another number of values.
-pub(super) fn check_alike(name: &str, targets: &Answers, training: &Answers) -> Result<()> {
-    let said = |Answers(targets): &Answers| match targets {
+pub(super) fn check_alike(name: &str, targets: &TargetData, training: &TargetData) -> Result<()> {
+    let said = |TargetData(targets): &TargetData| match targets {
         MemoryTargets::Labels { .. } => "labels".to_owned(),
         MemoryTargets::Values { columns: 1, .. } => "values to predict".to_owned(),
         MemoryTargets::Values { columns, .. } => format!("{columns} values to predict for each row"),

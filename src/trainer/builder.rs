@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ndarray::{Array2, ArrayRef2};
 
 use super::arrays::{Arrays, Columns, Missing, check_alike};
-use super::target::{Answers, Target};
+use super::target::{Target, TargetData};
 use crate::data::Reader;
 use crate::engine::{DeviceRequest, Measurements, find_device};
 use crate::error::{Error, Result};
 #[cfg(feature = "gpu")]
-use crate::gpu::Opening;
+use crate::gpu::DeviceOptions;
 use crate::model::Model;
 use crate::settings::TrainSettings;
 use crate::train::{Config, Run, TrainingData};
@@ -23,7 +23,7 @@ pub struct Trainer {
     columns: Columns,
     device: DeviceRequest,
     #[cfg(feature = "gpu")]
-    opening: Opening,
+    opening: DeviceOptions,
     measured: Measurements,
     validation: Option<Arc<Rows>>,
     test: Option<Arc<Rows>>,
@@ -33,7 +33,7 @@ pub struct Trainer {
 #[derive(Debug)]
 struct Rows {
     x: Array2<f32>,
-    y: Answers,
+    y: TargetData,
 }
 
 impl Rows {
@@ -41,7 +41,7 @@ impl Rows {
         Arc::new(Self { x: x.to_owned(), y: y.answers() })
     }
 
-    fn reader(&self, names: [&str; 2], trainer: &Trainer, training: &Answers) -> Result<Reader> {
+    fn reader(&self, names: [&str; 2], trainer: &Trainer, training: &TargetData) -> Result<Reader> {
         check_alike(names[1], &self.y, training)?;
         let arrays = Arrays { names, x: self.x.view(), y: self.y.clone() };
         arrays.reader(&trainer.columns, false, trainer.settings.threads)
@@ -72,7 +72,7 @@ impl Trainer {
     /// How a GPU is opened: where compiled kernels are kept for the next time, and what they check.
     #[cfg(feature = "gpu")]
     #[must_use]
-    pub fn opening(mut self, opening: Opening) -> Self {
+    pub fn opening(mut self, opening: DeviceOptions) -> Self {
         self.opening = opening;
         self
     }

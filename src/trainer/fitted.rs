@@ -5,8 +5,8 @@ use std::path::Path;
 use ndarray::{Array2, ArrayRef2};
 
 use super::arrays::{Arrays, Columns, Missing, bad, check_alike, values};
-use super::target::{Answers, Target};
-use crate::data::{Classes, Code, MemoryCells, MemoryTargets, Transform};
+use super::target::{Target, TargetData};
+use crate::data::{Classes, ColumnEncoding, MemoryCells, MemoryTargets, Transform};
 use crate::engine::Device;
 use crate::error::{Error, Place, Result};
 use crate::model::Model;
@@ -101,7 +101,7 @@ impl Model {
             _ if self.network.loss().of_classes() => None,
             columns => Some(columns),
         };
-        check_alike("y", &y, &Answers::like(columns))?;
+        check_alike("y", &y, &TargetData::like(columns))?;
         // With the errors of rows that are to be predicted.
         self.cells(x)?;
         let columns = Columns { categorical: self.categorical(), missing: Missing::Fill, weights: None };
@@ -132,8 +132,8 @@ impl Model {
         }
         let may_miss = |column: usize| match &self.transform {
             Transform::Columns(encoding) => match encoding.columns[column] {
-                Code::Number { has_indicator: is_known, .. }
-                | Code::Category { has_missing: is_known, .. } => is_known,
+                ColumnEncoding::Number { has_indicator: is_known, .. }
+                | ColumnEncoding::Category { has_missing: is_known, .. } => is_known,
             },
             Transform::Bytes | Transform::None => false,
         };
@@ -150,7 +150,7 @@ impl Model {
     }
 }
 
-impl Answers {
+impl TargetData {
     /// Labels, or so many values a row: what those of a model are compared with.
     fn like(columns: Option<usize>) -> Self {
         Self(match columns {

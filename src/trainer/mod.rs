@@ -64,4 +64,4 @@ mod target;
 pub use arrays::Missing;
 pub use builder::Trainer;
 pub use fitted::Predicted;
-pub use target::{Answers, Element, Target};
+pub use target::{Element, Target, TargetData};

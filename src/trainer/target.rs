@@ -10,22 +10,22 @@ use crate::data::MemoryTargets;
 /// a row, or in an array [rows, values].
 pub trait Target {
     /// Gathers it, in the order of the rows.
-    fn answers(&self) -> Answers;
+    fn answers(&self) -> TargetData;
 }
 
-/// An element of what rows should give. A type of one's own has labels by [`Answers::labels`].
+/// An element of what rows should give. A type of one's own has labels by [`TargetData::labels`].
 pub trait Element: Sized {
     /// Gathers it, in the order of the rows.
-    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> Answers
+    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> TargetData
     where
         Self: 'a;
 }
 
 /// What rows should give: labels, or values to predict.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answers(pub(super) MemoryTargets);
+pub struct TargetData(pub(super) MemoryTargets);
 
-impl Answers {
+impl TargetData {
     /// Labels; those whose text is the same, but for blanks around it, are one.
     pub fn labels(labels: impl Iterator<Item = impl AsRef<str>>) -> Self {
         let (mut known, mut texts, mut numbers) = (HashMap::<String, u32>::new(), Vec::new(), Vec::new());
@@ -52,11 +52,11 @@ impl Answers {
 macro_rules! labels {
     ($($type:ty),+) => {
         $(impl Element for $type {
-            fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> Answers
+            fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> TargetData
             where
                 Self: 'a,
             {
-                Answers::labels(elements.map(<$type>::to_string))
+                TargetData::labels(elements.map(<$type>::to_string))
             }
         })+
     };
@@ -65,53 +65,53 @@ macro_rules! labels {
 labels!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, bool);
 
 impl Element for &str {
-    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> Answers
+    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> TargetData
     where
         Self: 'a,
     {
-        Answers::labels(elements)
+        TargetData::labels(elements)
     }
 }
 
 impl Element for String {
-    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> Answers {
-        Answers::labels(elements)
+    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> TargetData {
+        TargetData::labels(elements)
     }
 }
 
 impl Element for f32 {
-    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> Answers {
-        Answers::values(1, elements.copied())
+    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> TargetData {
+        TargetData::values(1, elements.copied())
     }
 }
 
 impl<T: Element> Target for [T] {
-    fn answers(&self) -> Answers {
+    fn answers(&self) -> TargetData {
         T::gather(self.iter())
     }
 }
 
 impl<T: Element, const N: usize> Target for [T; N] {
-    fn answers(&self) -> Answers {
+    fn answers(&self) -> TargetData {
         T::gather(self.iter())
     }
 }
 
 impl<T: Element> Target for Vec<T> {
-    fn answers(&self) -> Answers {
+    fn answers(&self) -> TargetData {
         T::gather(self.iter())
     }
 }
 
 impl<T: Element, S: Data<Elem = T>> Target for ArrayBase<S, Ix1> {
-    fn answers(&self) -> Answers {
+    fn answers(&self) -> TargetData {
         T::gather(self.iter())
     }
 }
 
 impl<S: Data<Elem = f32>> Target for ArrayBase<S, Ix2> {
-    fn answers(&self) -> Answers {
-        Answers::values(self.ncols(), self.iter().copied())
+    fn answers(&self) -> TargetData {
+        TargetData::values(self.ncols(), self.iter().copied())
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn labels_are_numbered_as_they_come_and_floats_are_values() {
-        let of = |target: &dyn Fn() -> Answers| target().0;
+        let of = |target: &dyn Fn() -> TargetData| target().0;
         let labels = |texts: &[(&str, u64)], numbers: &[u32]| MemoryTargets::Labels {
             texts: texts.iter().map(|(text, row)| ((*text).to_owned(), *row)).collect(),
             numbers: numbers.to_vec(),

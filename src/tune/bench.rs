@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context};
 use crate::kernels::{Compute, FeatureFormat, MatmulTile, Samples, Tuning};
 use crate::model::{Network, Parameters};
-use crate::schedule::{Schedule, ScheduleKind, SelectedSchedule, TileSource, Tiles, TrainingStep};
+use crate::schedule::{DispatchPlan, ScheduleKind, SelectedPlan, TileSource, Tiles, TrainingStep};
 use crate::train::Config;
 
 /// Steps whose losses and weights have to be right.
@@ -25,7 +25,7 @@ const HOPELESS: f64 = 1.5;
 
 /// What a trial of tile shapes came to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
+pub enum TrialOutcome {
     /// A step takes so long, in the median.
     Timed(Duration),
     /// The device does not take them, and says why.
@@ -36,7 +36,7 @@ pub enum Verdict {
 
 /// What is tuned for what.
 #[derive(Clone, Copy)]
-pub struct Subject<'a> {
+pub struct TuningTarget<'a> {
     /// The device.
     pub adapter: &'a Adapter,
     /// The network.
@@ -52,7 +52,7 @@ pub struct Subject<'a> {
 /// A device that is open, and what is trained on it.
 pub(super) struct Bench<'a> {
     pub compute: Compute,
-    subject: Subject<'a>,
+    subject: TuningTarget<'a>,
     parameters: Parameters,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// As [`Context::open`].
-    pub fn new(subject: &Subject<'a>) -> Result<Self> {
+    pub fn new(subject: &TuningTarget<'a>) -> Result<Self> {
         let compute = Compute::new(Context::open(subject.adapter)?);
         let parameters = Parameters::he_normal(subject.network, subject.config.seed);
         Ok(Self { compute, subject: *subject, parameters })
@@ -87,22 +87,22 @@ impl<'a> Bench<'a> {
         let rule = self.subject.config.engine_options(self.subject.batch).rule;
         let step = TrainingStep::new(self.subject.network, &rule, self.subject.batch);
         let samples = Samples { stored: FeatureFormat::Floats, count: self.subject.batch };
-        let schedule = Schedule::train(kind, &step, samples, tuning);
+        let schedule = DispatchPlan::train(kind, &step, samples, tuning);
         let tiles =
             schedule.dispatches.iter().map(|dispatch| tuning.tile_of(dispatch.kernel.description().layout));
         (step.shape(tuning).map(|shape| shape.parts()), tiles.collect())
     }
 
     fn engine(&self, kind: ScheduleKind, tuning: Tuning) -> Result<GpuEngine> {
-        let resolved = (SelectedSchedule { kind, reason: None }, Tiles { tuning, source: TileSource::Given });
-        let Subject { network, config, batch, .. } = self.subject;
+        let resolved = (SelectedPlan { kind, reason: None }, Tiles { tuning, source: TileSource::Given });
+        let TuningTarget { network, config, batch, .. } = self.subject;
         let options = config.engine_options(batch);
         GpuEngine::on(self.compute.clone(), resolved, &self.parameters, network, &options)
     }
 
     /// Trains so many whole batches; rows come again where they are too few. Gives the losses.
     fn train(&self, engine: &mut GpuEngine, steps: usize) -> Result<Vec<f64>> {
-        let Subject { config, batch, rows, .. } = self.subject;
+        let TuningTarget { config, batch, rows, .. } = self.subject;
         let order = rows_at(config.seed, 1, rows.len(), 0..rows.len());
         let order: Vec<u32> = order.into_iter().cycle().take(steps * batch).collect();
         let mut losses = Vec::with_capacity(steps);
@@ -177,15 +177,15 @@ impl<'a> Bench<'a> {
         want: &Outcome,
         best: Duration,
         deadline: Instant,
-    ) -> Verdict {
+    ) -> TrialOutcome {
         let tried = self.engine(schedule, tuning).and_then(|mut engine| {
             let got = self.few_steps(&mut engine)?;
             if !agree(&got, want, &flat(&self.parameters)) {
-                return Ok(Verdict::Wrong);
+                return Ok(TrialOutcome::Wrong);
             }
-            Ok(Verdict::Timed(self.median(&mut engine, best, deadline)?))
+            Ok(TrialOutcome::Timed(self.median(&mut engine, best, deadline)?))
         });
-        tried.unwrap_or_else(|error| Verdict::Refused(error.to_string()))
+        tried.unwrap_or_else(|error| TrialOutcome::Refused(error.to_string()))
     }
 
     /// What a step takes with each of two, sampled in turn.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::kernels::{TileParameter, Tuning};
-use crate::schedule::{DeviceLimits, ScheduleKind, SelectedSchedule, TrainingStep, estimates};
+use crate::schedule::{DeviceLimits, ScheduleKind, SelectedPlan, TrainingStep, estimates};
 use bench::Bench;
-pub use bench::{Subject, Verdict};
+pub use bench::{TrialOutcome, TuningTarget};
 
 /// What is better by less may as well be chance.
 const MARGIN: f64 = 0.98;
@@ -23,7 +23,7 @@ pub struct Attempt {
     /// The tile shapes.
     pub tuning: Tuning,
     /// What came of them.
-    pub verdict: Verdict,
+    pub verdict: TrialOutcome,
 }
 
 impl Attempt {
@@ -84,7 +84,7 @@ pub type OnProgress<'a> = dyn FnMut(usize, usize) + 'a;
 ///
 /// # Errors
 /// Those of the device with the built-in shapes; [`Error::NonFiniteLoss`](crate::error::Error::NonFiniteLoss) if training does not go well with them.
-pub fn tune(subject: &Subject<'_>, limit: Duration, report: &mut OnProgress<'_>) -> Result<Tuned> {
+pub fn tune(subject: &TuningTarget<'_>, limit: Duration, report: &mut OnProgress<'_>) -> Result<Tuned> {
     let bench = Bench::new(subject)?;
     let context = &bench.compute.context;
     let built_in = Tuning::of(context);
@@ -92,7 +92,7 @@ pub fn tune(subject: &Subject<'_>, limit: Duration, report: &mut OnProgress<'_>)
     let step = TrainingStep::new(subject.network, &rule, subject.batch);
     let limits = DeviceLimits::of(context, &built_in);
     let kinds = match subject.config.schedule {
-        Some(asked) => vec![SelectedSchedule::of(Some(asked), &step, &limits).kind],
+        Some(asked) => vec![SelectedPlan::of(Some(asked), &step, &limits).kind],
         None => promising(&estimates(&step, &limits)),
     };
     let choices = kinds.iter().flat_map(|kind| choosables(*kind));
@@ -138,7 +138,7 @@ impl Search<'_, '_> {
     fn schedule(&mut self, schedule: ScheduleKind, deadline: Instant) -> Result<()> {
         let start = self.built_in;
         let (want, mut built_in) = self.bench.baseline(schedule, start, deadline)?;
-        let timed = Verdict::Timed(built_in);
+        let timed = TrialOutcome::Timed(built_in);
         self.tuned.trials.push(Attempt { schedule, varied: None, tuning: start, verdict: timed });
         let (mut tuning, mut step) = (start, built_in);
         let (now, choices) = (Instant::now(), choosables(schedule));
@@ -161,7 +161,7 @@ impl Search<'_, '_> {
                     continue;
                 }
                 let verdict = self.bench.verdict(schedule, candidate, &want, step, deadline);
-                if let Verdict::Timed(took) = verdict
+                if let TrialOutcome::Timed(took) = verdict
                     && took < step
                 {
                     (tuning, step) = (candidate, took);

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use tinytrain::model::{Ensemble, Partner};
+use tinytrain::model::{Ensemble, EnsembleMember};
 use tinytrain::train::load_model;
 
 use super::sweep::{bytes, members, swept};
@@ -89,7 +89,7 @@ fn evaluated(place: &Workplace, folder: &str, picked: &[(u64, u32)]) -> Vec<Valu
         let partner = |(member, picks): &(u64, u32)| {
             let model = model(member);
             assert_eq!(model.transform, first.transform, "one ensemble has one transform in each fold");
-            Partner { picks: *picks, network: model.network, parameters: model.parameters }
+            EnsembleMember { picks: *picks, network: model.network, parameters: model.parameters }
         };
         let partners = picked[1..].iter().map(partner).collect();
         first.ensemble = Some(Ensemble { picks: picked[0].1, partners });

@@ -102,7 +102,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
 
 /// What the event files of a run tell.
 #[derive(Default)]
-struct Told {
+struct RunSummary {
     /// The values that count, by their tags and steps, each with its time.
     scalars: BTreeMap<String, BTreeMap<u64, (f32, f64)>>,
     /// The steps from which on earlier values count no more, for every file.
@@ -121,8 +121,8 @@ fn names(place: &Workplace, run: &str) -> Vec<String> {
     names
 }
 
-fn told(place: &Workplace, run: &str, cut: &[&str]) -> Told {
-    let mut told = Told::default();
+fn told(place: &Workplace, run: &str, cut: &[&str]) -> RunSummary {
+    let mut told = RunSummary::default();
     for name in names(place, run) {
         let bytes = std::fs::read(place.path(&format!("{run}/{name}"))).unwrap();
         let whole = if cut.contains(&&name[..]) { whole_part(&bytes) } else { &bytes };
@@ -149,7 +149,7 @@ fn whole_part(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-fn take(told: &mut Told, event: &[(u64, Field<'_>)]) {
+fn take(told: &mut RunSummary, event: &[(u64, Field<'_>)]) {
     let (mut time, mut step) = (0.0, 0);
     for (number, field) in event {
         match (number, field) {
@@ -209,7 +209,7 @@ fn history(place: &Workplace, run: &str) -> BTreeMap<String, BTreeMap<u64, f32>>
 
 /// Compares with the history, in which every epoch stands once, and gives the rest.
 #[track_caller]
-fn compare(place: &Workplace, run: &str, told: &Told, epochs: u64) -> BTreeMap<String, Vec<f32>> {
+fn compare(place: &Workplace, run: &str, told: &RunSummary, epochs: u64) -> BTreeMap<String, Vec<f32>> {
     compare_added(place, run, told, epochs, &[])
 }
 
@@ -217,7 +217,7 @@ fn compare(place: &Workplace, run: &str, told: &Told, epochs: u64) -> BTreeMap<S
 fn compare_added(
     place: &Workplace,
     run: &str,
-    told: &Told,
+    told: &RunSummary,
     epochs: u64,
     added: &[u64],
 ) -> BTreeMap<String, Vec<f32>> {

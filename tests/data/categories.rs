@@ -5,7 +5,8 @@ use std::path::Path;
 
 use tinytrain::Error;
 use tinytrain::data::{
-    BLOCK_ROWS, Features, Format, ReadOptions, Reader, Scale, Selection, Source, Target, Transform, Why,
+    BLOCK_ROWS, Features, Format, IgnoredBecause, ReadOptions, Reader, Scale, Selection, Source, Target,
+    Transform,
 };
 
 use crate::support::{assert_error, label_in, open_csv};
@@ -164,9 +165,9 @@ fn text_that_is_another_one_in_most_rows_is_left_out() {
     let names: String = (0..40).map(|row| format!("{row},name {row},{},{}\n", row % 3, row % 2)).collect();
     let table = format!("id,name,a,class\n{names}");
     let reader = open(&table, Selection::default());
-    let left_out: Vec<(&str, Why)> =
+    let left_out: Vec<(&str, IgnoredBecause)> =
         reader.left_out().iter().map(|column| (column.column.as_str(), column.why)).collect();
-    assert_eq!(left_out, [("id", Why::NumbersRows), ("name", Why::DifferentTexts)]);
+    assert_eq!(left_out, [("id", IgnoredBecause::NumbersRows), ("name", IgnoredBecause::DifferentTexts)]);
     assert_eq!(reader.inputs(), 1);
     let wanted = Selection { categorical: vec!["name".to_owned()], ..Selection::default() };
     assert_eq!(open(&table, wanted).encoding(Scale::Auto).inputs(), 41);

@@ -8,14 +8,15 @@ use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use png::{BitDepth, ColorType, Encoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-use tinytrain::convert::{Set, To};
+use tinytrain::convert::{OutputFormat, RawDataset};
 use tinytrain::data::{
-    Classes, Code, Column, Encoding, Format, ImageForm, Map, Schema, Source, TargetScale, Transform,
+    Classes, Column, ColumnEncoding, Encoding, Format, ImageForm, NumericScaling, Schema, Source,
+    TargetScale, Transform,
 };
 use tinytrain::gpu::Backend;
 use tinytrain::kernels::Tuning;
 use tinytrain::model::{
-    Dense, Ensemble, InputColumn, InputLayer, Meaning, Network, Origin, Parameters, Partner,
+    DataSchema, Dense, Ensemble, EnsembleMember, InputColumn, InputLayer, Network, Origin, Parameters,
 };
 use tinytrain::schedule::{Measurement, Measurements, ScheduleKind, Workload};
 use tinytrain::{Activation, Event, Loss, Model};
@@ -57,9 +58,9 @@ fn npz(text: &str) -> Vec<u8> {
     std::fs::write(file.path(), text).unwrap();
     let source = Source::Csv { path: file.path().to_owned() };
     let format = Format { header: Some(text.starts_with(char::is_alphabetic)), ..Format::default() };
-    let set = Set::read(&source, &format, To::Npz).unwrap();
+    let set = RawDataset::read(&source, &format, OutputFormat::Npz).unwrap();
     let mut bytes = Vec::new();
-    set.files(To::Npz).unwrap()[0].write(&mut bytes).unwrap();
+    set.files(OutputFormat::Npz).unwrap()[0].write(&mut bytes).unwrap();
     bytes
 }
 
@@ -186,7 +187,7 @@ fn interlaced() -> Vec<u8> {
     bytes
 }
 
-fn of_network(network: Network, transform: Transform, meaning: Meaning) -> Model {
+fn of_network(network: Network, transform: Transform, meaning: DataSchema) -> Model {
     let parameters = Parameters::he_normal(&network, 3);
     let settings =
         BTreeMap::from([("epochs", "3"), ("version", "0.1.0")].map(|(k, v)| (k.to_owned(), v.to_owned())));
@@ -194,8 +195,10 @@ fn of_network(network: Network, transform: Transform, meaning: Meaning) -> Model
 }
 
 fn models() -> Vec<Model> {
-    let image =
-        Meaning { image: Some(ImageForm { height: 2, width: 3, colour: false }), ..Meaning::numbered(4) };
+    let image = DataSchema {
+        image: Some(ImageForm { height: 2, width: 3, colour: false }),
+        ..DataSchema::numbered(4)
+    };
     let origin = Origin {
         device: "card".to_owned(),
         schedule: Some("plain".to_owned()),
@@ -205,7 +208,7 @@ fn models() -> Vec<Model> {
     let plain = Model { origin: Some(origin), ..plain };
     let partner = |picks| {
         let network = Network::classifier(&[6, 3, 2, 4]).unwrap();
-        Partner { picks, parameters: Parameters::he_normal(&network, 4), network }
+        EnsembleMember { picks, parameters: Parameters::he_normal(&network, 4), network }
     };
     let ensemble = Model {
         ensemble: Some(Ensemble { picks: 2, partners: vec![partner(1), partner(0)] }),
@@ -218,10 +221,10 @@ fn models() -> Vec<Model> {
 fn of_table() -> Model {
     let names =
         |names: &[&str]| Classes::named(names.iter().map(|name| (*name).to_owned()).collect()).unwrap();
-    let number = |map: Map| Code::Number { map, fill: 0.5, has_indicator: true };
+    let number = |map: NumericScaling| ColumnEncoding::Number { map, fill: 0.5, has_indicator: true };
     let columns = vec![
-        number(Map::Clipped { center: 1.0, width: 2.0 }),
-        Code::Category { categories: names(&["x", "y", "z"]), has_missing: true },
+        number(NumericScaling::Clipped { center: 1.0, width: 2.0 }),
+        ColumnEncoding::Category { categories: names(&["x", "y", "z"]), has_missing: true },
     ];
     let inputs =
         vec![InputColumn::Periodic, InputColumn::Number, InputColumn::Embedding { categories: 4, size: 3 }];
@@ -242,14 +245,14 @@ fn of_table() -> Model {
         decimal: Some(b'.'),
     };
     let meaning =
-        Meaning { classes: names(&["no", "yes"]), schema: Some(schema), image: None, target_scale: None };
+        DataSchema { classes: names(&["no", "yes"]), schema: Some(schema), image: None, target_scale: None };
     of_network(network, Transform::Columns(Encoding { columns, is_numbered: true }), meaning)
 }
 
 /// Of a table without names whose numbers become ranks, and which predicts values.
 fn of_values() -> Model {
-    let quantiles = Map::Normal(vec![-1.0, 0.0, 0.5, 7.0]);
-    let columns = vec![Code::Number { map: quantiles, fill: 0.0, has_indicator: false }; 2];
+    let quantiles = NumericScaling::Normal(vec![-1.0, 0.0, 0.5, 7.0]);
+    let columns = vec![ColumnEncoding::Number { map: quantiles, fill: 0.0, has_indicator: false }; 2];
     let layers = vec![
         Dense { units: 3, activation: Activation::Mish, dropout: 0.25 },
         Dense::new(1, Activation::Identity),
@@ -270,7 +273,8 @@ fn of_values() -> Model {
         decimal: Some(b','),
     };
     let target_scale = Some(TargetScale { center: vec![3.0], width: vec![0.5] });
-    let meaning = Meaning { classes: Classes::numbered(0), schema: Some(schema), image: None, target_scale };
+    let meaning =
+        DataSchema { classes: Classes::numbered(0), schema: Some(schema), image: None, target_scale };
     of_network(network, Transform::Columns(Encoding { columns, is_numbered: false }), meaning)
 }
 

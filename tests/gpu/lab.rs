@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ndarray::Array2;
-use tinytrain::gpu::{Adapter, Backend, Context, Opening, Program, StepRecords, adapters, read_buffer};
+use tinytrain::gpu::{Adapter, Backend, Context, DeviceOptions, Program, StepRecords, adapters, read_buffer};
 use tinytrain::kernels::{
     Compute, FeatureFormat, Kernel, StepRecord, Tuning, blocks, grid, pad_rows, unpad_rows,
 };
@@ -33,8 +33,9 @@ pub fn labs() -> &'static [Lab] {
         found
             .iter()
             .flat_map(|adapter| {
-                [false, true]
-                    .map(|checked| (adapter, Opening { checked, offsets: checked, ..Opening::default() }))
+                [false, true].map(|checked| {
+                    (adapter, DeviceOptions { checked, offsets: checked, ..DeviceOptions::default() })
+                })
             })
             .filter(|(adapter, opening)| !opening.checked || adapter.backend != Backend::Gl && tests_all())
             .map(|(adapter, opening)| Lab::open(adapter, opening))
@@ -55,7 +56,7 @@ pub fn apart() -> &'static Lab {
         return first;
     }
     let adapter = &adapters(None)[0];
-    Box::leak(Box::new(Lab::open(adapter, Opening::default())))
+    Box::leak(Box::new(Lab::open(adapter, DeviceOptions::default())))
 }
 
 /// Runs `test` on every adapter under its tunings: that of real GPUs, whose kernels use workgroup memory most, alone where it is
@@ -81,7 +82,7 @@ pub struct Output {
 }
 
 impl Lab {
-    fn open(adapter: &Adapter, opening: Opening) -> Self {
+    fn open(adapter: &Adapter, opening: DeviceOptions) -> Self {
         let adapter = adapter.clone().opened(opening);
         let compute = Compute::open(&adapter).expect("every adapter of the machine opens").guarded();
         Self { context: Arc::clone(&compute.context), compute, turn: Mutex::new(()) }

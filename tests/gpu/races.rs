@@ -8,7 +8,7 @@ use tinytrain::kernels::{
     grid, program,
 };
 use tinytrain::model::Network;
-use tinytrain::schedule::{Schedule, ScheduleKind, TrainingStep};
+use tinytrain::schedule::{DispatchPlan, ScheduleKind, TrainingStep};
 use tinytrain::step::UpdateRule;
 
 use crate::cost::kernels;
@@ -157,7 +157,7 @@ fn products(kind: ScheduleKind, tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let rule = UpdateRule::sgd(0.5);
     let step = TrainingStep::new(&network, &rule, ROWS_OF_PRODUCTS);
     let samples = Samples { stored: FeatureFormat::Bytes, count: ROWS_OF_PRODUCTS };
-    let dispatches = Schedule::train(kind, &step, samples, tuning).dispatches;
+    let dispatches = DispatchPlan::train(kind, &step, samples, tuning).dispatches;
     let mut all: Vec<_> = dispatches.into_iter().map(|dispatch| dispatch.kernel).collect();
     all.retain(|kernel| tuning.tile_of(kernel.description().layout).is_some());
     all

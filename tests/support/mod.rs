@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Scale, Selection, Target};
 use tinytrain::engine::{CpuEngine, Device, Engine, EngineOptions, GpuEngine};
-use tinytrain::gpu::{Adapter, Backend, Context, Opening, adapters};
+use tinytrain::gpu::{Adapter, Backend, Context, DeviceOptions, adapters};
 use tinytrain::kernels::{Compute, Tuning};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::random::{Purpose, normal, words};
@@ -37,7 +37,7 @@ fn tested_adapters() -> Vec<Adapter> {
 
 /// An adapter, opened once for all tests of a process, with what was compiled for it. GL has one context that no two may have at a
 /// time, so there each engine opens its own.
-fn opened(adapter: &Adapter, opening: &Opening) -> Compute {
+fn opened(adapter: &Adapter, opening: &DeviceOptions) -> Compute {
     static OPENED: Mutex<Vec<(String, Compute)>> = Mutex::new(Vec::new());
     let open = || Compute::new(Context::open(&adapter.clone().opened(opening.clone())).unwrap());
     if adapter.backend == Backend::Gl {
@@ -66,12 +66,13 @@ pub fn engines() -> Vec<(String, Make)> {
         ));
     }
     for adapter in tested_adapters() {
-        let context = opened(&adapter, &Opening::default()).context;
+        let context = opened(&adapter, &DeviceOptions::default()).context;
         let own = Tuning::of(&context);
         let is_tested = |tuning: &Tuning| [Tuning::GPU, own].contains(tuning) || tests_all();
         let trusted = Tuning::ALL.into_iter().filter(|tuning| is_tested(tuning) && tuning.runs_on(&context));
-        let checked = tests_all().then(|| Opening { checked: true, offsets: true, ..Opening::default() });
-        let trusted = trusted.map(|tuning| (tuning, Opening::default()));
+        let checked =
+            tests_all().then(|| DeviceOptions { checked: true, offsets: true, ..DeviceOptions::default() });
+        let trusted = trusted.map(|tuning| (tuning, DeviceOptions::default()));
         for (tuning, opening) in trusted.chain(checked.map(|opening| (own, opening))) {
             for schedule in ScheduleKind::ALL {
                 let (adapter, opening) = (adapter.clone(), opening.clone());

@@ -9,7 +9,7 @@ use tinytrain::kernels::{
     SumSquares, Tuning, Update, WeightGradient, Window, Zip, ZipKernel,
 };
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout};
-use tinytrain::schedule::{Buffer, Dispatch, Schedule, ScheduleKind, TrainingStep};
+use tinytrain::schedule::{Buffer, Dispatch, DispatchPlan, ScheduleKind, TrainingStep};
 use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
 
 const ROWS: usize = 5;
@@ -261,8 +261,8 @@ pub fn several(
     for (network, kind, clip_norm) in cases {
         let rule = UpdateRule { optimizer: kind.defaults(), clip_norm, ..UpdateRule::sgd(0.5) };
         let step = TrainingStep::new(network, &rule, rows);
-        let train = Schedule::train(ScheduleKind::Fused, &step, samples, tuning).dispatches;
-        let evaluate = Schedule::evaluate(&step, samples, tuning).dispatches;
+        let train = DispatchPlan::train(ScheduleKind::Fused, &step, samples, tuning).dispatches;
+        let evaluate = DispatchPlan::evaluate(&step, samples, tuning).dispatches;
         let losses = evaluate.into_iter().filter(|dispatch| dispatch.buffers.contains(&Buffer::Predictions));
         all.extend(train.into_iter().chain(losses).map(|it| Box::new(of_two(it, rows, tuning)) as _));
     }

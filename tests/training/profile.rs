@@ -6,13 +6,13 @@ use std::sync::Arc;
 use serde_json::Value;
 use tinytrain::data::{ReadOptions, Reader};
 use tinytrain::engine::{Clock, Detail, Device, Recorder};
-use tinytrain::gpu::{Adapter, Context, Opening};
+use tinytrain::gpu::{Adapter, Context, DeviceOptions};
 use tinytrain::kernels::{FeatureFormat, Samples, Tuning};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::profile::{Profile, profile};
-use tinytrain::schedule::{Schedule, ScheduleKind, TrainingStep};
+use tinytrain::schedule::{DispatchPlan, ScheduleKind, TrainingStep};
 use tinytrain::step::UpdateRule;
-use tinytrain::train::{Config, TrainingData, Trial, train, train_on};
+use tinytrain::train::{Config, RepeatedSteps, TrainingData, train, train_on};
 use tinytrain::{Error, Result};
 
 use crate::support::{Pictures, csv_reader, devices};
@@ -154,7 +154,7 @@ fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
         let context = Context::open(&adapter).unwrap();
         let tuning = Tuning::of(&context);
         for (kind, no_timestamps) in [(Plain, false), (Fused, false), (TwoDispatch, false), (Plain, true)] {
-            let opening = Opening { no_timestamps, ..Opening::default() };
+            let opening = DeviceOptions { no_timestamps, ..DeviceOptions::default() };
             let device = Device::Gpu(Box::new(adapter.clone().opened(opening)));
             let made = made(&device, &config(Some(kind)));
             let what = format!("{kind} on {}, no_timestamps: {no_timestamps}", made.report.device);
@@ -166,7 +166,7 @@ fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
             let rule = UpdateRule::sgd(0.1);
             let step = TrainingStep::new(&network, &rule, 16);
             let samples = Samples { stored: FeatureFormat::Bytes, count: 1 };
-            let schedule = Schedule::train(kind, &step, samples, &tuning);
+            let schedule = DispatchPlan::train(kind, &step, samples, &tuning);
             let fused: BTreeSet<String> = schedule
                 .dispatches
                 .iter()
@@ -246,7 +246,7 @@ fn looking_changes_nothing() {
     for device in devices() {
         let config = config(None);
         let mut open = || Ok(csv_reader(pictures.csv()));
-        let mut trial = Trial::new(&config, &device, &mut open).unwrap();
+        let mut trial = RepeatedSteps::new(&config, &device, &mut open).unwrap();
         let epochs = 2 * ROWS.div_ceil(config.batch_size);
         let mut run = |detail: Option<Detail>, steps| {
             trial.run(steps, &detail.map(|detail| Arc::new(Recorder::new(detail)))).unwrap();
@@ -266,7 +266,7 @@ fn looking_changes_nothing() {
             reader.read_to_end()?;
             Ok(reader)
         };
-        let mut trial = Trial::new(&config, &device, &mut open).unwrap();
+        let mut trial = RepeatedSteps::new(&config, &device, &mut open).unwrap();
         trial.run(STEPS, &None).unwrap();
         assert_eq!((trial.parameters().unwrap(), trial.rows()), (unseen, ROWS + (STEPS - 13) * 16));
     }
@@ -279,7 +279,7 @@ fn a_run_can_repeat_the_submissions_of_another() {
     for adapter in gpus() {
         let (config, device) = (config(None), Device::Gpu(Box::new(adapter)));
         let mut open = || timed(&pictures);
-        let mut trial = Trial::new(&config, &device, &mut open).unwrap();
+        let mut trial = RepeatedSteps::new(&config, &device, &mut open).unwrap();
         let mut sizes = |recorder: Recorder| {
             let recorder = Arc::new(recorder);
             trial.run(STEPS, &Some(Arc::clone(&recorder))).unwrap();
@@ -341,7 +341,7 @@ fn a_trial_begins_with_the_seeds_weights() {
     let pictures = pictures();
     let config = config(None);
     let mut open = || timed(&pictures);
-    let mut trial = Trial::new(&config, &Device::Cpu, &mut open).unwrap();
+    let mut trial = RepeatedSteps::new(&config, &Device::Cpu, &mut open).unwrap();
     let network = Network::classifier(&[12, 9, 7, 3]).unwrap();
     assert_eq!(trial.parameters().unwrap(), Parameters::he_normal(&network, config.seed));
 }

@@ -8,14 +8,16 @@ use ndarray::Array2;
 use tinytrain::Error;
 use tinytrain::data::{Features, ReadOptions, Reader, Scale, Split, TargetsRef, rows_at};
 use tinytrain::engine::{Device, GpuPack, PackMember};
-use tinytrain::gpu::{Context, Opening};
+use tinytrain::gpu::{Context, DeviceOptions};
 use tinytrain::model::Parameters;
 use tinytrain::random::{Purpose, normal};
 use tinytrain::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets};
 use tinytrain::schedule::{Measurements, ScheduleKind};
 use tinytrain::settings::{DatasetInfo, List, TrainSettings};
 use tinytrain::step::{Activation, OptimizerKind, RateSchedule};
-use tinytrain::sweep::{Ended, Event, Fate, Halving, Member, Plan, Planning, Sources, Sweep, refit};
+use tinytrain::sweep::{
+    Event, FinishedMember, Halving, Member, Plan, Sources, Sweep, TrialPlanner, TrialStatus, refit,
+};
 use tinytrain::train::{Config, DataOptions, Epoch, Keep, Run, TrainingData};
 
 use crate::support::devices;
@@ -79,15 +81,15 @@ fn plan(device: &Device) -> Plan {
     Plan { device: device.clone(), threads: None, halving: None, first_stage: 0, deadline: None }
 }
 
-fn swept(members: Vec<Member>, device: &Device, threads: usize) -> Vec<Ended> {
+fn swept(members: Vec<Member>, device: &Device, threads: usize) -> Vec<FinishedMember> {
     swept_by(members, Plan { threads: Some(threads), ..plan(device) })
 }
 
-fn swept_by(members: Vec<Member>, plan: Plan) -> Vec<Ended> {
+fn swept_by(members: Vec<Member>, plan: Plan) -> Vec<FinishedMember> {
     let mut sweep = Sweep::new(members, plan);
     let mut all = Vec::new();
     while let Some(event) = sweep.next().unwrap() {
-        if let Event::Ended(ended) = event {
+        if let Event::FinishedMember(ended) = event {
             all.push(*ended);
         }
     }
@@ -135,8 +137,8 @@ fn every_member_of_a_mixed_sweep_is_the_reference() {
         let count = mine.len();
         let ended = swept(mine, device, 3);
         assert_eq!(ended.len(), count);
-        for Ended { member, fate, runs, .. } in ended {
-            assert_eq!((&fate, runs.len()), (&Fate::Done, 1), "member {member}");
+        for FinishedMember { member, fate, runs, .. } in ended {
+            assert_eq!((&fate, runs.len()), (&TrialStatus::Done, 1), "member {member}");
             let [after, before] = &wanted[member];
             let (after, before) = (flat(after), flat(before));
             let moved = after.iter().zip(&before).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
@@ -166,7 +168,7 @@ fn dead_members_and_few_members_change_nothing_for_the_others() {
     for (sound, wounded) in sound.iter().zip(&wounded) {
         if sound.member == 1 {
             assert!(
-                matches!(&wounded.fate, Fate::Failed(reason) if reason.contains("loss became")),
+                matches!(&wounded.fate, TrialStatus::Failed(reason) if reason.contains("loss became")),
                 "{wounded:?}"
             );
         } else {
@@ -211,24 +213,27 @@ fn members_of_a_team_are_what_each_is_by_itself() {
         let plan = Plan { halving, threads: Some(threads), ..plan(&Device::Cpu) };
         let ended = swept_by(all.clone(), plan);
         assert_eq!(ended.len(), all.len());
-        for (Ended { member, fate, runs: trained, .. }, run) in ended.iter().zip(&runs) {
+        for (FinishedMember { member, fate, runs: trained, .. }, run) in ended.iter().zip(&runs) {
             if *member == 6 {
-                assert!(matches!(fate, Fate::Failed(reason) if reason.contains("loss became")), "{fate:?}");
+                assert!(
+                    matches!(fate, TrialStatus::Failed(reason) if reason.contains("loss became")),
+                    "{fate:?}"
+                );
                 continue;
             }
             let (trained, epochs) = (&trained[0], trained[0].epochs.len());
             match fate {
-                Fate::Done => assert_eq!(epochs, run.epochs().len()),
-                Fate::Dropped(at) => assert!(*at == epochs && halving.is_some()),
+                TrialStatus::Done => assert_eq!(epochs, run.epochs().len()),
+                TrialStatus::Dropped(at) => assert!(*at == epochs && halving.is_some()),
                 _ => panic!("member {member}: {fate:?}"),
             }
             assert_eq!(figures(&trained.epochs), figures(&run.epochs()[..epochs]), "member {member}");
-            if *fate == Fate::Done {
+            if *fate == TrialStatus::Done {
                 let (kept, model) = run.kept().unwrap();
                 assert_eq!((trained.kept, &trained.model.parameters), (kept, &model.parameters));
             }
         }
-        let dropped = ended.iter().filter(|ended| matches!(ended.fate, Fate::Dropped(_))).count();
+        let dropped = ended.iter().filter(|ended| matches!(ended.fate, TrialStatus::Dropped(_))).count();
         assert_eq!(dropped > 0, halving.is_some());
     }
     assert!(runs.iter().enumerate().any(|(number, run)| run.epochs().len() < 4 && number != 6), "patience");
@@ -267,14 +272,19 @@ fn members_whose_rows_find_no_room_beside_them_are_smaller_packs() {
             .map(|(parameters, network, options)| PackMember { network, parameters, options })
             .collect();
         let own = GpuPack::member_bytes(&planned[0].1, &planned[0].2).unwrap();
-        let small = adapter.clone().opened(Opening { room: Some(5 * own), ..Opening::default() });
+        let small = adapter.clone().opened(DeviceOptions { room: Some(5 * own), ..DeviceOptions::default() });
         let refused = GpuPack::new(&small, &pack).unwrap().upload(&data.training().view());
         assert!(matches!(refused, Err(Error::Gpu(_))), "{refused:?}");
         let wanted = swept(all.clone(), &device, 1);
         let ended = swept(all.clone(), &Device::Gpu(Box::new(small)), 1);
         assert_eq!(ended.len(), all.len());
         for (wanted, ended) in wanted.iter().zip(&ended) {
-            assert_eq!((&wanted.fate, &ended.fate), (&Fate::Done, &Fate::Done), "member {}", ended.member);
+            assert_eq!(
+                (&wanted.fate, &ended.fate),
+                (&TrialStatus::Done, &TrialStatus::Done),
+                "member {}",
+                ended.member
+            );
             assert_eq!(wanted.runs[0].model.parameters, ended.runs[0].model.parameters);
         }
     }
@@ -304,12 +314,15 @@ fn members_that_share_the_dispatches_of_fused_are_what_each_is_by_itself() {
         assert!(all.iter().all(|member| member.pack_schedule(adapter) == Some(ScheduleKind::Fused)));
         let ended = swept(all.clone(), device, 1);
         assert_eq!(ended.len(), all.len());
-        for (Ended { fate, runs, .. }, member) in ended.iter().zip(&all) {
+        for (FinishedMember { fate, runs, .. }, member) in ended.iter().zip(&all) {
             if member.number == 4 {
-                assert!(matches!(fate, Fate::Failed(reason) if reason.contains("loss became")), "{fate:?}");
+                assert!(
+                    matches!(fate, TrialStatus::Failed(reason) if reason.contains("loss became")),
+                    "{fate:?}"
+                );
                 continue;
             }
-            assert_eq!(fate, &Fate::Done, "member {}", member.number);
+            assert_eq!(fate, &TrialStatus::Done, "member {}", member.number);
             let mut run =
                 Run::shared(member.config.clone(), Arc::clone(&member.data[0]), device.clone()).unwrap();
             while run.next().unwrap().is_some() {}
@@ -326,7 +339,7 @@ fn members_that_share_the_dispatches_of_fused_are_what_each_is_by_itself() {
 fn planned_members_train_on_folds_and_once_more_on_all_rows() {
     let base = TrainSettings { epochs: Some(1), hidden: Some(List(vec![3])), ..TrainSettings::default() };
     let planning =
-        Planning { base: &base, info: DatasetInfo::default(), origin: "here", seeds: 1, shard: None };
+        TrialPlanner { base: &base, info: DatasetInfo::default(), origin: "here", seeds: 1, shard: None };
     let own = |rate: f64| [("lr".to_owned(), rate.into())].into();
     let mut planned = planning.plan(&[own(0.01), own(0.5)]).unwrap();
     let mut sources = sources();
@@ -334,7 +347,10 @@ fn planned_members_train_on_folds_and_once_more_on_all_rows() {
     assert_eq!(members.iter().map(|member| member.data.len()).collect::<Vec<_>>(), [3, 3]);
     assert_eq!(members[1].config.learning_rate, 0.5);
     let ended = swept(members.clone(), &Device::Cpu, 2);
-    assert!(ended.iter().all(|ended| ended.fate == Fate::Done && ended.score(true).is_some()), "{ended:?}");
+    assert!(
+        ended.iter().all(|ended| ended.fate == TrialStatus::Done && ended.score(true).is_some()),
+        "{ended:?}"
+    );
     let mut told = Vec::new();
     let on_progress = &mut |done, of| {
         told.push((done, of));

@@ -8,7 +8,7 @@ use tinytrain::kernels::{MatmulTile, TileParameter, Tuning};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::schedule::{Measurement, Measurements, ScheduleKind, TileSource, Workload};
 use tinytrain::train::Config;
-use tinytrain::tune::{Subject, Tuned, Verdict, tune};
+use tinytrain::tune::{TrialOutcome, Tuned, TuningTarget, tune};
 
 use crate::support::noise;
 
@@ -23,7 +23,7 @@ fn tuned(adapter: &Adapter, schedule: Option<ScheduleKind>, limit: Duration) -> 
     let (network, data) = (network(), noise(100, 37, 5, 3));
     let config = Config { schedule, ..Config::default() };
     let rows = data.view();
-    let subject = Subject { adapter, network: &network, config: &config, batch: BATCH, rows: &rows };
+    let subject = TuningTarget { adapter, network: &network, config: &config, batch: BATCH, rows: &rows };
     let mut reported = (0, 0);
     let tuned = tune(&subject, limit, &mut |done, of| reported = (done, of)).unwrap();
     (tuned, reported)
@@ -59,7 +59,7 @@ fn candidates_are_right_and_the_winner_is_one_of_them() {
         assert_eq!(products[0], built_in.product);
         assert_eq!(products[1..], all.iter().map(|tuning| tuning.product).collect::<Vec<_>>());
         for trial in &tuned.trials {
-            assert!(matches!(trial.verdict, Verdict::Timed(step) if !step.is_zero()), "{trial:?}");
+            assert!(matches!(trial.verdict, TrialOutcome::Timed(step) if !step.is_zero()), "{trial:?}");
         }
         let [found] = &tuned.schedules[..] else { panic!("{:?}", tuned.schedules) };
         assert!(built_in.leads_to(&found.tuning, &context) && products.contains(&found.tuning.product));

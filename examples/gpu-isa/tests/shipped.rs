@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::thread;
 
-use tinytrain::gpu::{Carrier, Program};
+use tinytrain::gpu::{Program, RecordTransport};
 use tinytrain::kernels::{
     Axis, FeatureFormat, Kernel, Machine, MatmulTile, Members, Reduce, Samples, Segments, Share, StepRecord,
     Tuning, program,
 };
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network};
-use tinytrain::schedule::{Dispatch, Schedule, ScheduleKind, TrainingStep};
+use tinytrain::schedule::{Dispatch, DispatchPlan, ScheduleKind, TrainingStep};
 use tinytrain::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
 use crate::device::find_driver;
@@ -166,7 +166,7 @@ fn check_walks(gpu: &Gpu, judge: &mut Judge<'_>) -> HashSet<Program> {
                 assert!(judgement.trips.is_some(), "{label}: a loop without a known end");
                 let row = check_products(kernel, &judgement, of_row, &label);
                 checked.extend(row.map(|row| (row, judgement.tile)));
-                if seen.insert(program(kernel, tuning, Carrier::Immediates)) && entirely {
+                if seen.insert(program(kernel, tuning, RecordTransport::Immediates)) && entirely {
                     check_bytes(judge, kernel, &sequence.record, &label);
                 }
             }
@@ -191,7 +191,7 @@ fn input_layer(scaled: bool) -> InputLayer {
 }
 
 /// The kernels of a step for several networks. Their lengths are numbers in a uniform.
-fn several(schedule: Schedule) -> impl Iterator<Item = Box<dyn Kernel>> {
+fn several(schedule: DispatchPlan) -> impl Iterator<Item = Box<dyn Kernel>> {
     schedule.dispatches.into_iter().map(|Dispatch { kernel, buffers, .. }| {
         Box::new(Members::new(kernel, vec![Share::Common; buffers.len()], vec![[0; 2]; 2])) as _
     })
@@ -221,14 +221,14 @@ fn others() -> Vec<Box<dyn Kernel>> {
             let rule = UpdateRule { optimizer: kind.defaults(), clip_norm, ..UpdateRule::sgd(0.1) };
             let step = TrainingStep { weighted: number % 2 == 1, ..TrainingStep::new(&network, &rule, 64) };
             let samples = Samples { stored: FeatureFormat::Floats, count: 1000 };
-            let dispatches = Schedule::train(*schedule, &step, samples, tuning).dispatches;
+            let dispatches = DispatchPlan::train(*schedule, &step, samples, tuning).dispatches;
             all.extend(dispatches.into_iter().map(|dispatch| dispatch.kernel));
             let step = TrainingStep { network: &behind, ..step };
             if number % 2 == 0 {
                 // Behind an input layer has all of them; of the first optimizer with clipping, of the others without.
-                all.extend(several(Schedule::train(ScheduleKind::Fused, &step, samples, tuning)));
+                all.extend(several(DispatchPlan::train(ScheduleKind::Fused, &step, samples, tuning)));
             }
-            let dispatches = Schedule::train(ScheduleKind::Fused, &step, samples, tuning).dispatches;
+            let dispatches = DispatchPlan::train(ScheduleKind::Fused, &step, samples, tuning).dispatches;
             let of_input = ["embed", "embed_gradient", "scale_gradient"];
             let kernels = dispatches.into_iter().map(|dispatch| dispatch.kernel);
             all.extend(kernels.filter(|kernel| of_input.contains(&kernel.shader().name)));
@@ -269,7 +269,7 @@ const OF_DIRECT: [u64; 3] = [65, 0, 6144];
 fn check_memory(gpu: &Gpu, judge: &Judge<'_>, mut seen: HashSet<Program>) {
     let others = others().into_iter().map(|kernel| (Tuning::GPU, kernel));
     for (tuning, kernel) in others.chain(candidates()) {
-        let program = program(&*kernel, &tuning, Carrier::Immediates);
+        let program = program(&*kernel, &tuning, RecordTransport::Immediates);
         if seen.insert(program.clone()) {
             let (compiled, _) = judge.compile(&*kernel, &tuning, &program, false).unwrap();
             let used =

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::train::{Calibration, calibration, class_figures, confusion};
 
-use super::judged::Judged;
+use super::predictions::RunPredictions;
 use crate::cli::eval_text::{class_table, count, shown, weighted};
 use crate::cli::html::{Axis, Plot, SIZE, escaped, table, wide};
 use crate::cli::text::{Table, percent};
@@ -22,7 +22,7 @@ const DARKEST: f64 = 45.0;
 const BINS: usize = 10;
 
 /// The sections.
-pub fn classes(judged: &Judged) -> String {
+pub fn classes(judged: &RunPredictions) -> String {
     let (labels, predictions) = (judged.rows.data.labels(), &judged.predictions.classes);
     let names = &judged.model.meaning.classes;
     let counts = judged.rows.data.view().counts();
@@ -42,7 +42,7 @@ pub fn classes(judged: &Judged) -> String {
 }
 
 /// The confusion matrix. A cell is the darker the more of its class it has; an error stands out by its colour.
-fn matrix(judged: &Judged) -> String {
+fn matrix(judged: &RunPredictions) -> String {
     let names = &judged.model.meaning.classes;
     let data = &judged.rows.data;
     let counts = confusion(data.labels(), &judged.predictions.classes, &data.view().counts(), names.len());
@@ -78,7 +78,7 @@ fn matrix(judged: &Judged) -> String {
 }
 
 /// Of many classes those that are taken for one another most often.
-fn pairs(judged: &Judged) -> String {
+fn pairs(judged: &RunPredictions) -> String {
     let names = &judged.model.meaning.classes;
     let data = &judged.rows.data;
     let mut counts: BTreeMap<(u32, u32), f64> = BTreeMap::new();

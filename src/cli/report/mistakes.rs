@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::judged::Judged;
 use super::pictures::{cells, columns, picture};
+use super::predictions::RunPredictions;
 use crate::cli::eval_text::value_names;
 use crate::cli::html::{escaped, table};
 use crate::cli::text::{Align, Table, counted, percent, short};
@@ -12,7 +12,7 @@ use crate::cli::text::{Align, Table, counted, percent, short};
 const MOST: usize = 24;
 
 /// Rows that are taken for another class, those first whose own class has the least probability.
-pub fn of_classes(judged: &Judged) -> String {
+pub fn of_classes(judged: &RunPredictions) -> String {
     let (labels, predictions) = (judged.rows.data.labels(), &judged.predictions.classes);
     let mut wrong: Vec<usize> = (0..labels.len()).filter(|row| labels[*row] != predictions[*row]).collect();
     let own = |row: &usize| judged.probability(*row, labels[*row]);
@@ -64,7 +64,7 @@ pub fn of_classes(judged: &Judged) -> String {
 }
 
 /// Rows whose values are furthest from those that are predicted; of several targets, in units of the standard deviation of each.
-pub fn of_values(judged: &Judged) -> String {
+pub fn of_values(judged: &RunPredictions) -> String {
     let (columns, values) = judged.values();
     let names = value_names(&judged.model.meaning, columns);
     let predicted = &judged.predictions.values;
@@ -111,7 +111,7 @@ fn deviation<'a>(values: impl Iterator<Item = &'a f32> + Clone) -> f64 {
 /// Rows by their numbers, each with cells that go before those of the file.
 fn as_table(
     caption: &str,
-    judged: &Judged,
+    judged: &RunPredictions,
     header: Vec<String>,
     rows: impl Iterator<Item = (usize, Vec<String>)>,
 ) -> String {

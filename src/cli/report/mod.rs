@@ -1,25 +1,25 @@
 //! `tinytrain report`: runs as one page.
 
 mod classes;
-mod judged;
 mod mistakes;
 mod page;
 mod pictures;
+mod predictions;
 mod values;
 
 use std::path::{Path, PathBuf};
 
-use crate::data::places;
+use crate::data::data_paths;
 use crate::error::{Error, Result};
 use crate::output::Destination;
 
-use self::judged::Judged;
-pub use self::judged::Options;
+pub use self::predictions::Options;
+use self::predictions::RunPredictions;
 use super::devices;
 use super::output::{print_line, warn};
 use super::sweep::page_of;
 use super::text::shell_word;
-use crate::runs::{CHECKPOINT, CONFIG, HISTORY, MODEL, Told};
+use crate::runs::{CHECKPOINT, CONFIG, HISTORY, MODEL, RunSummary};
 use crate::sweep::is_sweep;
 
 /// Reads, evaluates and writes.
@@ -30,7 +30,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(sweep) = options.runs.iter().find(|run| is_sweep(run)) {
         return of_sweep(sweep, options);
     }
-    let runs = options.runs.iter().map(|path| Told::of(path)).collect::<Result<Vec<Told>>>()?;
+    let runs = options.runs.iter().map(|path| RunSummary::of(path)).collect::<Result<Vec<RunSummary>>>()?;
     let destination = Destination::check(&options.out)?;
     let files: Vec<PathBuf> = options
         .runs
@@ -38,10 +38,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         .flat_map(|run| [CONFIG, HISTORY, MODEL, CHECKPOINT].map(|name| run.join(name)))
         .collect();
     let files = files.iter().map(|file| (file.as_path(), "which belongs to a run"));
-    places::spare_files("--out", Some(&options.out), files)?;
+    data_paths::spare_files("--out", Some(&options.out), files)?;
     let device = devices::opened(&options.device, options.checked)?;
-    let judge = |run: &Told| {
-        let judged = Judged::of(run, options, &device)?;
+    let judge = |run: &RunSummary| {
+        let judged = RunPredictions::of(run, options, &device)?;
         if let Err(why) = &judged {
             warn(&format!("{}: {why}", run.name()));
         }

@@ -4,15 +4,15 @@
 use std::fmt::Write;
 
 use super::classes::classes;
-use super::judged::Judged;
 use super::mistakes;
 use super::pictures::weights;
+use super::predictions::RunPredictions;
 use super::values::values;
 use crate::cli::eval_text::{measure_table, target_table, value_names, weight_line};
 use crate::cli::html::{self, Axis, Plot, SIZE, escaped, short, table, thinned};
 use crate::cli::runs::{compared, differing, names, settings, side_by_side};
 use crate::cli::text::{Table, counted, loss};
-use crate::runs::Told;
+use crate::runs::RunSummary;
 
 /// Beside the style of all pages. Eight colours that most eyes tell apart (Okabe and Ito, 2008), paler where it is dark.
 const STYLE: &str = "
@@ -39,7 +39,7 @@ summary { cursor: pointer; }
 ";
 
 /// The page of some runs.
-pub fn page(runs: &[Told], judged: &[Result<Judged, String>]) -> String {
+pub fn page(runs: &[RunSummary], judged: &[Result<RunPredictions, String>]) -> String {
     let title = match runs {
         [run] => format!("Report of {}", run.name()),
         runs => format!("Report of {} runs", runs.len()),
@@ -62,7 +62,7 @@ pub fn page(runs: &[Told], judged: &[Result<Judged, String>]) -> String {
 }
 
 /// What a model makes of the rows it is evaluated on.
-fn section(judged: &Judged) -> String {
+fn section(judged: &RunPredictions) -> String {
     let samples = counted(judged.rows.data.rows() as u64, "row", "rows");
     let mut html = format!(
         "<p>{}, evaluated on {samples} of {}, on {}. Loss ({}) {}.</p>\n",
@@ -88,7 +88,7 @@ fn section(judged: &Judged) -> String {
 }
 
 /// The settings in which runs differ, and behind a fold those that they share.
-fn setting_tables(runs: &[Told]) -> String {
+fn setting_tables(runs: &[RunSummary]) -> String {
     let differing = differing(runs);
     let shared: Vec<String> = names(runs).into_iter().filter(|name| !differing.contains(name)).collect();
     let mut html = match (runs.len(), differing.len()) {
@@ -125,7 +125,7 @@ struct Curve {
 }
 
 /// The plots, below which runs and lines are named.
-fn curves(runs: &[Told]) -> String {
+fn curves(runs: &[RunSummary]) -> String {
     let plots: String = MEASURES.iter().filter_map(|(shown, name)| plot(runs, shown, name)).collect();
     if plots.is_empty() {
         return "<p>No run has trained an epoch.</p>\n".to_owned();
@@ -134,7 +134,7 @@ fn curves(runs: &[Told]) -> String {
 }
 
 /// The curves of one measure; nothing where no run has it.
-fn plot(runs: &[Told], shown: &str, measure: &str) -> Option<String> {
+fn plot(runs: &[RunSummary], shown: &str, measure: &str) -> Option<String> {
     let curve = |number: usize, (set, shown): (&'static str, &'static str)| {
         let points = thinned(&runs[number].curve(&format!("{set}_{measure}")), POINTS);
         Curve { run: number, set, shown, points }
@@ -181,7 +181,7 @@ fn bounds(mut values: Vec<f64>, measure: &str) -> (f64, f64) {
 }
 
 /// Which colour is which run, and which line is which set.
-fn legend(runs: &[Told]) -> String {
+fn legend(runs: &[RunSummary]) -> String {
     let line = |class: &str| {
         format!(
             "<svg class=\"key\" viewBox=\"0 0 34 10\" aria-hidden=\"true\"><polyline class=\"curve {class}\" points=\"1,5 33,5\"/></svg>"

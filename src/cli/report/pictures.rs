@@ -6,7 +6,7 @@ use crate::data::{Features, ImageForm, Transform};
 use crate::model::Layer;
 use png::{BitDepth, ColorType, Encoder, EncodingError};
 
-use super::judged::Judged;
+use super::predictions::RunPredictions;
 use crate::cli::html::escaped;
 use crate::cli::text::{column_name, short};
 
@@ -14,7 +14,7 @@ use crate::cli::text::{column_name, short};
 const MOST_COLUMNS: usize = 60;
 
 /// A row as a picture, if rows are pictures.
-pub fn picture(judged: &Judged, row: usize, alternative: &str) -> Option<String> {
+pub fn picture(judged: &RunPredictions, row: usize, alternative: &str) -> Option<String> {
     let form = judged.model.meaning.image?;
     let size = form.values();
     let pixels: Vec<u8> = match &judged.read.features {
@@ -28,13 +28,13 @@ pub fn picture(judged: &Judged, row: usize, alternative: &str) -> Option<String>
 }
 
 /// The names of the columns that are shown of a table.
-pub fn columns(judged: &Judged) -> Vec<String> {
+pub fn columns(judged: &RunPredictions) -> Vec<String> {
     let inputs = judged.model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
     inputs.iter().take(MOST_COLUMNS).map(column_name).collect()
 }
 
 /// The cells of a row in these columns; empty where they are missing.
-pub fn cells(judged: &Judged, row: usize) -> Vec<String> {
+pub fn cells(judged: &RunPredictions, row: usize) -> Vec<String> {
     let Some(schema) = &judged.model.meaning.schema else { return Vec::new() };
     let width = schema.inputs.len();
     let value = |column: usize| match &judged.read.features {
@@ -56,7 +56,7 @@ pub fn cells(judged: &Judged, row: usize) -> Vec<String> {
 }
 
 /// Whether rows are pictures of which the first layer of the network sees the pixels.
-fn sees_pixels(judged: &Judged) -> bool {
+fn sees_pixels(judged: &RunPredictions) -> bool {
     let is_image =
         judged.model.meaning.image.is_some_and(|form| form.height * form.width == judged.rows.data.inputs);
     let is_one_each = match &judged.model.transform {
@@ -70,7 +70,7 @@ fn sees_pixels(judged: &Judged) -> bool {
 const MOST_UNITS: usize = 64;
 
 /// The section; nothing where rows are no pictures.
-pub fn weights(judged: &Judged) -> String {
+pub fn weights(judged: &RunPredictions) -> String {
     let (Some(ImageForm { height, width, .. }), true) = (judged.model.meaning.image, sees_pixels(judged))
     else {
         return String::new();

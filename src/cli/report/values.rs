@@ -1,6 +1,6 @@
 //! How near predicted values are to those of the rows: point by point, and how both are distributed.
 
-use super::judged::Judged;
+use super::predictions::RunPredictions;
 use crate::cli::eval_text::value_names;
 use crate::cli::html::{Axis, Plot, SIZE, escaped, short};
 use crate::cli::text::{counted, grouped};
@@ -15,7 +15,7 @@ const SQUARES: usize = 48;
 const BARS: usize = 24;
 
 /// The section.
-pub fn values(judged: &Judged) -> String {
+pub fn values(judged: &RunPredictions) -> String {
     let (columns, values) = judged.values();
     let names = value_names(&judged.model.meaning, columns);
     let mut html = String::from("<h3>Predictions and targets</h3>\n<div class=\"plots\">\n");

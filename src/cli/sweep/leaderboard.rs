@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::runs::FolderLock;
-use crate::sweep::{Folder, Ranked, Record, Settings, best, names, ranked, setting_text};
+use crate::sweep::{Folder, RankedMember, Record, Settings, best, names, ranked, setting_text};
 use serde_json::Value;
 
 use crate::cli::text::{Table, counted, loss, percent, quoted};
 
 /// The best members for people, with the settings in which they differ.
-pub fn table(ranked: &[Ranked]) -> Vec<String> {
+pub fn table(ranked: &[RankedMember]) -> Vec<String> {
     board(ranked, ranked.len(), false).lines()
 }
 
 /// The best members, so many of them, with the settings in which they differ.
-pub fn board(ranked: &[Ranked], most: usize, has_seconds: bool) -> Table {
+pub fn board(ranked: &[RankedMember], most: usize, has_seconds: bool) -> Table {
     let names = names(ranked.iter().map(|ranked| &ranked.record));
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let mut columns = vec![">rank", ">member", ">loss", ">epochs"];
@@ -23,7 +23,7 @@ pub fn board(ranked: &[Ranked], most: usize, has_seconds: bool) -> Table {
         columns.push(">seconds");
     }
     columns.extend(names.iter().map(String::as_str));
-    let row = |Ranked { rank, record }: &Ranked| {
+    let row = |RankedMember { rank, record }: &RankedMember| {
         let mut row = vec![rank.to_string(), record.member.to_string()];
         row.extend(of_classes.then(|| record.accuracy.map(percent).unwrap_or_default()));
         row.extend([record.loss.map(loss).unwrap_or_default(), record.epochs.to_string()]);

@@ -3,8 +3,8 @@
 mod leaderboard;
 mod options;
 mod page;
-mod planned;
 mod report;
+mod setup;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::runs::new_folder;
 use crate::settings::DatasetInfo;
 use crate::sweep::{
-    Asked, Finish, Folder, Halving, LEADERBOARD, Member, PAGE, Plan, Planned, Ranked, Sources, Sweep,
-    Telling, best, check_apart, csv, merge as put_together, open_shards, ranked, tell,
+    Asked, Finish, FinishEvent, Folder, Halving, LEADERBOARD, Member, PAGE, Plan, RankedMember, Sources,
+    Sweep, TrialPlan, best, check_apart, csv, merge as put_together, open_shards, ranked, tell,
 };
 use anyhow::Context;
 use clap::{ArgMatches, Parser};
@@ -24,8 +24,8 @@ use self::leaderboard::command;
 use self::options::Merge;
 pub use self::options::{Action, Options};
 pub use self::page::page_of;
-use self::planned::{Common, Prepared, lines, space};
 use self::report::Report;
+use self::setup::{PreparedSweep, SharedOptions, lines, space};
 use crate::cli::config_file;
 use crate::cli::output::{Console, print_json, print_line, warn};
 use crate::cli::output_place::refuse_file_name;
@@ -95,7 +95,7 @@ fn swept(options: &Options, resumed: Option<Folder>, line: &[String], start: Ins
     if let Some(folder) = &resumed {
         check_fold_models(options.ensemble, options.train.folds, std::slice::from_ref(folder))?;
     }
-    let (mut prepared, mut sources) = Prepared::of(options, "training")?;
+    let (mut prepared, mut sources) = PreparedSweep::of(options, "training")?;
     let rows = sources.rows()?;
     let mut folder = match resumed {
         Some(folder) => folder,
@@ -150,7 +150,7 @@ fn swept(options: &Options, resumed: Option<Folder>, line: &[String], start: Ins
 /// Writes down what a sweep gave that is over, and tells it.
 fn ended(
     options: &Options,
-    prepared: &Prepared,
+    prepared: &PreparedSweep,
     sources: &mut Sources,
     folder: &Folder,
     interrupts: &Interrupts,
@@ -170,13 +170,13 @@ fn ended(
         seed: options.seed(),
         goes_on: &|| !interrupts.has_come(),
         tell: &mut |telling| match telling {
-            Telling::Refit { done, of } => bar.count("training on all rows", done, of),
-            Telling::NoEnsemble => warn("no ensemble: no member was trained to its end on all folds"),
-            Telling::BrokenOff { member, epochs } => warn(&format!(
+            FinishEvent::Refit { done, of } => bar.count("training on all rows", done, of),
+            FinishEvent::NoEnsemble => warn("no ensemble: no member was trained to its end on all folds"),
+            FinishEvent::BrokenOff { member, epochs } => warn(&format!(
                 "no member was trained to its end on all folds: the best, member {member}, is judged by {epochs} epochs, and \
                  trained by its settings on all rows"
             )),
-            Telling::LeftOut { member, reason } => {
+            FinishEvent::LeftOut { member, reason } => {
                 bar.clear();
                 warn(&format!("member {member} is left out: training on all rows failed: {reason}"));
             }
@@ -191,7 +191,7 @@ fn ended(
 }
 
 /// Writes the members down in the order of their scores; these, and how many have failed.
-fn standings(folder: &Folder, are_on_folds: bool) -> Result<(Vec<Ranked>, usize)> {
+fn standings(folder: &Folder, are_on_folds: bool) -> Result<(Vec<RankedMember>, usize)> {
     folder.write(LEADERBOARD, &csv(&folder.records, command)?)?;
     let (page, ranked, failed) = page::standing(folder, are_on_folds)?;
     folder.write(PAGE, &page)?;
@@ -234,7 +234,7 @@ fn place(options: &Options) -> Result<PathBuf> {
 }
 
 /// Checks whether the members that have ended are those that would be trained now.
-fn compare(folder: &Folder, Prepared { common, planned, .. }: &Prepared) -> Result<()> {
+fn compare(folder: &Folder, PreparedSweep { common, planned, .. }: &PreparedSweep) -> Result<()> {
     // As options, not as words: they may have been written otherwise.
     let options = |line: &Vec<String>| -> Result<toml::Table> {
         let line = config_file::Line::try_parse_from(line);
@@ -265,7 +265,7 @@ fn by_others(options: &Options, line: &[String]) -> anyhow::Result<()> {
         print_line(&format!("{count} results taken; best of {}: {best}", folder.records.len()))?;
     }
     if let Some(count) = options.ask {
-        let common = Common::of(options);
+        let common = SharedOptions::of(options);
         let base = &common.base;
         // Data that somebody has named are most often a table.
         let info = DatasetInfo { is_table: !base.training.data.is_empty(), ..base.info() };
@@ -316,7 +316,7 @@ fn merged(merge: &Merge) -> anyhow::Result<()> {
     check_fold_models(picks, options.train.folds, &shards)?;
     (options.ensemble, options.shard) = (picks, None);
     (options.train.quiet, options.train.format) = (merge.quiet, merge.format);
-    let (prepared, mut sources) = Prepared::of(&options, "evaluating")?;
+    let (prepared, mut sources) = PreparedSweep::of(&options, "evaluating")?;
     let rows = sources.rows()?;
     for shard in &shards {
         compare(shard, &prepared)?;
@@ -324,7 +324,7 @@ fn merged(merge: &Merge) -> anyhow::Result<()> {
     }
     refuse_file_name(&merge.out, "a folder")?;
     let folder = put_together(&shards, &merge.out, &whole(&shards[0].command()?), Some(rows))?;
-    let missing = |planned: &&Planned| !folder.has(planned.number);
+    let missing = |planned: &&TrialPlan| !folder.has(planned.number);
     let missing = prepared.planned.iter().filter(missing).count();
     if missing > 0 && options.are_counted() {
         let (all, path) = (prepared.planned.len(), shell_word(folder.path()));

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::data::places;
+use crate::data::data_paths;
 use crate::error::Result;
-use crate::sweep::{Folder, Ranked, Record, best, names, ranked};
+use crate::sweep::{Folder, RankedMember, Record, best, names, ranked};
 use serde_json::Value;
 
 use super::leaderboard::{board, command, figure, settings_text};
@@ -44,7 +44,7 @@ fn curves(history: &str, of_classes: bool) -> Curves {
 }
 
 /// The page.
-fn page(ranked: &[Ranked], best: Option<&Ranked>, failed: usize, curves: &Curves) -> String {
+fn page(ranked: &[RankedMember], best: Option<&RankedMember>, failed: usize, curves: &Curves) -> String {
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let drawn = &ranked[..ranked.len().min(DRAWN)];
     let mut page = format!("<h1>Sweep of {} members</h1>\n", ranked.len() + failed);
@@ -63,7 +63,7 @@ fn page(ranked: &[Ranked], best: Option<&Ranked>, failed: usize, curves: &Curves
     page += &format!("<h2>Settings and scores{shown}</h2>\n{}", coordinates(drawn, of_classes));
     let figure = if of_classes { "accuracy" } else { "loss" };
     let validates =
-        |ranked: &Ranked| ranked.record.measures.get("validation_loss").is_some_and(Value::is_number);
+        |ranked: &RankedMember| ranked.record.measures.get("validation_loss").is_some_and(Value::is_number);
     let what = match drawn.iter().any(validates) {
         true => format!("Validation {figure} by epoch"),
         false => format!("By epoch, {figure} on the rows that the first fold holds out"),
@@ -81,7 +81,7 @@ pub fn page_of(path: &Path, out: &Path) -> Result<String> {
     let folder = Folder::look_at(path)?;
     let files = Folder::FILES.map(|name| folder.file(name));
     let files = files.iter().map(|file| (file.as_path(), "which belongs to a sweep"));
-    places::spare_files("--out", Some(out), files)?;
+    data_paths::spare_files("--out", Some(out), files)?;
     standing(&folder, folder.is_on_folds()?).map(|(page, ..)| page)
 }
 
@@ -89,7 +89,7 @@ pub fn page_of(path: &Path, out: &Path) -> Result<String> {
 ///
 /// # Errors
 /// [`crate::error::Error::Read`].
-pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<Ranked>, usize)> {
+pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<RankedMember>, usize)> {
     let ranked = ranked(&folder.records);
     let failed = folder.records.iter().filter(|record| record.end == "failed").count();
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
@@ -97,7 +97,7 @@ pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<Rank
     Ok((page, ranked, failed))
 }
 
-fn member_table(ranked: &[Ranked]) -> String {
+fn member_table(ranked: &[RankedMember]) -> String {
     let mut text = table("The members by their scores", &board(ranked, ROWS, true));
     if ranked.len() > ROWS {
         let all = ranked.len();
@@ -138,7 +138,7 @@ fn color(place: usize, count: usize) -> String {
 }
 
 /// Parallel coordinates: a line a member through its settings to its score.
-fn coordinates(ranked: &[Ranked], of_classes: bool) -> String {
+fn coordinates(ranked: &[RankedMember], of_classes: bool) -> String {
     let mut axes: Vec<Axis> = names(ranked.iter().map(|ranked| &ranked.record))
         .into_iter()
         .filter_map(|name| axis(&name, ranked))
@@ -173,7 +173,7 @@ fn coordinates(ranked: &[Ranked], of_classes: bool) -> String {
             escaped(&axis.name)
         );
     }
-    for (place, Ranked { record, .. }) in ranked.iter().enumerate().rev() {
+    for (place, RankedMember { record, .. }) in ranked.iter().enumerate().rev() {
         let points: Vec<String> = axes
             .iter()
             .enumerate()
@@ -210,7 +210,7 @@ fn line(points: &[String], place: usize, count: usize, record: &Record) -> Strin
 }
 
 /// The axis of a setting; nothing of one that is the same for all.
-fn axis(name: &str, ranked: &[Ranked]) -> Option<Axis> {
+fn axis(name: &str, ranked: &[RankedMember]) -> Option<Axis> {
     let values: Vec<Option<&Value>> = ranked.iter().map(|ranked| ranked.record.settings.get(name)).collect();
     let texts: Vec<String> = ranked.iter().map(|ranked| ranked.record.setting(name)).collect();
     let mut different = texts.clone();
@@ -266,8 +266,8 @@ fn number_axis(name: &str, numbers: &[Option<f64>], is_log: bool) -> Axis {
 }
 
 /// A curve a member over its epochs.
-fn curve_picture(ranked: &[Ranked], curves: &Curves) -> String {
-    let of = |ranked: &Ranked| curves.get(&ranked.record.member).map_or(&[][..], Vec::as_slice);
+fn curve_picture(ranked: &[RankedMember], curves: &Curves) -> String {
+    let of = |ranked: &RankedMember| curves.get(&ranked.record.member).map_or(&[][..], Vec::as_slice);
     let all: Vec<f64> = ranked.iter().flat_map(of).copied().filter(|figure| figure.is_finite()).collect();
     let epochs = ranked.iter().map(|ranked| of(ranked).len()).max().unwrap_or(0);
     if all.is_empty() {
@@ -304,13 +304,13 @@ mod tests {
     #[test]
     fn axes_are_for_settings_that_differ_and_text_is_escaped() {
         let record = |text: &str| serde_json::from_str::<Record>(text).unwrap();
-        let ranked: Vec<Ranked> = [
+        let ranked: Vec<RankedMember> = [
             r#"{"member":7,"end":"done","accuracy":0.9,"loss":0.5,"settings":{"lr":0.001,"a<b":"x","same":1}}"#,
             r#"{"member":8,"end":"done","accuracy":0.5,"loss":1.5,"settings":{"lr":0.1,"a<b":"y&","same":1}}"#,
         ]
         .iter()
         .zip(1..)
-        .map(|(text, rank)| Ranked { rank, record: record(text) })
+        .map(|(text, rank)| RankedMember { rank, record: record(text) })
         .collect();
         let history = "header\n7,0,1,0,0,0.5,0.7,,,0\n7,0,2,0,0,0.4,0.9,,,0\n7,1,1,0,0,0.1,0.1,,,0\n8,0,1,0,0,,,1,0.5,0\n";
         let curves = curves(history, true);

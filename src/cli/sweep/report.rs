@@ -1,8 +1,8 @@
 //! What a sweep saves and tells while it goes on.
 
 use crate::sweep::{
-    Ended, Event, Fate, Finished, Folder, Member, Models, Picked, Planned, Ranked, Record, Trained, as_saved,
-    by_score,
+    Event, Finished, FinishedMember, Folder, Member, Models, Picked, RankedMember, Record, TrainedModel,
+    TrialPlan, TrialStatus, as_saved, by_score,
 };
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::leaderboard::{self, settings_text};
 use super::options::Options;
-use super::planned::{Prepared, Tried};
+use super::setup::{PreparedSweep, TrialSource};
 use crate::cli::output::Console;
 use crate::cli::text::{counted, grouped, loss, percent, seconds, shell_word};
 
@@ -25,8 +25,8 @@ const PRINTED: usize = 10;
 /// Takes the events of a sweep.
 pub struct Report<'a> {
     options: &'a Options,
-    prepared: &'a Prepared,
-    planned: HashMap<usize, &'a Planned>,
+    prepared: &'a PreparedSweep,
+    planned: HashMap<usize, &'a TrialPlan>,
     members: HashMap<usize, &'a Member>,
     console: Console,
     start: Instant,
@@ -36,7 +36,7 @@ pub struct Report<'a> {
     /// Members in training by their numbers: the epoch, and the best score so far.
     running: HashMap<usize, (usize, Option<Score>)>,
     /// Members of a stage of halving that were dropped and are not saved yet.
-    dropped: Vec<Ended>,
+    dropped: Vec<FinishedMember>,
     /// The best of those that have ended.
     best: Option<Score>,
     /// How many members there are; nothing where time alone ends the sweep.
@@ -45,8 +45,8 @@ pub struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// Nothing told yet of a sweep that is `prepared`.
-    pub fn new(options: &'a Options, prepared: &'a Prepared, console: Console, start: Instant) -> Self {
-        let Prepared { planned, members, .. } = prepared;
+    pub fn new(options: &'a Options, prepared: &'a PreparedSweep, console: Console, start: Instant) -> Self {
+        let PreparedSweep { planned, members, .. } = prepared;
         Self {
             planned: planned.iter().map(|planned| (planned.number, planned)).collect(),
             of_classes: members.iter().all(|member| member.config.loss.of_classes()),
@@ -68,12 +68,12 @@ impl<'a> Report<'a> {
     /// # Errors
     /// [`Error::Output`].
     pub fn begin(&mut self, folder: &Folder) -> Result<()> {
-        let Prepared { notices, tried, device, .. } = self.prepared;
+        let PreparedSweep { notices, tried, device, .. } = self.prepared;
         notices.iter().for_each(|notice| self.console.notice(notice));
         let scores = folder.records.iter().filter_map(Record::score);
         self.best = scores.min_by(|a, b| by_score(Some(a), Some(b)));
         if self.options.train.verbose
-            && let Tried { space: Some(space), origin, .. } = tried
+            && let TrialSource { space: Some(space), origin, .. } = tried
         {
             self.console.notice(&format!("the space, {origin}:"));
             for (name, values) in space.settings() {
@@ -139,10 +139,10 @@ impl<'a> Report<'a> {
                     self.console.line(&line)?;
                 }
             }
-            Event::Ended(ended) => {
+            Event::FinishedMember(ended) => {
                 self.running.remove(&ended.member);
                 match ended.fate {
-                    Fate::Dropped(_) => self.dropped.push(*ended),
+                    TrialStatus::Dropped(_) => self.dropped.push(*ended),
                     _ => self.end_member(&ended, folder)?,
                 }
             }
@@ -159,7 +159,7 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    fn end_member(&mut self, ended: &Ended, folder: &mut Folder) -> anyhow::Result<()> {
+    fn end_member(&mut self, ended: &FinishedMember, folder: &mut Folder) -> anyhow::Result<()> {
         let Some((record, models)) = self.record(ended)? else { return Ok(()) };
         folder.add(record, Some(ended), &models)?;
         folder.records.last().map_or(Ok(()), |record| self.tell(record))
@@ -177,7 +177,7 @@ impl<'a> Report<'a> {
     }
 
     /// What is saved of a member that has ended; nothing of one that is none of this sweep.
-    fn record(&self, ended: &Ended) -> Result<Option<(Record, Models)>> {
+    fn record(&self, ended: &FinishedMember) -> Result<Option<(Record, Models)>> {
         let both = (self.planned.get(&ended.member), self.members.get(&ended.member));
         let (Some(planned), Some(member)) = both else { return Ok(None) };
         let line = self.prepared.common.line(planned)?;
@@ -210,9 +210,9 @@ impl<'a> Report<'a> {
     }
 
     /// What is saved of a member: its model; of one that was trained on folds those of all of them, where an ensemble is wanted.
-    fn models(&self, ended: &Ended, member: &Member, record: &Record) -> Result<Models> {
+    fn models(&self, ended: &FinishedMember, member: &Member, record: &Record) -> Result<Models> {
         let mut runs = ended.runs.iter();
-        let bytes = |run: &Trained| as_saved(&run.model, &self.prepared.names).to_bytes();
+        let bytes = |run: &TrainedModel| as_saved(&run.model, &self.prepared.names).to_bytes();
         let mut models = Models::default();
         if !member.is_tested {
             models.whole = runs.next().filter(|_| record.score().is_some()).map(bytes).transpose()?;
@@ -234,7 +234,7 @@ impl<'a> Report<'a> {
     pub fn end(
         &self,
         folder: &Folder,
-        ranked: &[Ranked],
+        ranked: &[RankedMember],
         failed: usize,
         finished: Finished,
     ) -> anyhow::Result<()> {
@@ -280,7 +280,7 @@ impl<'a> Report<'a> {
                 counted(failed as u64, "member has", "members have")
             ));
         }
-        if let Some(Ranked { record, .. }) = first {
+        if let Some(RankedMember { record, .. }) = first {
             let model = best.map(|path| format!(", model {}", shell_word(&path))).unwrap_or_default();
             self.console.line(&format!("best: member {}, {}{model}", record.member, score_text(record)))?;
         }
@@ -314,7 +314,7 @@ fn pace(
 fn leaders(
     folder: &Folder,
     running: &HashMap<usize, (usize, Option<Score>)>,
-    planned: &HashMap<usize, &Planned>,
+    planned: &HashMap<usize, &TrialPlan>,
     of_classes: bool,
 ) -> Vec<String> {
     let ended =

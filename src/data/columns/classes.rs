@@ -129,7 +129,9 @@ impl Classes {
 
     /// Some names, for a message.
     pub fn some_names(&self) -> String {
-        crate::data::shown::some(self.names.iter().map(|name| crate::data::shown::show_name(name.as_bytes())))
+        crate::data::excerpt::some(
+            self.names.iter().map(|name| crate::data::excerpt::show_name(name.as_bytes())),
+        )
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::schema::Holds;
 use super::target::MNIST_COLUMNS;
 use super::time::{PARTS, date};
-use super::{Columns, Header, Selection, Target, Why, show_column};
+use super::{Columns, Header, IgnoredBecause, Selection, Target, show_column};
 use crate::data::dialect::Kind;
 use crate::error::{Error, Result};
 
@@ -19,7 +19,7 @@ const LEAST_TEXTS: usize = 20;
 const COUNTED_ROWS: usize = 8;
 
 /// Why a column is taken for numbers of the rows.
-enum Numbers {
+enum RowNumbers {
     /// It is called so, and all values are different.
     ByName,
     /// Its values count up from here.
@@ -92,14 +92,14 @@ impl Header<'_> {
             |column: &usize| only.is_empty() && free(column) && !categorical.contains(column);
         for column in (0..self.count).filter(may_be_left_out) {
             match self.numbers_rows(column) {
-                _ if self.is_unused(column) => left_out.push((column, Why::Empty)),
-                Some(Numbers::ByName) => left_out.push((column, Why::NumbersRows)),
-                Some(Numbers::From(first)) => {
-                    left_out.push((column, Why::NumbersRows));
+                _ if self.is_unused(column) => left_out.push((column, IgnoredBecause::Empty)),
+                Some(RowNumbers::ByName) => left_out.push((column, IgnoredBecause::NumbersRows)),
+                Some(RowNumbers::From(first)) => {
+                    left_out.push((column, IgnoredBecause::NumbersRows));
                     counted.push((column, first));
                 }
                 None if self.date_parts(column).is_none() && self.holds_different_texts(column) => {
-                    left_out.push((column, Why::DifferentTexts))
+                    left_out.push((column, IgnoredBecause::DifferentTexts))
                 }
                 None => {}
             }
@@ -121,10 +121,10 @@ impl Header<'_> {
             let expected = "a target column and at least one column of inputs";
             let found = match self.count {
                 1 => "only one column: no comma, semicolon, tab or | stands in every row".to_owned(),
-                _ if left_out.iter().any(|(_, why)| *why == Why::NumbersRows) => {
+                _ if left_out.iter().any(|(_, why)| *why == IgnoredBecause::NumbersRows) => {
                     format!("no other among {}, but numbers of the rows", self.list())
                 }
-                _ if left_out.iter().any(|(_, why)| *why == Why::DifferentTexts) => {
+                _ if left_out.iter().any(|(_, why)| *why == IgnoredBecause::DifferentTexts) => {
                     format!(
                         "no other among {}, but text that is another one in nearly every row",
                         self.list()
@@ -202,7 +202,7 @@ impl Header<'_> {
 
     /// Whether a column only numbers the rows: it counts up by 1 from row to row, or has a name for that and a different
     /// whole number in every row.
-    fn numbers_rows(&self, column: usize) -> Option<Numbers> {
+    fn numbers_rows(&self, column: usize) -> Option<RowNumbers> {
         let mut values = self.kinds(column).map(Kind::number).collect::<Option<Vec<f64>>>()?;
         if values.len() < 2 || values.iter().any(|value| value.fract() != 0.0) {
             return None;
@@ -213,9 +213,9 @@ impl Header<'_> {
         values.sort_by(f64::total_cmp);
         let are_different = values.windows(2).all(|pair| pair[0] < pair[1]);
         if are_different && name.is_some_and(|name| ROW_NUMBERS.contains(&name.as_str())) {
-            Some(Numbers::ByName)
+            Some(RowNumbers::ByName)
         } else {
-            (counts_up && values.len() >= COUNTED_ROWS).then_some(Numbers::From(first))
+            (counts_up && values.len() >= COUNTED_ROWS).then_some(RowNumbers::From(first))
         }
     }
 }

@@ -5,7 +5,7 @@ pub(crate) mod classes;
 pub(crate) mod groups;
 pub(crate) mod identifiers;
 pub(crate) mod inputs;
-pub(crate) mod known;
+pub(crate) mod like_training;
 pub(crate) mod numbers_as_text;
 pub(crate) mod schema;
 pub(crate) mod target;
@@ -18,7 +18,7 @@ use ::csv::ByteRecord;
 use self::schema::{Column, Holds, Schema};
 use self::time::PARTS;
 use crate::data::dialect::{Dialect, Kind, Sample};
-use crate::data::shown::{show, some};
+use crate::data::excerpt::{show, some};
 use crate::error::{Error, Place, Result};
 
 /// How alike (Jaro-Winkler) two names are of which one may be a slip for the other.
@@ -92,7 +92,7 @@ pub(crate) struct Columns {
     /// Columns of categories that may hold numbers.
     pub categorical: Vec<usize>,
     /// Columns that are no inputs, though nobody has said so.
-    pub left_out: Vec<(usize, Why)>,
+    pub left_out: Vec<(usize, IgnoredBecause)>,
     /// Those of them that are told from their values alone, with the value of the first row: they must count up to the
     /// end.
     pub counted: Vec<(usize, f64)>,
@@ -106,7 +106,7 @@ pub(crate) struct Columns {
 
 /// Why a column is no input, though nobody has said so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum IgnoredBecause {
     /// It only numbers the rows.
     NumbersRows,
     /// Its text is another one in nearly all of the first rows.
@@ -130,11 +130,11 @@ pub struct NumbersAsText {
 
 /// A column that is no input, though nobody has said so.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct IgnoredColumn {
     /// Its name, or else its index.
     pub column: String,
     /// Why.
-    pub why: Why,
+    pub why: IgnoredBecause,
 }
 
 /// A table of which the first rows are known.
@@ -338,5 +338,5 @@ impl Header<'_> {
 }
 
 pub(crate) fn show_column(name: &str) -> String {
-    if name.is_empty() { "(no name)".to_owned() } else { crate::data::shown::show_name(name.as_bytes()) }
+    if name.is_empty() { "(no name)".to_owned() } else { crate::data::excerpt::show_name(name.as_bytes()) }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{Header, NumbersAsText};
 use crate::data::dialect::Kind;
-use crate::data::shown::show;
+use crate::data::excerpt::show;
 
 /// Signs of currencies.
 const CURRENCIES: &str = "$€£¥₹₽₩₺₪₫฿¢";

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Dialect, Kind, Sample};
-use crate::data::shown::show;
+use crate::data::excerpt::show;
 
 impl Sample {
     /// Whether the first row is a header, by comparing it with the others; an error says why that is doubtful.

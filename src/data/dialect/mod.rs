@@ -2,7 +2,7 @@
 //!
 //! Found from the first rows; what is doubtful there is an error, and can be said instead.
 
-pub(crate) mod doubtful;
+pub(crate) mod ambiguous;
 pub(crate) mod header;
 pub(crate) mod notation;
 pub(crate) mod number;

@@ -143,8 +143,9 @@ fn columns_of_equal_values_are_0_and_so_is_what_replaces_them() {
 #[test]
 fn values_far_from_0_are_found() {
     let coarse = |center: f64, width: f64| {
-        let number = |map| Code::Number { map, fill: 0.0, has_indicator: false };
-        let columns = [Map::Affine { center: 0.0, width: 1.0 }, Map::Affine { center, width }];
+        let number = |map| ColumnEncoding::Number { map, fill: 0.0, has_indicator: false };
+        let columns =
+            [NumericScaling::Affine { center: 0.0, width: 1.0 }, NumericScaling::Affine { center, width }];
         Encoding { columns: columns.map(number).to_vec(), is_numbered: false }
             .coarse()
             .map(|(column, ..)| column)

@@ -24,7 +24,7 @@ use crate::error::Result;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoding {
     /// One for each column.
-    pub columns: Vec<Code>,
+    pub columns: Vec<ColumnEncoding>,
     /// Whether categories of more than two become their numbers from 0, which an input layer of a network takes (the missing
     /// one is the last, an unknown one -1).
     pub is_numbered: bool,
@@ -32,11 +32,11 @@ pub struct Encoding {
 
 /// How a column becomes inputs.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Code {
+pub enum ColumnEncoding {
     /// A column of numbers is one input, computed in f64 and rounded once.
     Number {
         /// What is done to a value.
-        map: Map,
+        map: NumericScaling,
         /// The value that a missing one is taken for: the median of the training rows.
         fill: f64,
         /// Whether a second input is 1 where the value is missing, and else 0: where training rows miss values.
@@ -54,7 +54,7 @@ pub enum Code {
 
 /// What is done to a number.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Map {
+pub enum NumericScaling {
     /// (value - center) / width; 0 where the width is 0, as of a column of equal values.
     Affine {
         /// What becomes 0.
@@ -90,8 +90,8 @@ impl Encoding {
         threads: Option<usize>,
     ) -> Self {
         let code = |column: usize, values| match categories.binary_search(&column) {
-            Ok(index) => Code::category(values, &dictionaries[index]),
-            Err(_) => Code::number(values, scale),
+            Ok(index) => ColumnEncoding::category(values, &dictionaries[index]),
+            Err(_) => ColumnEncoding::number(values, scale),
         };
         Self { columns: by_column(features, width, threads, code), is_numbered: false }
     }
@@ -100,10 +100,10 @@ impl Encoding {
     #[must_use]
     pub fn clipped(mut self) -> Self {
         for code in &mut self.columns {
-            if let Code::Number { map, .. } = code
-                && let Map::Affine { center, width } = *map
+            if let ColumnEncoding::Number { map, .. } = code
+                && let NumericScaling::Affine { center, width } = *map
             {
-                *map = Map::Clipped { center, width };
+                *map = NumericScaling::Clipped { center, width };
             }
         }
         self
@@ -111,7 +111,8 @@ impl Encoding {
 
     /// Which columns are categories.
     pub fn categories(&self) -> Vec<usize> {
-        let is_category = |(_, code): &(usize, &Code)| matches!(code, Code::Category { .. });
+        let is_category =
+            |(_, code): &(usize, &ColumnEncoding)| matches!(code, ColumnEncoding::Category { .. });
         self.columns.iter().enumerate().filter(is_category).map(|(column, _)| column).collect()
     }
 
@@ -121,9 +122,9 @@ impl Encoding {
     }
 
     /// Numbers of a row that a column becomes.
-    pub fn width(&self, code: &Code) -> usize {
+    pub fn width(&self, code: &ColumnEncoding) -> usize {
         match code {
-            Code::Category { .. } if self.is_numbered => 1,
+            ColumnEncoding::Category { .. } if self.is_numbered => 1,
             code => code.inputs(),
         }
     }
@@ -176,9 +177,11 @@ impl Encoding {
         for code in &self.columns {
             match code {
                 // Without a width the input is 0, which is no quotient.
-                Code::Number { map: Map::Affine { center, width }, fill, has_indicator: false }
-                    if *width != 0.0 =>
-                {
+                ColumnEncoding::Number {
+                    map: NumericScaling::Affine { center, width },
+                    fill,
+                    has_indicator: false,
+                } if *width != 0.0 => {
                     if !matches!(steps.last(), Some(Step::Numbers(_))) {
                         steps.push(Step::Numbers(Affine::default()));
                     }
@@ -186,8 +189,8 @@ impl Encoding {
                         affine.push(*center, *width, *fill);
                     }
                 }
-                Code::Number { .. } => steps.push(Step::Column(code, Vec::new())),
-                Code::Category { categories, .. } => {
+                ColumnEncoding::Number { .. } => steps.push(Step::Column(code, Vec::new())),
+                ColumnEncoding::Category { categories, .. } => {
                     let known = dictionaries.next().map_or(Vec::new(), |dictionary| {
                         let find = categories.finder();
                         (0..dictionary.numbers() as u32)
@@ -205,9 +208,10 @@ impl Encoding {
     /// tell them apart.
     pub(crate) fn coarse(&self) -> Option<(usize, f64, f64)> {
         self.columns.iter().enumerate().find_map(|(column, code)| match code {
-            Code::Number { map: Map::Affine { center, width } | Map::Clipped { center, width }, .. } => {
-                is_coarse(*center, *width).then_some((column, *center, *width))
-            }
+            ColumnEncoding::Number {
+                map: NumericScaling::Affine { center, width } | NumericScaling::Clipped { center, width },
+                ..
+            } => is_coarse(*center, *width).then_some((column, *center, *width)),
             _ => None,
         })
     }
@@ -218,15 +222,15 @@ enum Step<'a> {
     /// Neighbouring columns of numbers.
     Numbers(Affine),
     /// A column, with the category that each number of its dictionary stands for, if it is one of categories.
-    Column(&'a Code, Vec<Option<u32>>),
+    Column(&'a ColumnEncoding, Vec<Option<u32>>),
 }
 
-impl Code {
+impl ColumnEncoding {
     /// Inputs of a network for the column, if they are one-hot.
     pub fn inputs(&self) -> usize {
         match self {
-            Code::Number { has_indicator, .. } => 1 + usize::from(*has_indicator),
-            Code::Category { categories, has_missing } => {
+            ColumnEncoding::Number { has_indicator, .. } => 1 + usize::from(*has_indicator),
+            ColumnEncoding::Category { categories, has_missing } => {
                 let count = categories.len() + usize::from(*has_missing);
                 // A column that is never filled in is an input nevertheless, which is always 0.
                 if self.is_binary() { 1 } else { count.max(1) }
@@ -236,14 +240,17 @@ impl Code {
 
     /// Whether the column holds two categories and no missing cells.
     pub fn is_binary(&self) -> bool {
-        matches!(self, Code::Category { categories, has_missing: false } if categories.len() == 2)
+        matches!(self, ColumnEncoding::Category { categories, has_missing: false } if categories.len() == 2)
     }
 
     fn category(values: Vec<f32>, dictionary: &Dictionary) -> Self {
         let mut occurs = vec![false; dictionary.numbers()];
         values.into_iter().for_each(|number| occurs[number as usize] = true);
         let numbers = (0..).zip(&occurs).filter(|(_, occurs)| **occurs).map(|(number, _)| number);
-        Code::Category { categories: dictionary.categories(numbers), has_missing: occurs[MISSING as usize] }
+        ColumnEncoding::Category {
+            categories: dictionary.categories(numbers),
+            has_missing: occurs[MISSING as usize],
+        }
     }
 
     fn number(values: Vec<f32>, scale: Scale) -> Self {
@@ -251,7 +258,7 @@ impl Code {
         let mut present = values;
         present.retain(|value| !value.is_nan());
         let has_indicator = present.len() < rows;
-        let affine = |center: f64, width: f64| Map::Affine { center, width };
+        let affine = |center: f64, width: f64| NumericScaling::Affine { center, width };
         let quantile = |present: &mut [f32], rank| {
             crate::data::encoding::statistics::quantile(present, rank).unwrap_or(0.0)
         };
@@ -275,20 +282,20 @@ impl Code {
                 // As many for every column, whatever it misses.
                 let count = QUANTILES.min(rows);
                 let rank = |index: usize| index as f64 / (count.max(2) - 1) as f64;
-                Map::Normal((0..count).map(|index| quantile(&mut present, rank(index))).collect())
+                NumericScaling::Normal((0..count).map(|index| quantile(&mut present, rank(index))).collect())
             }
             Scale::Bytes => affine(0.0, 255.0),
             Scale::None => affine(0.0, 1.0),
         };
         let fill = quantile(&mut present, 0.5);
-        Code::Number { map, fill, has_indicator }
+        ColumnEncoding::Number { map, fill, has_indicator }
     }
 
     /// Writes the inputs of a cell, which are 0 so far; false where it is something that training rows did not hold.
     fn encode(&self, cell: f32, known: &[Option<u32>], is_numbered: bool, inputs: &mut [f32]) -> bool {
         inputs.fill(0.0);
         match self {
-            Code::Number { map, fill, has_indicator } => {
+            ColumnEncoding::Number { map, fill, has_indicator } => {
                 let is_missing = cell.is_nan();
                 inputs[0] = map.of(if is_missing { *fill } else { f64::from(cell) }) as f32;
                 if *has_indicator && is_missing {
@@ -296,7 +303,7 @@ impl Code {
                 }
                 *has_indicator || !is_missing
             }
-            Code::Category { categories, has_missing } => {
+            ColumnEncoding::Category { categories, has_missing } => {
                 let number = cell as u32;
                 match known.get(number as usize).copied().flatten() {
                     Some(category) if self.is_binary() => inputs[0] = if category == 0 { -1.0 } else { 1.0 },
@@ -317,18 +324,18 @@ impl Code {
     }
 }
 
-impl Map {
+impl NumericScaling {
     /// The input for a value.
     fn of(&self, value: f64) -> f64 {
         match self {
-            Map::Affine { width, .. } if *width == 0.0 => 0.0,
-            Map::Affine { center, width } => (value - center) / width,
-            Map::Clipped { width, .. } if *width == 0.0 => 0.0,
-            Map::Clipped { center, width } => {
+            NumericScaling::Affine { width, .. } if *width == 0.0 => 0.0,
+            NumericScaling::Affine { center, width } => (value - center) / width,
+            NumericScaling::Clipped { width, .. } if *width == 0.0 => 0.0,
+            NumericScaling::Clipped { center, width } => {
                 let y = (value - center) / width;
                 y / (1.0 + (y / 3.0).powi(2)).sqrt()
             }
-            Map::Normal(quantiles) => normal_score(quantiles, value),
+            NumericScaling::Normal(quantiles) => normal_score(quantiles, value),
         }
     }
 }

@@ -15,7 +15,7 @@ pub enum Scale {
     /// (value - median) / (third quartile - first quartile); where the quartiles are the same, half the distance between the
     /// least and the greatest value takes their place.
     Robust,
-    /// The normal distribution's quantile at the value's rank: see [`Map::Normal`](super::Map::Normal).
+    /// The normal distribution's quantile at the value's rank: see [`NumericScaling::Normal`](super::NumericScaling::Normal).
     Quantile,
     /// The value itself.
     None,

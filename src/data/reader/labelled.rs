@@ -9,8 +9,8 @@ use crate::data::columns::schema::Column;
 use crate::data::columns::target::undecided_task;
 use crate::data::dataset::Dataset;
 use crate::data::encoding::transform::Transform;
+use crate::data::excerpt::show_name;
 use crate::data::reading::table::Table;
-use crate::data::shown::show_name;
 use crate::error::Place;
 use crate::error::{DataFault, Error, Result};
 

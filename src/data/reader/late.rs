@@ -34,13 +34,13 @@ impl fmt::Display for LateText {
 
 /// What a reader needs to begin again.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Late {
+pub(crate) struct Reopening {
     /// The files and how they are read, where they can be read again.
     pub again: Option<Box<(Source, ReadOptions)>>,
     pub texts: Vec<LateText>,
 }
 
-impl Late {
+impl Reopening {
     pub(crate) fn new(source: &Source, options: &ReadOptions) -> Self {
         let is_table = matches!(source, Source::Csv { .. } | Source::Parts { .. });
         let can_begin_again = is_table && source.can_be_read_again();

@@ -1,6 +1,5 @@
 //! The thread that reads and parses, and the rows it has delivered so far.
 
-pub(crate) mod again;
 pub(crate) mod copied;
 pub(crate) mod encoded;
 pub(crate) mod image_folders;
@@ -8,6 +7,7 @@ pub(crate) mod labelled;
 pub(crate) mod late;
 pub(crate) mod memory_rows;
 pub(crate) mod odd_labels;
+pub(crate) mod reopen;
 pub(crate) mod spellings;
 pub(crate) mod summary;
 pub(crate) mod weights;
@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use self::late::Late;
+use self::late::Reopening;
 use crate::data::columns::classes::Classes;
 use crate::data::columns::schema::Schema;
-use crate::data::columns::{LeftOut, NumbersAsText};
+use crate::data::columns::{IgnoredColumn, NumbersAsText};
 use crate::data::dataset::{Features, FeaturesRef, Rows as RowsView, Scaling};
 use crate::data::dialect::Format;
 use crate::data::encoding::targets::TargetsRef;
@@ -68,7 +68,7 @@ pub struct Reader {
     /// The rows of the file that are here, where some were left out for want of a target, and how many these are.
     pub(crate) kept: Option<Vec<u32>>,
     pub(crate) dropped: usize,
-    pub(crate) late: Late,
+    pub(crate) late: Reopening,
 }
 
 /// What a data set is made of.
@@ -85,7 +85,7 @@ pub(crate) struct TableForm {
     pub schema: Schema,
     pub written: Format,
     /// Columns that are no inputs, though nobody has said so.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<IgnoredColumn>,
     /// Columns of text that may be meant as numbers.
     pub as_text: Vec<NumbersAsText>,
     /// Inputs that may be identifiers.
@@ -117,7 +117,7 @@ impl Reader {
                 [] => return Err(Error::Config("a table of no files".to_owned())),
             },
         };
-        Ok(Self { late: Late::new(source, options), ..reader })
+        Ok(Self { late: Reopening::new(source, options), ..reader })
     }
 
     /// Opens rows without labels: a table whose labels, if it has any, are not looked at, or an IDX file of images.
@@ -162,7 +162,7 @@ impl Reader {
             refuses_missing: false,
             kept: None,
             dropped: 0,
-            late: Late::default(),
+            late: Reopening::default(),
         }
     }
 
@@ -337,7 +337,7 @@ impl Reader {
     }
 
     /// Columns that are no inputs, though nobody has said so.
-    pub fn left_out(&self) -> &[LeftOut] {
+    pub fn left_out(&self) -> &[IgnoredColumn] {
         self.table_form().map_or(&[], |form| &form.left_out)
     }
 
@@ -380,7 +380,7 @@ impl Reader {
     pub fn take_block(&mut self) -> Block {
         let table = std::mem::take(&mut self.table);
         // Later rows count on from their numbers, and are not kept beside these.
-        (self.likely_rows, self.late) = (0, Late::default());
+        (self.likely_rows, self.late) = (0, Reopening::default());
         self.table.dictionaries = table.dictionaries;
         Block { features: table.features, ids: table.ids }
     }

@@ -7,10 +7,10 @@ use super::pieces::{At, Piece, Pieces, too_long};
 use super::records::Cells;
 use super::stream::Stream;
 use crate::data::columns::schema::Schema;
-use crate::data::columns::{Columns, Header, LeftOut, NumbersAsText, Selection};
+use crate::data::columns::{Columns, Header, IgnoredColumn, NumbersAsText, Selection};
 use crate::data::dialect::notation::Notation;
 use crate::data::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
-use crate::data::shown::{show, show_name};
+use crate::data::excerpt::{show, show_name};
 use crate::error::{Error, Place, Result};
 
 /// Bytes that are looked at before the first row is read, unless these rows are longer.
@@ -190,9 +190,9 @@ impl CsvTable {
     }
 
     /// The columns that are no inputs, though nobody has said so.
-    pub(crate) fn left_out(&self) -> Vec<LeftOut> {
+    pub(crate) fn left_out(&self) -> Vec<IgnoredColumn> {
         let left_out = self.columns.left_out.iter();
-        left_out.map(|(column, why)| LeftOut { column: self.name_of(*column), why: *why }).collect()
+        left_out.map(|(column, why)| IgnoredColumn { column: self.name_of(*column), why: *why }).collect()
     }
 
     /// The columns of text that may be meant as numbers.

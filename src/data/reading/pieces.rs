@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::records::{Cells, Row, count_lines, is_blank, row_end};
 use super::stream::Stream;
 use crate::data::dataset::BLOCK_ROWS;
-use crate::data::shown::{show_name, some};
+use crate::data::excerpt::{show_name, some};
 use crate::error::{Error, Place, Result};
 
 /// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it

@@ -4,7 +4,7 @@
 
 use super::csv_table::CsvTable;
 use super::records::{may_be_blank, quoted_end};
-use crate::data::columns::Why;
+use crate::data::columns::IgnoredBecause;
 use crate::data::columns::categories::{MISSING, Numbering};
 use crate::data::columns::classes::Interner;
 use crate::data::columns::schema::Holds;
@@ -35,7 +35,7 @@ pub(crate) struct PlainRows {
 }
 
 /// What is known of the rows so far.
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownRows<'a> {
     pub table: &'a CsvTable,
     pub labels: &'a Interner,
     pub numberings: &'a [Numbering],
@@ -78,7 +78,7 @@ impl PlainRows {
         });
         let inputs = inputs.collect::<Option<Vec<_>>>()?;
         let values = columns.values.iter().enumerate().map(|(value, column)| (*column, Role::Value(value)));
-        let empty = columns.left_out.iter().filter(|(_, why)| *why == Why::Empty);
+        let empty = columns.left_out.iter().filter(|(_, why)| *why == IgnoredBecause::Empty);
         let empty = empty.map(|(column, _)| (*column, Role::Empty));
         let counted = columns.counted.iter().map(|(column, first)| (*column, Role::Counted(*first)));
         let label = columns.target.map(|column| (column, Role::Label));
@@ -98,7 +98,7 @@ impl PlainRows {
     }
 }
 
-impl Known<'_> {
+impl KnownRows<'_> {
     /// Reads the row that begins at this place of a text, before which so many come, and says where it ends, behind its line end; nothing
     /// where it needs a second look, after which `values` hold anything.
     pub(crate) fn plain_row(

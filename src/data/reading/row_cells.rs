@@ -8,7 +8,7 @@ use crate::data::columns::time::{PARTS, date, time};
 use crate::data::dialect::Kind;
 use crate::data::dialect::notation::grouped;
 use crate::data::dialect::number::{MIXED, expected_feature, float};
-use crate::data::shown::show;
+use crate::data::excerpt::show;
 use crate::error::{DataFault, Error, Result};
 
 impl RowParser {

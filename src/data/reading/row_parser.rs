@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use super::csv_table::CsvTable;
 use super::pieces::{At, Piece};
-use super::plain_rows::{Known, PlainRows, Values};
+use super::plain_rows::{KnownRows, PlainRows, Values};
 use super::records::{Cells, is_blank, row_end};
 use super::table::{Chunk, Missing};
-use crate::data::columns::Why;
+use crate::data::columns::IgnoredBecause;
 use crate::data::columns::categories::Numbering;
 use crate::data::columns::classes::Interner;
 use crate::data::columns::groups::Groups;
 use crate::data::columns::schema::Holds;
 use crate::data::dataset::{BLOCK_ROWS, Features};
-use crate::data::shown::{show, show_name};
+use crate::data::excerpt::{show, show_name};
 use crate::error::{Error, Result};
 
 /// What is kept from piece to piece. Labels, categories and groups have the numbers in which they came to this parser.
@@ -93,7 +93,7 @@ impl RowParser {
         };
         let (mut start, mut before) = (0, piece.before);
         while start < text.len() {
-            let known = Known {
+            let known = KnownRows {
                 table: &table,
                 labels: &self.labels,
                 numberings: &self.numberings,
@@ -158,7 +158,7 @@ impl RowParser {
     /// Checks that the columns which were taken for numbers of the rows, or for empty, still are.
     fn check_row_numbers(&self, at: &At<'_>, before: u64) -> Result<()> {
         for (column, why) in &self.table.columns.left_out {
-            if *why == Why::Empty && !self.table.dialect.is_missing(at.row.cell(*column)) {
+            if *why == IgnoredBecause::Empty && !self.table.dialect.is_missing(at.row.cell(*column)) {
                 let expected = "no value, as in the first rows (the column has no name: give it one)";
                 return Err(self.table.cell_error(at, *column, expected));
             }

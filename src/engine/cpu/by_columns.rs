@@ -2,13 +2,13 @@
 //! layer's outputs, those that go with the weights that it owns of the layer above. No two parts pack the same weights.
 
 use super::dense_layer::Columns;
-use super::divided::DividedNetwork;
 use super::matrix::Matrix;
 use super::outputs::Tile;
+use super::partitioned_network::PartitionedNetwork;
 use super::step::Step;
 use super::view::View;
 
-impl DividedNetwork {
+impl PartitionedNetwork {
     /// What part `part` has of a layer's outputs.
     fn tile(&self, layer: usize, part: usize, step: Step<'_>) -> Tile {
         Tile { rows: 0..step.rows(), columns: self.columns(layer, part) }

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::thread;
 
-use super::divided::DividedNetwork;
 use super::groups::Groups;
 use super::inputs::Inputs;
 use super::loss::RowLosses;
 use super::matrix::Matrix;
-use super::outputs::{Behind, Outputs, Tile};
-use super::sparse::PackedRows;
+use super::outputs::{Epilogue, Outputs, Tile};
+use super::packed_rows::PackedRows;
+use super::partitioned_network::PartitionedNetwork;
 use super::tensors::Tensors;
 use crate::data::Rows;
 use crate::step::Activation;
@@ -24,7 +24,7 @@ const WORK_A_THREAD: usize = 1 << 22;
 
 /// What is made of the outputs of some rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum EvaluationOutput {
     /// Losses and predictions.
     Evaluation,
     /// The outputs themselves.
@@ -46,13 +46,13 @@ pub struct EvaluatedPart {
 /// an evaluation whatever the number of threads: so every row is computed beside the same others. What the rows hold is gathered
 /// once for all networks. No step of any is on its way meanwhile.
 pub fn evaluate(
-    networks: &mut [&mut DividedNetwork],
+    networks: &mut [&mut PartitionedNetwork],
     rows: &Rows<'_>,
     threads: usize,
     sparse: bool,
-    wanted: Wanted,
+    wanted: EvaluationOutput,
 ) -> Vec<Vec<EvaluatedPart>> {
-    let networks: Vec<(&DividedNetwork, Vec<Cow<'_, Tensors>>)> =
+    let networks: Vec<(&PartitionedNetwork, Vec<Cow<'_, Tensors>>)> =
         networks.iter().map(|network| (&**network, first_layer(network))).collect();
     let networks = &networks;
     let order: Vec<u32> = (0..rows.len() as u32).collect();
@@ -82,7 +82,7 @@ pub fn evaluate(
 }
 
 /// The first layer's parameters with the inputs in their own order: so outputs are the same bits whichever rows were trained.
-fn first_layer(network: &DividedNetwork) -> Vec<Cow<'_, Tensors>> {
+fn first_layer(network: &PartitionedNetwork) -> Vec<Cow<'_, Tensors>> {
     let grouped = !network.groups.are_neighbours();
     let pieces = network.panels.iter().zip(network.parameters[0].read_all());
     let ungrouped = pieces.map(|(panel, owned)| match grouped {
@@ -96,12 +96,12 @@ fn first_layer(network: &DividedNetwork) -> Vec<Cow<'_, Tensors>> {
 struct Evaluator<'a> {
     inputs: Inputs,
     packed: Option<PackedRows>,
-    walks: Vec<Walk<'a>>,
+    walks: Vec<NetworkPass<'a>>,
 }
 
 /// A network, and what it makes of some rows.
-struct Walk<'a> {
-    network: &'a DividedNetwork,
+struct NetworkPass<'a> {
+    network: &'a PartitionedNetwork,
     first: &'a [Cow<'a, Tensors>],
     panel: Matrix,
     /// Of each layer.
@@ -110,8 +110,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    fn new(networks: &'a [(&'a DividedNetwork, Vec<Cow<'a, Tensors>>)]) -> Self {
-        let walk = |(network, first): &'a (&'a DividedNetwork, Vec<Cow<'a, Tensors>>)| Walk {
+    fn new(networks: &'a [(&'a PartitionedNetwork, Vec<Cow<'a, Tensors>>)]) -> Self {
+        let walk = |(network, first): &'a (&'a PartitionedNetwork, Vec<Cow<'a, Tensors>>)| NetworkPass {
             network,
             first,
             panel: Matrix::default(),
@@ -126,12 +126,12 @@ impl<'a> Evaluator<'a> {
         rows: &Rows<'_>,
         order: &[u32],
         sparse: bool,
-        wanted: Wanted,
+        wanted: EvaluationOutput,
     ) -> Vec<EvaluatedPart> {
         let mut parts: Vec<EvaluatedPart> = self.walks.iter().map(|_| EvaluatedPart::default()).collect();
         for order in order.chunks(ROWS) {
             self.gather(rows, order, sparse);
-            if wanted == Wanted::Evaluation {
+            if wanted == EvaluationOutput::Evaluation {
                 self.inputs.gather_targets(rows, order, 0..order.len());
             }
             for (walk, part) in self.walks.iter_mut().zip(&mut parts) {
@@ -158,10 +158,10 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-impl Walk<'_> {
+impl NetworkPass<'_> {
     /// From the inputs of so many rows to the outputs of all layers.
     fn walk(&mut self, inputs: &Inputs, rows: usize) {
-        let DividedNetwork { network, panels, input, above, parameters, .. } = self.network;
+        let PartitionedNetwork { network, panels, input, above, parameters, .. } = self.network;
         for layer in 0..self.outputs.len() {
             let dense = self.network.dense_number(layer).map(|number| network.dense()[number]);
             let (units, activation) = dense
@@ -189,14 +189,14 @@ impl Walk<'_> {
                 }
             }
             let tile = Tile { rows: 0..rows, columns: 0..units };
-            here.activate(Behind { activation, dropout: None }, &tile);
+            here.activate(Epilogue { activation, dropout: None }, &tile);
         }
     }
 
     /// Puts what is wanted of the rows behind what is there.
-    fn take(&mut self, inputs: &Inputs, wanted: Wanted, part: &mut EvaluatedPart) {
+    fn take(&mut self, inputs: &Inputs, wanted: EvaluationOutput, part: &mut EvaluatedPart) {
         let Some(Outputs { y, .. }) = self.outputs.last() else { return };
-        if wanted == Wanted::Outputs {
+        if wanted == EvaluationOutput::Outputs {
             return y.each_row().for_each(|z| part.outputs.extend_from_slice(z));
         }
         self.losses.evaluate(self.network.network.loss(), y, inputs);

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::aligned::Aligned;
 use super::groups::{Groups, QUAD};
-use super::inputs::{Held, Inputs};
-use super::list_products::{AddSparse, ForwardSparse};
+use super::inputs::{Inputs, ShareInputs};
 use super::matrix::Matrix;
 use super::product;
+use super::sparse_products::{AddSparse, ForwardSparse};
 use super::tensors::Tensors;
 use super::view::View;
 use crate::model::Layer;
@@ -81,11 +81,11 @@ impl Panel {
         }
         for share in inputs {
             match share.held() {
-                Held::Lists(lists) => {
+                ShareInputs::SparseRows(lists) => {
                     let weights = &parameters.weights;
                     vectorized(ForwardSparse { weights, width, lists, z: z.values_mut() });
                 }
-                Held::Rows(rows, dense) => {
+                ShareInputs::Rows(rows, dense) => {
                     let weights = View::new(&parameters.weights[..self.inputs * width], width);
                     product::add(z.rows_mut(rows), width, 0, View::new(dense, self.inputs), weights);
                 }
@@ -104,11 +104,11 @@ impl Panel {
         let width = self.width;
         for share in inputs {
             match share.held() {
-                Held::Lists(lists) => {
+                ShareInputs::SparseRows(lists) => {
                     let weights = &mut to.weights;
                     vectorized(AddSparse { weights, width, lists, delta });
                 }
-                Held::Rows(rows, dense) => {
+                ShareInputs::Rows(rows, dense) => {
                     let weights = &mut to.weights[..self.inputs * width];
                     let x = View::new(dense, self.inputs);
                     product::add(weights, width, 0, x.t(), delta.rows(rows));
@@ -124,9 +124,9 @@ mod tests {
 
     use pulp::Simd;
 
-    use super::super::divide::{pieces, range};
-    use super::super::lists::Lists;
-    use super::super::sparse::PackedRows;
+    use super::super::packed_rows::PackedRows;
+    use super::super::partition::{pieces, range};
+    use super::super::sparse_rows::SparseRows;
     use super::*;
     use crate::data::{Dataset, Features};
 
@@ -183,7 +183,7 @@ mod tests {
             };
             (0..parts).map(share).collect()
         };
-        fn with<S: Simd>(simd: S, panel: &Tensors, lists: &Lists, delta: View<'_>) -> [Vec<f32>; 2] {
+        fn with<S: Simd>(simd: S, panel: &Tensors, lists: &SparseRows, delta: View<'_>) -> [Vec<f32>; 2] {
             let (mut z, width) = (panel.bias.repeat(4), panel.bias.len());
             simd.vectorize(ForwardSparse { weights: &panel.weights, width, lists, z: &mut z });
             let mut weights = panel.weights.clone();
@@ -217,7 +217,7 @@ mod tests {
                 });
             }
             let sparse = gathered(1, Some(&packed));
-            let Held::Lists(lists) = sparse[0].held() else { panic!("lists") };
+            let ShareInputs::SparseRows(lists) = sparse[0].held() else { panic!("lists") };
             for (name, got) in [
                 ("1 lane", with(pulp::Scalar, &tensors, lists, delta)),
                 ("4 lanes", with(pulp::Scalar128b, &tensors, lists, delta)),

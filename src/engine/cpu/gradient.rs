@@ -11,15 +11,15 @@ use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
 use super::dense_layer::Columns;
-use super::divide::{by_length, runs};
-use super::divided::DividedNetwork;
 use super::first_layer::Panel;
 use super::groups::QUAD;
-use super::inputs::{Held, Inputs};
-use super::list_products::{RUNS, add_list, delta_by_runs, most_vectors};
-use super::lists::{Lists, Quad};
+use super::inputs::{Inputs, ShareInputs};
+use super::partition::{by_length, runs};
+use super::partitioned_network::PartitionedNetwork;
 use super::parts::Parts;
 use super::product;
+use super::sparse_products::{RUNS, add_list, delta_by_runs, most_vectors};
+use super::sparse_rows::{Quad, SparseRows};
 use super::step::Step;
 use super::tensors::{Owned, Tensors};
 use super::view::View;
@@ -42,7 +42,7 @@ struct Update<'a> {
     factor: f32,
 }
 
-impl DividedNetwork {
+impl PartitionedNetwork {
     /// Adds the gradient by a piece that part `part` owns of a dense layer to `to`, scaled as the step says.
     pub fn add_gradient(&self, layer: usize, piece: usize, part: usize, step: Step<'_>, to: &mut Tensors) {
         match layer.checked_sub(1) {
@@ -141,12 +141,12 @@ impl Panel {
         // The lists of a group are in one share; each share has all inputs of its own rows.
         for share in inputs.read_all() {
             match share.held() {
-                Held::Lists(lists) => {
+                ShareInputs::SparseRows(lists) => {
                     let coefficients = Coefficients::new(record, factor * record.rate, record.decay);
-                    let lists = ListsUpdate { lists, width, delta, owned, coefficients };
+                    let lists = SparseUpdate { lists, width, delta, owned, coefficients };
                     rule.optimizer.kind.with_formula(lists);
                 }
-                Held::Rows(..) => has_rows = true,
+                ShareInputs::Rows(..) => has_rows = true,
             }
         }
         if !has_rows {
@@ -155,7 +155,7 @@ impl Panel {
         for places in tiles(self.inputs, width, delta.row_count()) {
             let gradients = zeros(tile, places.len() * width);
             for share in inputs.read_all() {
-                let Held::Rows(rows, x) = share.held() else { continue };
+                let ShareInputs::Rows(rows, x) = share.held() else { continue };
                 let x = View::new(x, self.inputs).columns(places.clone());
                 product::add(gradients, width, 0, x.t(), delta.rows(rows));
             }
@@ -179,28 +179,28 @@ fn zeros(tile: &mut Aligned, numbers: usize) -> &mut [f32] {
 }
 
 /// Updates weights of the first layer from the lists of their inputs, while their gradients stand in registers.
-struct ListsUpdate<'a> {
-    lists: &'a Lists,
+struct SparseUpdate<'a> {
+    lists: &'a SparseRows,
     width: usize,
     delta: View<'a>,
     owned: &'a mut Owned,
     coefficients: Coefficients<f32>,
 }
 
-impl WithFormula for ListsUpdate<'_> {
+impl WithFormula for SparseUpdate<'_> {
     fn with_formula<F: Formula>(self) {
-        vectorized(ListsUpdateBy::<F>(self, PhantomData));
+        vectorized(SparseUpdateBy::<F>(self, PhantomData));
     }
 }
 
-struct ListsUpdateBy<'a, F>(ListsUpdate<'a>, PhantomData<F>);
+struct SparseUpdateBy<'a, F>(SparseUpdate<'a>, PhantomData<F>);
 
-impl<F: Formula> WithSimd for ListsUpdateBy<'_, F> {
+impl<F: Formula> WithSimd for SparseUpdateBy<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let ListsUpdate { lists, width, delta, owned, coefficients } = self.0;
+        let SparseUpdate { lists, width, delta, owned, coefficients } = self.0;
         let c = coefficients.lanes(simd);
         let Owned { values, states: [first, second], .. } = owned;
         let tensors = [&mut *values.weights, &mut *first.weights, &mut *second.weights];

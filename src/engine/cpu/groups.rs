@@ -15,7 +15,7 @@ pub const QUAD: usize = 4;
 const MOST_INPUTS: usize = 1 << 12;
 
 /// A bit for each of the first rows: whether an input is not zero there.
-type Held = [u64; SAMPLE_ROWS / u64::BITS as usize];
+type NonZeroRows = [u64; SAMPLE_ROWS / u64::BITS as usize];
 
 /// The inputs in groups of four; the last one may have fewer. The first layer's weights stand in the order of the groups.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,7 @@ impl Groups {
             Features::Bytes(values) => columns(values, rows),
             Features::Floats(values) => columns(values, rows),
         };
-        let count = |held: &Held| held.iter().map(|word| word.count_ones()).sum::<u32>();
+        let count = |held: &NonZeroRows| held.iter().map(|word| word.count_ones()).sum::<u32>();
         let mut free: Vec<u32> = (0..rows.inputs as u32).collect();
         let mut groups = Vec::new();
         vectorized(|| {
@@ -125,8 +125,8 @@ impl Groups {
 }
 
 /// Of each input, in which of the first rows it is not zero.
-fn columns<T: Default + PartialEq>(values: &[T], rows: &Rows<'_>) -> Vec<Held> {
-    let mut columns = vec![Held::default(); rows.inputs];
+fn columns<T: Default + PartialEq>(values: &[T], rows: &Rows<'_>) -> Vec<NonZeroRows> {
+    let mut columns = vec![NonZeroRows::default(); rows.inputs];
     for (number, row) in values.chunks_exact(rows.inputs).take(rows.len().min(SAMPLE_ROWS)).enumerate() {
         for (column, value) in columns.iter_mut().zip(row) {
             column[number / 64] |= u64::from(*value != T::default()) << (number % 64);
@@ -137,7 +137,7 @@ fn columns<T: Default + PartialEq>(values: &[T], rows: &Rows<'_>) -> Vec<Held> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sparse::share_taken;
+    use super::super::packed_rows::share_taken;
     use super::*;
     use crate::data::{Scaling, TargetsRef};
 

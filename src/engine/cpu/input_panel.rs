@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::inputs::{Held, Inputs};
+use super::inputs::{Inputs, ShareInputs};
 use super::matrix::Matrix;
 use super::tensors::Tensors;
 use super::view::View;
@@ -13,7 +13,7 @@ use crate::model::{
 use crate::step::sine_and_cosine;
 use crate::vectors::vectorized;
 
-/// Why no lists of what is not zero come here: see [`DividedNetwork::has_dense_inputs`](super::divided::DividedNetwork).
+/// Why no lists of what is not zero come here: see [`PartitionedNetwork::has_dense_inputs`](super::partitioned_network::PartitionedNetwork).
 const DENSE: &str = "zeros are only skipped by a dense first layer";
 
 /// Pieces into which an input layer is divided at most, whatever the number of threads.
@@ -90,7 +90,7 @@ impl InputPanel {
         e: &mut Matrix,
     ) {
         for share in inputs {
-            let Held::Rows(rows, values) = share.held() else { unreachable!("{DENSE}") };
+            let ShareInputs::Rows(rows, values) = share.held() else { unreachable!("{DENSE}") };
             let width = e.width();
             let to = e.rows_mut(rows).chunks_exact_mut(width);
             for (row, e) in values.chunks_exact(self.row).zip(to) {
@@ -146,7 +146,7 @@ impl InputPanel {
         }
         let scale = |input: usize| parameters.bias.get(input).copied().unwrap_or(1.0);
         for share in inputs {
-            let Held::Rows(rows, values) = share.held() else { unreachable!("{DENSE}") };
+            let ShareInputs::Rows(rows, values) = share.held() else { unreachable!("{DENSE}") };
             for (row, dx) in values.chunks_exact(self.row).zip(dx.rows(rows).each_row()) {
                 for column in &self.columns {
                     let (x, first) = (row[column.number], column.input - self.inputs.start);

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::lists::Lists;
-use super::sparse::{Input, PackedRows, divisor, padded};
+use super::packed_rows::{Input, PackedRows, divisor, padded};
+use super::sparse_rows::SparseRows;
 use crate::data::{Features, Rows, TargetsRef};
 use crate::step::Targets;
 
@@ -16,7 +16,7 @@ pub struct Inputs {
     /// [rows, inputs], unless they are sparse.
     dense: Vec<f32>,
     /// The inputs that are not zero, if they are sparse.
-    lists: Option<Lists>,
+    lists: Option<SparseRows>,
     /// The class of each row, or nothing.
     classes: Vec<u32>,
     /// The values that each row should give, row after row, or nothing.
@@ -26,11 +26,11 @@ pub struct Inputs {
 }
 
 /// What a share holds of the inputs.
-pub enum Held<'a> {
+pub enum ShareInputs<'a> {
     /// All inputs of these rows of the batch, one row behind the other.
     Rows(Range<usize>, &'a [f32]),
     /// The lists of some groups.
-    Lists(&'a Lists),
+    SparseRows(&'a SparseRows),
 }
 
 impl Inputs {
@@ -40,10 +40,10 @@ impl Inputs {
     }
 
     /// What there is of the inputs.
-    pub fn held(&self) -> Held<'_> {
+    pub fn held(&self) -> ShareInputs<'_> {
         match &self.lists {
-            Some(lists) => Held::Lists(lists),
-            None => Held::Rows(self.rows(), &self.dense),
+            Some(lists) => ShareInputs::SparseRows(lists),
+            None => ShareInputs::Rows(self.rows(), &self.dense),
         }
     }
 
@@ -97,7 +97,7 @@ impl Inputs {
         packed: &PackedRows,
         sections: impl Iterator<Item = Range<usize>> + Clone,
     ) {
-        let lists = self.lists.get_or_insert_with(Lists::default);
+        let lists = self.lists.get_or_insert_with(SparseRows::default);
         match rows.features {
             Features::Bytes(_) => lists.take::<u8>(packed, rows.scaling, order, sections),
             Features::Floats(_) => lists.take::<f32>(packed, rows.scaling, order, sections),
@@ -122,9 +122,9 @@ impl Inputs {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::divide::range;
     use super::super::groups::{Groups, QUAD};
-    use super::super::lists::Quad;
+    use super::super::partition::range;
+    use super::super::sparse_rows::Quad;
     use super::*;
     use crate::data::Scaling;
 
@@ -155,10 +155,10 @@ mod tests {
                         let sections = range(3, part, parts).map(|group| group..group + 1);
                         inputs.gather_lists(&rows, order, &packed, sections);
                     }
-                    let Held::Lists(held) = inputs.held() else { panic!("lists") };
+                    let ShareInputs::SparseRows(held) = inputs.held() else { panic!("lists") };
                     lists.extend(held.each().map(|(group, list)| (group, quads(list))));
                     inputs.gather_rows(&rows, &[0, 1], 1..2);
-                    let Held::Rows(share, dense) = inputs.held() else { panic!("rows") };
+                    let ShareInputs::Rows(share, dense) = inputs.held() else { panic!("rows") };
                     assert_eq!((share, dense), (1..2, &[0.2, 0., 0., 0., 0., 0., 0., 0., 0., 0.4, 0.][..]));
                 }
                 let second = [0.2, 0.0, 0.0, 0.0];

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::aligned::Aligned;
-use super::divide::LANES;
+use super::partition::LANES;
 use super::view::View;
 
 /// Rows and columns that are transposed together.

@@ -19,32 +19,32 @@
 //! phase is proved and checked in `parts.rs`.
 
 mod aligned;
+mod barrier;
 mod by_columns;
 mod ceilings;
 mod costs;
 mod dense_layer;
-mod divide;
-mod divided;
+mod epoch_workers;
 mod evaluation;
 mod first_layer;
+mod fused_layers;
 mod gradient;
 mod groups;
 mod input_panel;
 mod inputs;
-mod list_products;
-mod lists;
 mod loss;
 mod matrix;
-mod meeting;
 mod outputs;
 mod packed;
-mod paired;
+mod packed_rows;
+mod partition;
+mod partitioned_network;
 mod parts;
-mod pass;
 mod phases;
 mod plan;
 mod product;
-mod sparse;
+mod sparse_products;
+mod sparse_rows;
 mod step;
 mod team;
 mod tensors;
@@ -57,12 +57,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use divided::DividedNetwork;
-use evaluation::{EvaluatedPart, Wanted, evaluate};
+use evaluation::{EvaluatedPart, EvaluationOutput, evaluate};
 use groups::Groups;
-use parts::{Parts, Turn};
+use packed_rows::{PackedRows, is_sparse};
+use partitioned_network::PartitionedNetwork;
+use parts::{PartAccess, Parts};
 use plan::{Phase, Plan};
-use sparse::{PackedRows, is_sparse};
 use step::Step;
 pub use team::{CpuTeam, TeamRows};
 use tensors::{Owned, Tensors};
@@ -93,7 +93,7 @@ const FIRST_WORK: usize = 1 << 30;
 
 /// A network on the processor.
 pub struct CpuEngine {
-    network: DividedNetwork,
+    network: PartitionedNetwork,
     options: EngineOptions,
     cores: usize,
     /// The rows that are trained, where zeros are skipped.
@@ -142,7 +142,7 @@ impl CpuEngine {
         plan: Plan,
     ) -> Self {
         let slice = first_slice(network, options.batch);
-        let network = DividedNetwork::new(network, &options.rule, plan, parameters, &[]);
+        let network = PartitionedNetwork::new(network, &options.rule, plan, parameters, &[]);
         Self {
             options: options.clone(),
             cores,
@@ -176,7 +176,12 @@ impl CpuEngine {
         *self.sparse.insert(groups.is_some())
     }
 
-    fn evaluate_parts(&mut self, rows: &Rows<'_>, sparse: bool, wanted: Wanted) -> Vec<EvaluatedPart> {
+    fn evaluate_parts(
+        &mut self,
+        rows: &Rows<'_>,
+        sparse: bool,
+        wanted: EvaluationOutput,
+    ) -> Vec<EvaluatedPart> {
         evaluate(&mut [&mut self.network], rows, self.cores, sparse, wanted).into_iter().flatten().collect()
     }
 }
@@ -226,14 +231,14 @@ impl Engine for CpuEngine {
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
         let sparse = self.network.has_dense_inputs() && is_sparse(rows);
-        Ok(evaluation(self.evaluate_parts(rows, sparse, Wanted::Evaluation), rows))
+        Ok(evaluation(self.evaluate_parts(rows, sparse, EvaluationOutput::Evaluation), rows))
     }
 
     fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
         // The first rows decide for all that come in blocks behind them, as they do where all are evaluated at once.
         let is_dense = self.network.has_dense_inputs();
         let sparse = *self.sparse_outputs.get_or_insert_with(|| is_dense && is_sparse(rows));
-        let parts = self.evaluate_parts(rows, sparse, Wanted::Outputs);
+        let parts = self.evaluate_parts(rows, sparse, EvaluationOutput::Outputs);
         Ok(parts.into_iter().flat_map(|part| part.outputs).collect())
     }
 
@@ -255,11 +260,11 @@ impl Engine for CpuEngine {
         let regions = network.plan.regions(network.above.len(), false);
         let region = |region: u64, work: &mut dyn FnMut(usize)| {
             for part in 0..network.plan.parts() {
-                let _turn = Turn::enter(region, part);
+                let _turn = PartAccess::enter(region, part);
                 work(part);
             }
         };
-        let first = Turn::regions(regions.len() + 1);
+        let first = PartAccess::regions(regions.len() + 1);
         region(first, &mut |part| network.gather(part, step.inputs, rows, &order, packed));
         for (number, phases) in (first + 1..).zip(&regions) {
             region(number, &mut |part| {

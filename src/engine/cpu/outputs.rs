@@ -19,7 +19,7 @@ pub struct Outputs {
 
 /// What stands behind the products of a layer.
 #[derive(Clone, Copy)]
-pub struct Behind<'a> {
+pub struct Epilogue<'a> {
     /// The activation.
     pub activation: Activation,
     /// Dropout, and the record of the step that it depends on.
@@ -35,7 +35,7 @@ pub struct Tile {
     pub columns: Range<usize>,
 }
 
-impl Behind<'_> {
+impl Epilogue<'_> {
     fn keeps_y(&self) -> bool {
         self.dropout.is_none() && !self.activation.keeps_z()
     }
@@ -51,7 +51,7 @@ impl Behind<'_> {
 
 impl Outputs {
     /// From pre-activations, which stand in `y`, to outputs.
-    pub fn activate(&mut self, behind: Behind<'_>, tile: &Tile) {
+    pub fn activate(&mut self, behind: Epilogue<'_>, tile: &Tile) {
         let keeps_z = behind.activation.keeps_z();
         if keeps_z {
             self.kept.copy(&self.y);
@@ -64,7 +64,7 @@ impl Outputs {
     }
 
     /// From gradients by the outputs, which stand in `delta`, to those by the pre-activations.
-    pub fn activate_backward(&mut self, behind: Behind<'_>, tile: &Tile) {
+    pub fn activate_backward(&mut self, behind: Epilogue<'_>, tile: &Tile) {
         behind.drop_out(tile, &mut self.delta);
         let kept = if behind.keeps_y() { &self.y } else { &self.kept };
         behind.activation.gradient(self.delta.values_mut(), kept.values());

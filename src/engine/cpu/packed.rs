@@ -10,7 +10,7 @@ use bytemuck::cast_slice_mut;
 use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
-use super::divide::{LANES, by_length, runs};
+use super::partition::{LANES, by_length, runs};
 use super::tiles::{add_columns, add_rows, height, next_height, width};
 use super::view::View;
 use crate::vectors::vectorized;

@@ -2,7 +2,7 @@
 //!
 //! # The rule
 //!
-//! A step is a sequence of regions (`meeting.rs`). In each region every part of the work is done exactly once, by one
+//! A step is a sequence of regions (`barrier.rs`). In each region every part of the work is done exactly once, by one
 //! thread, and a region begins when all parts of the one before are done. Within a region:
 //!
 //! 1. an element of a [`Parts`] that one part of the work writes is neither read nor written by any other part;
@@ -46,7 +46,7 @@
 //! one network after the other; the inputs that they read are written by it before the first and behind the last. Outside of training the engine is borrowed mutably by one
 //! caller, whose threads only read.
 //!
-//! Builds with debug assertions check rule 1 at each access: every element remembers the [`Turn`] in which it was last
+//! Builds with debug assertions check rule 1 at each access: every element remembers the [`PartAccess`] in which it was last
 //! written and read. That finds what breaks the rule whether or not two threads were there at the same time.
 
 use std::cell::UnsafeCell;
@@ -62,7 +62,7 @@ pub struct Parts<T> {
 struct Slot<T> {
     value: UnsafeCell<T>,
     #[cfg(debug_assertions)]
-    turns: turns::LastTurns,
+    turns: turns::LastAccesses,
 }
 
 // SAFETY: by the module's rule references from several threads are either all shared, which needs `T: Sync`, or one
@@ -75,7 +75,7 @@ impl<T> FromIterator<T> for Parts<T> {
         let slot = |value| Slot {
             value: UnsafeCell::new(value),
             #[cfg(debug_assertions)]
-            turns: turns::LastTurns::default(),
+            turns: turns::LastAccesses::default(),
         };
         Self { slots: values.into_iter().map(slot).collect() }
     }
@@ -124,10 +124,10 @@ impl<T> Parts<T> {
 }
 
 /// Keep it while doing a part of a region. Does nothing without debug assertions.
-pub struct Turn(());
+pub struct PartAccess(());
 
 #[cfg(not(debug_assertions))]
-impl Turn {
+impl PartAccess {
     /// A number for the first of so many regions.
     pub fn regions(_: usize) -> u64 {
         0
@@ -144,10 +144,10 @@ mod turns {
     use std::cell::Cell;
     use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-    use super::Turn;
+    use super::PartAccess;
 
     /// A region and, in the lowest bits, a part of it.
-    type Stamp = u64;
+    type AccessStamp = u64;
 
     const PART_BITS: u32 = 16;
     /// In the place of a part: several of them.
@@ -157,10 +157,10 @@ mod turns {
     static NEXT: AtomicU64 = AtomicU64::new(1);
 
     thread_local! {
-        static NOW: Cell<Stamp> = const { Cell::new(0) };
+        static NOW: Cell<AccessStamp> = const { Cell::new(0) };
     }
 
-    impl Turn {
+    impl PartAccess {
         /// A number for the first of so many regions.
         pub fn regions(count: usize) -> u64 {
             NEXT.fetch_add(count as u64, SeqCst)
@@ -173,7 +173,7 @@ mod turns {
         }
     }
 
-    impl Drop for Turn {
+    impl Drop for PartAccess {
         fn drop(&mut self) {
             NOW.set(0);
         }
@@ -181,17 +181,17 @@ mod turns {
 
     /// When an element was last written and read.
     #[derive(Default)]
-    pub struct LastTurns {
+    pub struct LastAccesses {
         written: AtomicU64,
         read: AtomicU64,
     }
 
     /// Whether `other` is another part of the same region.
-    fn conflicts(now: Stamp, other: Stamp) -> bool {
+    fn conflicts(now: AccessStamp, other: AccessStamp) -> bool {
         now >> PART_BITS == other >> PART_BITS && now != other
     }
 
-    impl LastTurns {
+    impl LastAccesses {
         pub fn read(&self) {
             let now = NOW.get();
             if now >> PART_BITS == 0 {
@@ -216,7 +216,7 @@ mod turns {
         }
     }
 
-    fn part(stamp: Stamp) -> u64 {
+    fn part(stamp: AccessStamp) -> u64 {
         stamp & SEVERAL
     }
 }
@@ -230,9 +230,9 @@ mod tests {
     /// Whether what the parts 0 and 1 do, one after the other, is allowed in one region.
     fn is_allowed(first: impl Fn(&Parts<u32>), second: impl Fn(&Parts<u32>)) -> bool {
         let parts: Parts<u32> = [10, 20].into_iter().collect();
-        let region = Turn::regions(1);
+        let region = PartAccess::regions(1);
         let act = |part, act: &dyn Fn(&Parts<u32>)| {
-            let _turn = Turn::enter(region, part);
+            let _turn = PartAccess::enter(region, part);
             act(&parts);
         };
         act(0, &first);
@@ -263,9 +263,9 @@ mod tests {
     #[test]
     fn another_region_is_another_division() {
         let parts: Parts<u32> = [10, 20].into_iter().collect();
-        for region in Turn::regions(3).. {
+        for region in PartAccess::regions(3).. {
             for part in 0..2 {
-                let _turn = Turn::enter(region, part);
+                let _turn = PartAccess::enter(region, part);
                 match region % 2 {
                     0 => *parts.write(part) += 1,
                     _ => *parts.write(1 - part) += parts.len() as u32,

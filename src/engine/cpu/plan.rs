@@ -1,6 +1,6 @@
 //! A step as a list of phases.
 
-use super::divide::pieces;
+use super::partition::pieces;
 use crate::model::Network;
 
 /// Weights above the first layer from which on they do not fit the nearest caches, and their products have to be packed.

@@ -32,7 +32,7 @@ pub fn add(c: &mut [f32], width: usize, first: usize, a: View<'_>, b: View<'_>) 
 
 #[cfg(test)]
 mod tests {
-    use super::super::divide::LANES;
+    use super::super::partition::LANES;
     use super::super::tiles::tests::number;
     use super::*;
 

@@ -4,14 +4,14 @@
 
 use std::ops::Range;
 
-use super::divide::range;
-use super::divided::DividedNetwork;
 use super::inputs::Inputs;
 use super::matrix::Matrix;
-use super::outputs::{Behind, Tile};
+use super::outputs::{Epilogue, Tile};
+use super::packed_rows::PackedRows;
+use super::partition::range;
+use super::partitioned_network::PartitionedNetwork;
 use super::parts::Parts;
 use super::plan::Phase;
-use super::sparse::PackedRows;
 use super::tensors::{Owned, Tensors, clip_scale};
 use crate::data::Rows;
 use crate::engine::BatchMetrics;
@@ -35,7 +35,7 @@ impl Step<'_> {
     }
 }
 
-impl DividedNetwork {
+impl PartitionedNetwork {
     /// The inputs of a step.
     pub fn inputs_of(&self, step: usize) -> &Parts<Inputs> {
         &self.inputs[step % self.inputs.len()]
@@ -102,12 +102,12 @@ impl DividedNetwork {
     }
 
     /// What stands behind the products of a layer.
-    pub fn behind<'a>(&self, layer: usize, step: Step<'a>) -> Behind<'a> {
+    pub fn behind<'a>(&self, layer: usize, step: Step<'a>) -> Epilogue<'a> {
         let Some(layer) = self.dense_number(layer) else {
-            return Behind { activation: Activation::Identity, dropout: None };
+            return Epilogue { activation: Activation::Identity, dropout: None };
         };
         let dropout = self.network.dropout(layer).map(|dropout| (dropout, step.record));
-        Behind { activation: self.network.dense()[layer].activation, dropout }
+        Epilogue { activation: self.network.dense()[layer].activation, dropout }
     }
 
     /// The panels that part `part` owns.

@@ -6,12 +6,12 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use super::divided::DividedNetwork;
-use super::evaluation::{EvaluatedPart, Wanted, evaluate};
+use super::evaluation::{EvaluatedPart, EvaluationOutput, evaluate};
 use super::inputs::Inputs;
+use super::packed_rows::{PackedRows, is_sparse};
+use super::partitioned_network::PartitionedNetwork;
 use super::parts::Parts;
 use super::plan::Plan;
-use super::sparse::{PackedRows, is_sparse};
 use super::{CpuEngine, ceilings, evaluation, fitting_steps, skipped_groups};
 use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_epoch, check_order};
@@ -150,7 +150,7 @@ impl CpuTeam {
     /// Of each network that has not stopped, loss and predictions of `rows`, as [`Engine::evaluate`](crate::engine::Engine::evaluate)
     /// gives them.
     pub fn evaluate(&mut self, rows: &Rows<'_>) -> Vec<Option<Evaluation>> {
-        let parts = self.evaluate_parts(rows, Wanted::Evaluation, |_, sparse| sparse);
+        let parts = self.evaluate_parts(rows, EvaluationOutput::Evaluation, |_, sparse| sparse);
         parts.into_iter().map(|part| part.map(|part| evaluation(vec![part], rows))).collect()
     }
 
@@ -158,7 +158,7 @@ impl CpuTeam {
     /// them.
     pub fn outputs(&mut self, rows: &Rows<'_>) -> Vec<Option<Vec<f32>>> {
         let decide = |engine: &mut CpuEngine, sparse| *engine.sparse_outputs.get_or_insert(sparse);
-        let parts = self.evaluate_parts(rows, Wanted::Outputs, decide);
+        let parts = self.evaluate_parts(rows, EvaluationOutput::Outputs, decide);
         parts.into_iter().map(|part| part.map(|part| part.outputs)).collect()
     }
 
@@ -167,12 +167,12 @@ impl CpuTeam {
     fn evaluate_parts(
         &mut self,
         rows: &Rows<'_>,
-        wanted: Wanted,
+        wanted: EvaluationOutput,
         decide: impl Fn(&mut CpuEngine, bool) -> bool,
     ) -> Vec<Option<EvaluatedPart>> {
         let rows_are_sparse = is_sparse(rows);
         let mut parts: Vec<Option<EvaluatedPart>> = self.members.iter().map(|_| None).collect();
-        let mut divided: [(Vec<usize>, Vec<&mut DividedNetwork>); 2] = Default::default();
+        let mut divided: [(Vec<usize>, Vec<&mut PartitionedNetwork>); 2] = Default::default();
         for (number, engine) in self.members.iter_mut().enumerate() {
             let Some(engine) = engine else { continue };
             parts[number] = Some(EvaluatedPart::default());

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::divide::{LANES, by_length, runs};
+use super::partition::{LANES, by_length, runs};
 use super::view::View;
 use crate::vectors::vectorized;
 

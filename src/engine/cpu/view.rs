@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::divide::LANES;
+use super::partition::LANES;
 use crate::vectors::vectorized;
 
 /// A row-major matrix or its transpose.

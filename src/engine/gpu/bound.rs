@@ -7,7 +7,7 @@ use super::rows::DeviceRows;
 use crate::error::{Error, Result};
 use crate::gpu::{Context, Pipelines, Prepared, StepBinding, StepRecords};
 use crate::kernels::{StepRecord, Tuning, prepare, program};
-use crate::schedule::{Buffer, Schedule};
+use crate::schedule::{Buffer, DispatchPlan};
 
 /// Most steps of one submission.
 pub const MOST_STEPS: usize = 1024;
@@ -16,7 +16,7 @@ pub const MOST_STEPS: usize = 1024;
 pub const RULE_BYTES: usize = 16 << 20;
 
 /// What a slot of the metrics has of the networks of a group that were trained.
-pub struct Slots {
+pub struct MetricSlots {
     /// Pairs (loss, correct).
     pub pairs: usize,
     /// Number in the pack, and which pairs are its own.
@@ -56,7 +56,7 @@ impl BoundSchedule {
     pub fn new(
         context: &Context,
         pipelines: &Pipelines,
-        schedule: &Schedule,
+        schedule: &DispatchPlan,
         tuning: &Tuning,
         rows: &DeviceRows,
         parameters: &wgpu::Buffer,

@@ -4,14 +4,14 @@ use std::time::Instant;
 
 use super::GpuEngine;
 use super::bound::BoundSchedule;
-use super::pace::fitting_steps;
 use super::rows::{DeviceRows, stored};
+use super::submission_sizing::fitting_steps;
 use crate::data::Rows;
 use crate::engine::Evaluation;
 use crate::error::Result;
 use crate::gpu::Readback;
 use crate::kernels::{Compute, FeatureFormat, StepRecord, blocks, sum_metrics, unpad_rows};
-use crate::schedule::{Buffer, Schedule, TrainingStep};
+use crate::schedule::{Buffer, DispatchPlan, TrainingStep};
 
 /// Bytes that are read back at a time, at most, if one evaluation gives no more.
 const MOST_READ: u64 = 1 << 24;
@@ -34,7 +34,7 @@ impl GpuEngine {
             let capacity = self.window_rows(stored, batch);
             let rows = DeviceRows::new(&self.compute.context, &self.network, None, stored, capacity, batch)?;
             rows.set_identity_order(&self.compute.context);
-            let schedule = Schedule::evaluate(
+            let schedule = DispatchPlan::evaluate(
                 &TrainingStep { rows: batch, ..self.step() },
                 rows.samples(),
                 &self.compute.tuning,

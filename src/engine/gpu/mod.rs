@@ -1,14 +1,14 @@
 //! Training on an adapter: many batches recorded and submitted ahead, metrics read back as they come.
 
 mod bound;
+mod encoder_thread;
 mod evaluation;
-mod finisher;
 mod order;
-mod pace;
 mod pack;
 mod rows;
-mod stamper;
+mod submission_sizing;
 mod submissions;
+mod timestamp_recorder;
 mod training;
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ use crate::gpu::{Adapter, Context, block, read_buffer_at};
 use crate::kernels::{Compute, StepRecord, Tuning, blocks, measure_ceilings};
 use crate::model::{Network, ParameterLayout, Parameters};
 use crate::schedule::{
-    Buffer, DeviceLimits, Schedule, SelectedSchedule, TileSource, Tiles, TrainingStep, parameter_layout,
+    Buffer, DeviceLimits, DispatchPlan, SelectedPlan, TileSource, Tiles, TrainingStep, parameter_layout,
     resolve,
 };
 use crate::timing::Ceilings;
@@ -45,7 +45,7 @@ pub struct GpuEngine {
     compute: Compute,
     network: Network,
     options: EngineOptions,
-    selected: SelectedSchedule,
+    selected: SelectedPlan,
     tiles: Tiles,
     layout: ParameterLayout,
     parameters: wgpu::Buffer,
@@ -89,7 +89,7 @@ impl GpuEngine {
         options: &EngineOptions,
     ) -> Result<Self> {
         let limits = DeviceLimits::of(&compute.context, &tuning);
-        let selected = SelectedSchedule::of(options.schedule, &training_step(network, options), &limits);
+        let selected = SelectedPlan::of(options.schedule, &training_step(network, options), &limits);
         let tiles = Tiles { tuning, source: TileSource::Given };
         Self::on(compute, (selected, tiles), parameters, network, options)
     }
@@ -97,7 +97,7 @@ impl GpuEngine {
     /// On a device that is open, with schedule and tile shapes resolved.
     pub(crate) fn on(
         compute: Compute,
-        (selected, tiles): (SelectedSchedule, Tiles),
+        (selected, tiles): (SelectedPlan, Tiles),
         parameters: &Parameters,
         network: &Network,
         options: &EngineOptions,
@@ -132,7 +132,7 @@ impl GpuEngine {
         training_step(&self.network, &self.options)
     }
 
-    fn bind(&self, schedule: &Schedule, rows: &DeviceRows, predictions: usize) -> Result<BoundSchedule> {
+    fn bind(&self, schedule: &DispatchPlan, rows: &DeviceRows, predictions: usize) -> Result<BoundSchedule> {
         let Self { compute: Compute { context, pipelines, tuning, .. }, parameters, .. } = self;
         BoundSchedule::new(context, pipelines, schedule, tuning, rows, parameters, predictions)
     }
@@ -226,7 +226,7 @@ impl GpuEngine {
         )?;
         device_rows.upload(&self.compute.context, rows, 0..count, 0)?;
         device_rows.set_identity_order(&self.compute.context);
-        let schedule = Schedule::gradients(&self.step(), device_rows.samples(), &self.compute.tuning);
+        let schedule = DispatchPlan::gradients(&self.step(), device_rows.samples(), &self.compute.tuning);
         let bound = self.bind(&schedule, &device_rows, 0)?;
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
         let record = StepRecord { rows: count as u32, ..self.options.rule.record(self.steps) };

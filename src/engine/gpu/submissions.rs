@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::bound::{BoundSchedule, MOST_STEPS};
-use super::finisher::Finisher;
-use super::pace::Pace;
-use super::stamper::{Stamped, Stamper};
+use super::encoder_thread::EncoderThread;
+use super::submission_sizing::SubmissionSizing;
+use super::timestamp_recorder::{PendingTimestamps, TimestampRecorder};
 use crate::engine::{BatchMetrics, Observer, Work, recorder};
 use crate::error::Result;
 use crate::gpu::{Context, Readback};
@@ -21,7 +21,7 @@ struct Recorded {
     rows: Vec<usize>,
     readback: Readback,
     metrics_stride: u64,
-    stamped: Option<Stamped>,
+    stamped: Option<PendingTimestamps>,
 }
 
 /// A submission whose metrics are still to come.
@@ -31,35 +31,35 @@ struct InFlight {
     readback: Readback,
     metrics_stride: u64,
     submitted: Instant,
-    stamped: Option<Stamped>,
+    stamped: Option<PendingTimestamps>,
 }
 
 /// The submissions of a run that the device has not finished, or whose metrics nobody has heard of.
 pub struct Submissions {
-    finisher: Finisher,
+    finisher: EncoderThread,
     recorded: Option<Recorded>,
     in_flight: VecDeque<InFlight>,
     idle: Vec<Readback>,
-    pace: Pace,
+    pace: SubmissionSizing,
     observer: Observer,
     /// Times what is submitted, for the observer.
-    stamper: Option<Stamper>,
+    stamper: Option<TimestampRecorder>,
 }
 
 impl Submissions {
     /// None yet; the first will be of one step, so that something is known soon.
     ///
     /// # Errors
-    /// As [`Finisher::new`].
+    /// As [`EncoderThread::new`].
     pub fn new() -> Result<Self> {
-        let finisher = Finisher::new()?;
+        let finisher = EncoderThread::new()?;
         let (in_flight, idle) = (VecDeque::new(), Vec::new());
         Ok(Self {
             finisher,
             recorded: None,
             in_flight,
             idle,
-            pace: Pace::new(),
+            pace: SubmissionSizing::new(),
             observer: None,
             stamper: None,
         })
@@ -68,7 +68,7 @@ impl Submissions {
     /// From now on this one receives what happens when, or nobody; and sizes are found anew, from one step on.
     pub fn observe(&mut self, observer: Observer) {
         (self.observer, self.stamper) = (observer, None);
-        self.pace = Pace::new();
+        self.pace = SubmissionSizing::new();
     }
 
     /// Who observes.
@@ -82,14 +82,14 @@ impl Submissions {
     }
 
     /// From now on this one times what is submitted.
-    pub fn stamp(&mut self, stamper: Stamper) {
+    pub fn stamp(&mut self, stamper: TimestampRecorder) {
         self.stamper = Some(stamper);
     }
 
     /// Steps that the next one should have: what the observer asks for, or what fits. Ask once for each.
     pub fn steps(&self) -> usize {
         let asked = self.observer.as_ref().and_then(|recorder| recorder.next_size());
-        let most = self.stamper.as_ref().map_or(MOST_STEPS, Stamper::most_steps);
+        let most = self.stamper.as_ref().map_or(MOST_STEPS, TimestampRecorder::most_steps);
         asked.unwrap_or(self.pace.steps()).min(most)
     }
 
@@ -132,7 +132,7 @@ impl Submissions {
         let bytes = bound.metrics_stride * MOST_STEPS as u64;
         let readback = self.idle.pop().unwrap_or_else(|| Readback::new(context, bytes));
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        let steps = bound.steps(batches, self.stamper.as_ref().is_some_and(Stamper::alone))?;
+        let steps = bound.steps(batches, self.stamper.as_ref().is_some_and(TimestampRecorder::alone))?;
         let stamped = match &mut self.stamper {
             None => {
                 bound.record(&mut encoder, &steps);

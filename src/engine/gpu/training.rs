@@ -4,13 +4,13 @@ use super::GpuEngine;
 use super::bound::{BoundSchedule, MOST_STEPS};
 use super::order::DeviceOrder;
 use super::rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, row_bytes, stored};
-use super::stamper::Stamper;
+use super::timestamp_recorder::TimestampRecorder;
 use crate::data::Rows;
 use crate::engine::order::{check_epoch, check_order};
 use crate::engine::{Batches, EngineOptions, Order, Work, begin};
 use crate::error::Result;
 use crate::kernels::{Compute, FeatureFormat, LossTargets, Samples, StepRecord};
-use crate::schedule::Schedule;
+use crate::schedule::DispatchPlan;
 
 /// Most bytes of a data set that stays on the device: there is no asking how much memory it has.
 const RESIDENT_BYTES: u64 = 1 << 30;
@@ -45,8 +45,8 @@ impl Training {
 }
 
 impl GpuEngine {
-    fn training_schedule(&self, samples: Samples) -> Schedule {
-        Schedule::train(self.selected.kind, &self.step(), samples, &self.compute.tuning)
+    fn training_schedule(&self, samples: Samples) -> DispatchPlan {
+        DispatchPlan::train(self.selected.kind, &self.step(), samples, &self.compute.tuning)
     }
 
     /// How targets stand on the device in training.
@@ -109,7 +109,7 @@ impl GpuEngine {
         if let Some(recorder) = self.submissions.unstamped() {
             let schedule = self.training_schedule(training.rows.samples());
             let Compute { context, tuning, .. } = &self.compute;
-            self.submissions.stamp(Stamper::new(context, recorder, schedule, *tuning));
+            self.submissions.stamp(TimestampRecorder::new(context, recorder, schedule, *tuning));
         }
         if !training.is_window && training.uploaded < rows.len() {
             let context = &self.compute.context;

@@ -6,7 +6,7 @@ use super::super::intervals::quantiles;
 use super::super::outline::{Coding, Outline};
 use super::pieces::{Piece, Pieces};
 use super::source::array;
-use crate::data::Map;
+use crate::data::NumericScaling;
 
 /// The statements that fill `row` from `columns`.
 pub(super) fn statements(outline: &Outline<'_>, pieces: &mut Pieces, constants: &mut String) -> String {
@@ -38,16 +38,20 @@ fn statement(
         Coding::Byte | Coding::Plain => String::new(),
         Coding::Number { map, fill, has_indicator } => {
             let mut text = match map {
-                Map::Affine { center, width } | Map::Clipped { center, width } if *width != 0.0 => {
-                    let is_clipped = matches!(map, Map::Clipped { .. });
+                NumericScaling::Affine { center, width } | NumericScaling::Clipped { center, width }
+                    if *width != 0.0 =>
+                {
+                    let is_clipped = matches!(map, NumericScaling::Clipped { .. });
                     let function = pieces.need(if is_clipped { Piece::Clipped } else { Piece::Scaled });
                     format!(
                         "    row[{place}] = {function}(columns[{index}], {center:?}, {width:?}, {fill:?});\n"
                     )
                 }
                 // Without a width the number is 0.
-                Map::Affine { .. } | Map::Clipped { .. } => format!("    row[{place}] = 0.0f;\n"),
-                Map::Normal(of) => {
+                NumericScaling::Affine { .. } | NumericScaling::Clipped { .. } => {
+                    format!("    row[{place}] = 0.0f;\n")
+                }
+                NumericScaling::Normal(of) => {
                     let (function, of) = (pieces.need(Piece::NormalScore), quantiles(of));
                     array("double", "", &format!("quantiles{index}"), &of, constants);
                     constants.push('\n');

@@ -5,7 +5,7 @@ use super::super::intervals::{intervals, quantiles};
 use super::super::outline::{Coding, Outline};
 use super::graph::{Attribute, Graph};
 use super::proto::{DOUBLE, FLOAT};
-use crate::data::Map;
+use crate::data::NumericScaling;
 
 /// Columns of some coding: where they stand in the table, and where in a row of numbers.
 #[derive(Default)]
@@ -54,9 +54,13 @@ pub(super) fn row(graph: &mut Graph, outline: &Outline<'_>, input: &str) -> Stri
             Coding::Plain => plain.push(index, place),
             Coding::Number { map, fill, has_indicator } => {
                 match map {
-                    Map::Affine { center, width } => affine.push(index, place, *fill, [*center, *width]),
-                    Map::Clipped { center, width } => clipped.push(index, place, *fill, [*center, *width]),
-                    Map::Normal(quantiles) => normal.push(index, place, *fill, quantiles),
+                    NumericScaling::Affine { center, width } => {
+                        affine.push(index, place, *fill, [*center, *width])
+                    }
+                    NumericScaling::Clipped { center, width } => {
+                        clipped.push(index, place, *fill, [*center, *width])
+                    }
+                    NumericScaling::Normal(quantiles) => normal.push(index, place, *fill, quantiles),
                 }
                 if *has_indicator {
                     missing.push(index, place + 1);

@@ -87,7 +87,7 @@ impl Compute {
 
     /// Dispatches a kernel on `buffers`, in the order of its bindings. `batch` says which rows are live, for kernels
     /// that ask. Does not wait. Kernels run without run-time checks, unless the device was opened
-    /// [`checked`](crate::gpu::Opening::checked): so the buffers are compared with [`Kernel::extents`] first. What stands in
+    /// [`checked`](crate::gpu::DeviceOptions::checked): so the buffers are compared with [`Kernel::extents`] first. What stands in
     /// the buffers is no danger: an index that leads out of bounds gives a wrong result.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! A kernel with its shapes, and how it becomes a dispatch.
 
 use crate::error::{Error, Result};
-use crate::gpu::{Access, Carrier, Context, Pipelines, Prepared, Program};
+use crate::gpu::{Access, Context, Pipelines, Prepared, Program, RecordTransport};
 use crate::kernels::{
     Cost, Latency, Piece, StepRecord, Tensor, Tuning, blocks, check_extents, compose, shader_text,
 };
@@ -43,11 +43,11 @@ impl Shader {
 }
 
 /// The piece that brings a kernel its record, or records.
-pub fn record_piece(records: usize, carrier: Carrier) -> &'static str {
+pub fn record_piece(records: usize, carrier: RecordTransport) -> &'static str {
     match carrier {
         _ if records > 1 => "record_list",
-        Carrier::Immediates => "record_immediates",
-        Carrier::Offsets => "record_offsets",
+        RecordTransport::Immediates => "record_immediates",
+        RecordTransport::Offsets => "record_offsets",
     }
 }
 
@@ -257,15 +257,15 @@ impl Grid {
 }
 
 /// Everything that shapes the machine code of `kernel`.
-pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Program {
+pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: RecordTransport) -> Program {
     program_of(&kernel.description(), tuning, carrier)
 }
 
-fn program_of(kernel: &Description, tuning: &Tuning, carrier: Carrier) -> Program {
+fn program_of(kernel: &Description, tuning: &Tuning, carrier: RecordTransport) -> Program {
     let Description { shader, layout, records, .. } = *kernel;
     let record = vec![("record_carrier", Piece::Named(record_piece(records, carrier)))];
     // Many have no room among the commands.
-    let carrier = if records > 1 { Carrier::Offsets } else { carrier };
+    let carrier = if records > 1 { RecordTransport::Offsets } else { carrier };
     let flags = kernel.flags.iter().map(|(name, flag)| (*name, f64::from(u8::from(*flag))));
     let choices = kernel.choices.iter().map(|(name, choice)| (*name, f64::from(*choice)));
     let sizes = tuning.constants(layout).into_iter().map(|(name, size)| (name, size as f64));

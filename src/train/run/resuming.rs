@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Aside, Run};
+use super::{Run, SuspendedRun};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
 use crate::train::events::{End, Event};
-use crate::train::keeper::Kept;
+use crate::train::model_selection::SelectedModel;
 
 impl Run {
     /// Lets go of the engine between two epochs, so that a run which waits holds no more than its parameters and what the
@@ -22,7 +22,7 @@ impl Run {
         }
         let (parameters, state) = trained.engine.snapshot()?;
         let epoch = PartOfEpoch::default();
-        self.aside = Some(Box::new(Aside { parameters, state, epoch, order: None, model: None }));
+        self.aside = Some(Box::new(SuspendedRun { parameters, state, epoch, order: None, model: None }));
         self.trained = None;
         Ok(())
     }
@@ -42,7 +42,7 @@ impl Run {
         let kept = progress.kept.zip(kept).map(|((epoch, doubt), parameters)| {
             let mut model = Model { parameters, ..model.clone() };
             model.settings.insert("epoch".to_owned(), epoch.to_string());
-            Kept { epoch, model: Arc::new(model), doubt }
+            SelectedModel { epoch, model: Arc::new(model), doubt }
         });
         self.keeper.resume(&progress.epochs, kept);
         self.expected = progress.rows;
@@ -50,7 +50,7 @@ impl Run {
         (self.steps, self.epochs) = (progress.steps, progress.epochs);
         let parameters = model.parameters.clone();
         let (epoch, order) = (progress.epoch, progress.order);
-        self.aside = Some(Box::new(Aside { parameters, state, epoch, order, model: Some(model) }));
+        self.aside = Some(Box::new(SuspendedRun { parameters, state, epoch, order, model: Some(model) }));
         Ok(())
     }
 
@@ -137,7 +137,7 @@ impl Run {
         }
         let model = Arc::new(self.model(parameters, epoch)?);
         self.events.push_back(Event::Interrupted { epoch, steps: self.steps, model: Arc::clone(&model) });
-        self.keeper.kept = Some(Kept { epoch: 0, model, doubt: None });
+        self.keeper.kept = Some(SelectedModel { epoch: 0, model, doubt: None });
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::engine::EngineOptions;
-use crate::engine::gpu::bound::{MOST_STEPS, RULE_BYTES, Slots};
+use crate::engine::gpu::bound::{MOST_STEPS, MetricSlots, RULE_BYTES};
 use crate::engine::gpu::rows::{DeviceRows, SharedBatch};
 use crate::engine::gpu::training_step;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::kernels::{
     Compute, FeatureFormat, MOST_MEMBERS, Members, Samples, Share, StepRecord, Tuning, program,
 };
 use crate::model::{Dense, Network, ParameterLayout};
-use crate::schedule::{Buffer, Dispatch, Schedule, ScheduleKind, TrainingStep, parameter_layout};
+use crate::schedule::{Buffer, Dispatch, DispatchPlan, ScheduleKind, TrainingStep, parameter_layout};
 
 /// Networks of a pack that differ in numbers alone: shape, activations and optimizer are the same.
 pub struct FusedGroup {
@@ -37,7 +37,7 @@ pub struct FusedGroup {
 }
 
 /// A network, and how it is trained.
-type Trained<'a> = (usize, &'a Network, &'a EngineOptions);
+type TrainedNetwork<'a> = (usize, &'a Network, &'a EngineOptions);
 
 /// The records of a submission: step after step, of each those of the networks that are trained.
 pub struct PlacedSteps {
@@ -50,8 +50,8 @@ impl FusedGroup {
     ///
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) when the device has no buffers of such sizes.
-    pub fn divide(context: &Context, tuning: &Tuning, networks: &[Trained<'_>]) -> Result<Vec<Self>> {
-        let mut groups: Vec<(usize, Vec<Trained<'_>>)> = Vec::new();
+    pub fn divide(context: &Context, tuning: &Tuning, networks: &[TrainedNetwork<'_>]) -> Result<Vec<Self>> {
+        let mut groups: Vec<(usize, Vec<TrainedNetwork<'_>>)> = Vec::new();
         for one in networks {
             let step = training_step(one.1, one.2);
             let fitting = groups.iter_mut().find(|(most, others)| {
@@ -69,7 +69,7 @@ impl FusedGroup {
         groups.into_iter().map(|(_, networks)| Self::new(context, tuning, &networks)).collect()
     }
 
-    fn new(context: &Context, tuning: &Tuning, networks: &[Trained<'_>]) -> Result<Self> {
+    fn new(context: &Context, tuning: &Tuning, networks: &[TrainedNetwork<'_>]) -> Result<Self> {
         let (_, network, options) = networks[0];
         let count = networks.len();
         let step = training_step(network, options);
@@ -105,13 +105,14 @@ impl FusedGroup {
         let of = |(network, options): &(Network, EngineOptions)| {
             schedule(&training_step(network, options), rows.samples(), tuning)
         };
-        let schedules: Vec<Schedule> = self.trained.iter().map(of).collect();
+        let schedules: Vec<DispatchPlan> = self.trained.iter().map(of).collect();
         let count = schedules.len();
         let numbers = |at: usize| {
             schedules.iter().map(|it| it.dispatches[at].kernel.description().numbers).collect::<Vec<_>>()
         };
         let numbers: Vec<Vec<[u32; 2]>> = (0..schedules[0].dispatches.len()).map(numbers).collect();
-        let Some(Schedule { dispatches, buffers, rows: most_rows, .. }) = schedules.into_iter().next() else {
+        let Some(DispatchPlan { dispatches, buffers, rows: most_rows, .. }) = schedules.into_iter().next()
+        else {
             return Ok(());
         };
         let own = |buffer: &Buffer| buffers.get(buffer).map_or(0, |bytes| own_vec4s(*bytes));
@@ -212,9 +213,9 @@ impl FusedGroup {
     }
 
     /// Where the metrics of the networks `live` stand in a slot.
-    pub fn slots(&self, live: &[usize]) -> Slots {
+    pub fn slots(&self, live: &[usize]) -> MetricSlots {
         let of = |(z, number): (usize, &usize)| (self.members[*number], z * self.pairs..(z + 1) * self.pairs);
-        Slots { pairs: self.pairs * live.len(), live: live.iter().enumerate().map(of).collect() }
+        MetricSlots { pairs: self.pairs * live.len(), live: live.iter().enumerate().map(of).collect() }
     }
 }
 
@@ -236,8 +237,8 @@ fn own_vec4s(bytes: u64) -> usize {
     bytes.div_ceil(16).max(1) as usize
 }
 
-fn schedule(step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> Schedule {
-    Schedule::train(ScheduleKind::Fused, step, samples, tuning)
+fn schedule(step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> DispatchPlan {
+    DispatchPlan::train(ScheduleKind::Fused, step, samples, tuning)
 }
 
 /// Where no data set is known yet: buffers do not depend on it.

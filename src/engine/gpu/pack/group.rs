@@ -2,7 +2,7 @@
 
 use super::fused::FusedGroup;
 use super::resident::ResidentGroup;
-use crate::engine::gpu::bound::Slots;
+use crate::engine::gpu::bound::MetricSlots;
 use crate::engine::gpu::rows::{DeviceRows, SharedBatch};
 use crate::error::Result;
 use crate::kernels::Compute;
@@ -64,7 +64,7 @@ impl Group {
     }
 
     /// Where the metrics of the networks `live` stand in a slot.
-    pub fn slots(&self, live: &[usize]) -> Slots {
+    pub fn slots(&self, live: &[usize]) -> MetricSlots {
         match self {
             Group::Resident(group) => group.slots(live),
             Group::Fused(group) => group.slots(live),

@@ -1,18 +1,18 @@
 //! Many networks in training at once, all on the same rows in the same order: small ones by a workgroup each, those of one shape
 //! by dispatches that have them in the z of their grids.
 
-mod flight;
 mod fused;
 mod group;
 mod members;
 mod resident;
+mod submissions;
 
-pub use flight::MemberMetrics;
+pub use submissions::MemberMetrics;
 
-use flight::Flight;
 use fused::{FusedGroup, PlacedSteps};
 use group::Group;
 use resident::ResidentGroup;
+use submissions::PackSubmissions;
 
 use super::order::DeviceOrder;
 use super::rows::{DeviceRows, ORDERED_ROWS, SharedBatch, row_bytes, stored};
@@ -68,7 +68,7 @@ pub struct GpuPack {
     records: StepRecords,
     rows: Option<PackRows>,
     host_order: HostOrder,
-    flight: Flight,
+    flight: PackSubmissions,
     /// Evaluates members: made for the network that was evaluated last.
     evaluator: Option<GpuEngine>,
 }
@@ -116,7 +116,7 @@ impl GpuPack {
             records: StepRecords::new(context, record, most_steps, MOST_RECORDS),
             rows: None,
             host_order: HostOrder::default(),
-            flight: Flight::new(),
+            flight: PackSubmissions::new(),
             evaluator: None,
             compute,
         };

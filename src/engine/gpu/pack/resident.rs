@@ -1,6 +1,6 @@
 //! Networks that one dispatch of `resident` trains, a workgroup each: their buffers, and the dispatch.
 
-use crate::engine::gpu::bound::{MOST_STEPS, RULE_BYTES, Slots};
+use crate::engine::gpu::bound::{MOST_STEPS, MetricSlots, RULE_BYTES};
 use crate::engine::gpu::rows::DeviceRows;
 use crate::error::{Error, Result};
 use crate::gpu::{Context, Prepared};
@@ -104,9 +104,9 @@ impl ResidentGroup {
     }
 
     /// Where the metrics of the networks `live` stand in a slot.
-    pub fn slots(&self, live: &[usize]) -> Slots {
+    pub fn slots(&self, live: &[usize]) -> MetricSlots {
         let of = |number: &usize| (self.members[*number], *number..*number + 1);
-        Slots { pairs: self.members.len(), live: live.iter().map(of).collect() }
+        MetricSlots { pairs: self.members.len(), live: live.iter().map(of).collect() }
     }
 
     /// The dispatch, once it is bound.

@@ -9,25 +9,25 @@ use crate::error::{Error, Result};
 use crate::error::{Place, excerpt};
 use crate::settings::{Preset, TrainSettings};
 use crate::sweep::{
-    Member, Planned, Planning, Settings, Sources, Space, VALIDATION, check_names, usual_space,
+    Member, Settings, Sources, Space, TrialPlan, TrialPlanner, VALIDATION, check_names, usual_space,
 };
 use clap::Args;
 
 use super::options::Options;
 use crate::cli::config_file;
 use crate::cli::data_text::{as_text, column_lines, late_texts, odd_labels};
-use crate::cli::opened::{Opened, Places};
+use crate::cli::open_data::{DataPaths, OpenData};
 use crate::cli::train_options;
 
 /// What all members have in common.
-pub struct Common {
+pub struct SharedOptions {
     /// The options that all have.
     pub base: train_options::Options,
     /// Whether rows validate that nobody has named.
     pub holds_out: bool,
 }
 
-impl Common {
+impl SharedOptions {
     /// Those of a sweep.
     pub fn of(options: &Options) -> Self {
         let mut base = options.train.clone();
@@ -39,16 +39,16 @@ impl Common {
     }
 
     /// How members are planned whose settings come from `origin`.
-    pub fn planning<'a>(&'a self, options: &Options, origin: &'a str) -> Planning<'a> {
+    pub fn planning<'a>(&'a self, options: &Options, origin: &'a str) -> TrialPlanner<'a> {
         let (base, info) = (&self.base.training.settings, self.base.info());
-        Planning { base, info, origin, seeds: options.seeds, shard: options.shard }
+        TrialPlanner { base, info, origin, seeds: options.seeds, shard: options.shard }
     }
 
     /// What stands behind `tinytrain train` to train a member alone.
     ///
     /// # Errors
     /// [`Error::Config`] for settings that are no text.
-    pub fn line(&self, planned: &Planned) -> Result<Vec<String>> {
+    pub fn line(&self, planned: &TrialPlan) -> Result<Vec<String>> {
         let mut own = of_members(&self.base);
         own.training.settings = TrainSettings { threads: None, ..planned.settings.clone() };
         let mut line = config_file::words(&config_file::table(&own)?);
@@ -70,7 +70,7 @@ fn of_members(options: &train_options::Options) -> train_options::Options {
 }
 
 /// What is tried.
-pub struct Tried {
+pub struct TrialSource {
     /// Where settings come from, for messages.
     pub origin: String,
     /// The settings of each trial.
@@ -79,7 +79,7 @@ pub struct Tried {
     pub space: Option<Space>,
 }
 
-impl Tried {
+impl TrialSource {
     /// What the options of a sweep say, for data of which so much is known.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ fn check<'a>(names: impl Iterator<Item = &'a str>, origin: &str) -> Result<()> {
 /// The space of a sweep, and where it comes from.
 ///
 /// # Errors
-/// As [`Tried::of`].
+/// As [`TrialSource::of`].
 pub fn space(options: &Options, preset: Preset, of_classes: bool) -> Result<(Space, String)> {
     let (space, origin) = match &options.space {
         Some(path) => (Space::from_toml(&text(path)?, path)?, path.display().to_string()),
@@ -153,13 +153,13 @@ pub fn lines<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<(u64, T)
 }
 
 /// A sweep of which nothing is trained yet.
-pub struct Prepared {
+pub struct PreparedSweep {
     /// What all members have in common.
-    pub common: Common,
+    pub common: SharedOptions,
     /// What is tried.
-    pub tried: Tried,
+    pub tried: TrialSource,
     /// Each member as it was planned.
-    pub planned: Vec<Planned>,
+    pub planned: Vec<TrialPlan>,
     /// The same, with their data.
     pub members: Vec<Member>,
     /// What model files say of them.
@@ -170,27 +170,27 @@ pub struct Prepared {
     pub notices: Vec<String>,
 }
 
-impl Prepared {
+impl PreparedSweep {
     /// What the options of a sweep ask for, and where the data come from; `work` is what the device is for, in messages.
     ///
     /// # Errors
     /// Those of the options, the data and the device.
     pub fn of(options: &Options, work: &str) -> anyhow::Result<(Self, Sources)> {
-        let common = Common::of(options);
+        let common = SharedOptions::of(options);
         let base = &common.base;
         base.check()?;
         let mut own = config_file::table(&of_members(&options.train))?;
         // The settings of a member may decide whether factors of learning rates are of use.
         own.retain(|name, _| !name.starts_with("lr-"));
-        let opened = Places::of(base)?.open(base, &own)?;
+        let opened = DataPaths::of(base)?.open(base, &own)?;
         let preset = base.training.settings.preset_for(&opened.info);
-        let tried = Tried::of(options, preset, !opened.info.predicts_values)?;
+        let tried = TrialSource::of(options, preset, !opened.info.predicts_values)?;
         let mut planned = common.planning(options, &tried.origin).plan(&tried.trials)?;
         if planned.is_empty() {
             return Err(Error::Config("expected at least one member, found none".to_owned()).into());
         }
         let (device, mut notices) = base.kernels.device(&base.training, work, false)?;
-        let Opened { reader, validation, test, notice, .. } = opened;
+        let OpenData { reader, validation, test, notice, .. } = opened;
         notices.extend(notice);
         notices.extend(as_text(reader.numbers_as_text()));
         let measured = base.kernels.measured(&device, &mut notices);

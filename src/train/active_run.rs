@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 use super::checkpoint::PartOfEpoch;
 use super::class_figures::class_figures;
 use super::classified::{accuracy, auc, balanced_accuracy, evaluation};
-use super::doubt::Doubt;
 use super::epoch_loop::EpochLoop;
 use super::events::{ClassScores, Score};
-use super::training_data::{Seen, TrainingData};
+use super::training_data::{ObservedRows, TrainingData};
+use super::training_warning::TrainingWarning;
 use super::value_errors::ValueErrors;
 use crate::data::{Dataset, TargetsRef, Transform};
 use crate::engine::{Engine, Evaluation, Observer};
 use crate::error::Result;
-use crate::model::{Meaning, Network};
+use crate::model::{DataSchema, Network};
 use crate::timing::Span;
 
 impl PartOfEpoch {
@@ -24,18 +24,18 @@ impl PartOfEpoch {
 }
 
 /// A network in training, made for what the rows had shown when it began.
-pub(super) struct Trained {
+pub(super) struct ActiveRun {
     pub(super) network: Network,
     pub(super) transform: Transform,
-    pub(super) meaning: Meaning,
-    pub(super) seen: Seen,
+    pub(super) meaning: DataSchema,
+    pub(super) seen: ObservedRows,
     pub(super) engine: Box<dyn Engine>,
     pub(super) epochs: EpochLoop,
     pub(super) totals: PartOfEpoch,
     pub(super) epoch_began: Instant,
 }
 
-impl Trained {
+impl ActiveRun {
     /// The epoch whose model the parameters are, where so many have ended: between two epochs the one before.
     pub(super) fn model_epoch(&self, ended: usize) -> usize {
         if self.totals.batches == 0 { ended } else { self.epochs.epoch() }
@@ -56,14 +56,14 @@ impl Trained {
         rows: Option<&Dataset>,
         name: &'static str,
         wants_auc: bool,
-    ) -> Result<(Option<Score>, Option<Doubt>)> {
+    ) -> Result<(Option<Score>, Option<TrainingWarning>)> {
         let Some(rows) = rows else { return Ok((None, None)) };
         let counts = rows.view().counts();
         if let TargetsRef::Values { values, columns } = rows.targets.view() {
             let outputs = self.engine.outputs(&rows.view())?;
             let scale = self.meaning.target_scale.as_ref();
             let errors = ValueErrors::of(self.network.loss(), &outputs, values, columns, scale, &counts);
-            let doubt = Doubt::of_values(&errors, name);
+            let doubt = TrainingWarning::of_values(&errors, name);
             return Ok((Some(Score::of_values(errors)), doubt));
         }
         let labels = rows.labels();
@@ -76,7 +76,7 @@ impl Trained {
             (self.engine.evaluate(&rows.view())?, None)
         };
         let Evaluation { loss, predictions } = &evaluation;
-        let doubt = Doubt::of(labels, predictions, &counts, &self.meaning.classes, name);
+        let doubt = TrainingWarning::of(labels, predictions, &counts, &self.meaning.classes, name);
         let balanced_accuracy = balanced_accuracy(labels, predictions, &counts, self.network.outputs());
         let classes = Some(ClassScores { balanced_accuracy, log_loss: *loss, auc });
         let accuracy = accuracy(labels, predictions, &counts);
@@ -103,11 +103,15 @@ impl Trained {
     }
 
     /// The same of the training rows, where there are no others. They are only looked at if there is reason for it.
-    pub(super) fn doubt_of_training(&mut self, train: &Score, data: &TrainingData) -> Result<Option<Doubt>> {
+    pub(super) fn doubt_of_training(
+        &mut self,
+        train: &Score,
+        data: &TrainingData,
+    ) -> Result<Option<TrainingWarning>> {
         let counts = data.counts();
         if let TargetsRef::Values { values, columns } = data.view().targets {
             let outputs = self.engine.outputs(&data.view())?;
-            return Ok(Doubt::of_values(
+            return Ok(TrainingWarning::of_values(
                 // How good they are is the same in any unit.
                 &ValueErrors::of(self.network.loss(), &outputs, values, columns, None, &counts),
                 "training",
@@ -122,6 +126,6 @@ impl Trained {
             return Ok(None);
         }
         let evaluation = self.engine.evaluate(&data.view())?;
-        Ok(Doubt::of(labels, &evaluation.predictions, &counts, classes, "training"))
+        Ok(TrainingWarning::of(labels, &evaluation.predictions, &counts, classes, "training"))
     }
 }

@@ -12,7 +12,7 @@ use crate::threads::hand_over;
 use crate::timing::Ceilings;
 
 /// Networks that are trained together, all on the same batches: what [`Engine`] asks of one, asked of one of them by its number.
-pub(super) trait Together: Send {
+pub(super) trait BatchTrainer: Send {
     /// Trains all that have not stopped.
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize>;
 
@@ -45,39 +45,39 @@ pub(super) trait Together: Send {
 }
 
 /// A place among networks that are trained together.
-pub(super) struct Seat {
-    table: Arc<Mutex<Table>>,
+pub(super) struct MemberEngine {
+    table: Arc<Mutex<SharedTrainer>>,
     member: usize,
 }
 
 /// Networks that are asked one after the other. The one that is first at new rows has all of them trained; what they gave to the
 /// others waits for these.
-struct Table {
-    networks: Box<dyn Together>,
+struct SharedTrainer {
+    networks: Box<dyn BatchTrainer>,
     /// Seed, epoch and end of the positions that were submitted last.
     front: Option<(u64, usize, usize)>,
 }
 
-impl Seat {
+impl MemberEngine {
     /// A place for each of so many networks.
-    pub fn all(networks: Box<dyn Together>, count: usize) -> impl Iterator<Item = Self> {
-        let table = Arc::new(Mutex::new(Table { networks, front: None }));
+    pub fn all(networks: Box<dyn BatchTrainer>, count: usize) -> impl Iterator<Item = Self> {
+        let table = Arc::new(Mutex::new(SharedTrainer { networks, front: None }));
         (0..count).map(move |member| Self { table: Arc::clone(&table), member })
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, SharedTrainer> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Dropping it stops the member.
-impl Drop for Seat {
+impl Drop for MemberEngine {
     fn drop(&mut self) {
         self.table().networks.stop(self.member);
     }
 }
 
-impl Engine for Seat {
+impl Engine for MemberEngine {
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
         let Order::Epoch { seed, epoch } = batches.order else {
             return Err(Error::Config("networks are trained together in the order of an epoch".to_owned()));
@@ -127,7 +127,7 @@ impl Engine for Seat {
     }
 }
 
-impl Instrumented for Seat {
+impl Instrumented for MemberEngine {
     fn description(&self) -> Description {
         self.table().networks.description(self.member)
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::aligned::Aligned;
 use super::dense_layer::DenseLayer;
-use super::divide::{columns, pieces, range};
 use super::first_layer::Panel;
 use super::groups::Groups;
 use super::input_panel::InputPanel;
@@ -13,6 +12,7 @@ use super::inputs::Inputs;
 use super::loss::RowLosses;
 use super::matrix::Matrix;
 use super::outputs::Outputs;
+use super::partition::{columns, pieces, range};
 use super::parts::Parts;
 use super::plan::Plan;
 use super::tensors::{Owned, Tensors};
@@ -22,7 +22,7 @@ use crate::step::UpdateRule;
 /// The parameters of a network in pieces, and everything that is computed in a step: memory that is taken in the first steps
 /// and stays. Pieces do not depend on the number of parts; each part owns some of each layer, one beside the other. An input
 /// layer is the first layer here, and the first dense one the second.
-pub struct DividedNetwork {
+pub struct PartitionedNetwork {
     pub network: Network,
     pub rule: UpdateRule,
     pub plan: Plan,
@@ -63,7 +63,7 @@ fn parts<T>(count: usize, value: impl FnMut(usize) -> T) -> Parts<T> {
     (0..count).map(value).collect()
 }
 
-impl DividedNetwork {
+impl PartitionedNetwork {
     /// With these parameters and this state of the optimizer; what is missing of that is 0.
     pub fn new(
         network: &Network,

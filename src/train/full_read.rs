@@ -4,7 +4,7 @@ use crate::data::{Reader, is_sorted};
 
 /// Why training does not start with the first block of rows, while others are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReadFirst {
+pub enum FullReadReason {
     /// What stands for missing cells, and which categories there are, depends on all rows.
     Encoded,
     /// So do the numbers by which columns are scaled.
@@ -25,7 +25,7 @@ pub enum ReadFirst {
     Sorted,
 }
 
-impl ReadFirst {
+impl FullReadReason {
     /// Of a reader that has read its first block, whose columns are encoded by what they hold or are not.
     pub(super) fn of(reader: &Reader, encodes: bool, holds_out: bool) -> Option<Self> {
         match () {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::groups::QUAD;
-use super::sparse::{Input, PackedRows, divisor};
+use super::packed_rows::{Input, PackedRows, divisor};
 use crate::data::Scaling;
 
 /// A group of inputs of a row, not all of them zero.
@@ -20,7 +20,7 @@ pub struct Quad {
 /// The lists of a section of groups stand one behind the other, the longest first: a processor foresees where a list ends if
 /// those before it were as long, and what it does not foresee costs as much as some rows.
 #[derive(Debug, Default)]
-pub struct Lists {
+pub struct SparseRows {
     /// Groups that are not zero in all rows, and where the list of each ends.
     ends: Vec<(u32, u32)>,
     /// The other groups.
@@ -36,7 +36,7 @@ pub struct Lists {
     lengths: Vec<u32>,
 }
 
-impl Lists {
+impl SparseRows {
     /// The groups and their lists, each in the order of the rows.
     #[inline(always)]
     pub fn each(&self) -> impl Iterator<Item = (usize, &[Quad])> {
@@ -146,7 +146,7 @@ mod tests {
         let rows = Rows { inputs: 20, features: &features, targets, weights: &[], scaling, total: None };
         let mut packed = PackedRows::new(Arc::new(Groups::neighbours(20)));
         packed.extend(&rows, 4);
-        let mut lists = Lists::default();
+        let mut lists = SparseRows::default();
         for (edges, want, empty) in [
             (&[0, 5][..], vec![(1, 3), (3, 3), (4, 2), (2, 1)], vec![0]),
             (&[0, 1, 3, 3, 5], vec![(1, 3), (2, 1), (3, 3), (4, 2)], vec![0]),

@@ -3,14 +3,14 @@
 //! part takes its rows of the batch through all layers.
 
 use super::dense_layer::Columns;
-use super::divided::DividedNetwork;
 use super::matrix::Matrix;
 use super::outputs::Tile;
+use super::partitioned_network::PartitionedNetwork;
 use super::step::Step;
 use super::view::View;
 use crate::vectors::vectorized;
 
-impl DividedNetwork {
+impl PartitionedNetwork {
     /// What the panels of part `part` add to the second layer's pre-activations.
     pub fn add_sums(&self, part: usize) {
         for number in self.owned(0, part) {

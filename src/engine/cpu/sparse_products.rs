@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
-use super::divide::{by_length, runs};
 use super::groups::QUAD;
-use super::lists::{Lists, Quad};
+use super::partition::{by_length, runs};
+use super::sparse_rows::{Quad, SparseRows};
 use super::view::View;
 
 /// Vectors of a row that are worked on together: with four inputs, their weights and sums fill the registers, 32 with the
@@ -34,7 +34,7 @@ fn load<S: Simd, const N: usize>(
 #[inline(always)]
 fn forward_run<S: Simd, const N: usize>(
     simd: S,
-    (lists, weights): (&Lists, &[S::f32s]),
+    (lists, weights): (&SparseRows, &[S::f32s]),
     z: &mut [[S::f32s; N]],
     (width, at): (usize, usize),
 ) {
@@ -90,7 +90,7 @@ fn add_quad<S: Simd, const N: usize>(
 fn update_run<S: Simd, const N: usize>(
     simd: S,
     weights: &mut [S::f32s],
-    (lists, delta): (&Lists, &[[S::f32s; N]]),
+    (lists, delta): (&SparseRows, &[[S::f32s; N]]),
     (width, at): (usize, usize),
 ) {
     let mut groups = lists.each().peekable();
@@ -134,7 +134,7 @@ fn store<V: Copy, const N: usize>(held: &[[V; N]; QUAD], rows: &mut [V], (width,
 pub struct ForwardSparse<'a> {
     pub weights: &'a [f32],
     pub width: usize,
-    pub lists: &'a Lists,
+    pub lists: &'a SparseRows,
     pub z: &'a mut [f32],
 }
 
@@ -169,7 +169,7 @@ impl WithSimd for ForwardSparse<'_> {
 pub struct AddSparse<'a> {
     pub weights: &'a mut [f32],
     pub width: usize,
-    pub lists: &'a Lists,
+    pub lists: &'a SparseRows,
     pub delta: View<'a>,
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// What the caller decides before a device is opened. The default is what trains fastest.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Opening {
+pub struct DeviceOptions {
     /// Shaders check what they need not: every index is clamped, every loop counted and every divisor looked at, and
     /// workgroup memory is 0 before a kernel runs. Else what `gpu/trusted.rs` says of shaders and buffers is.
     pub checked: bool,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::data::{TargetsRef, places};
+use crate::data::{TargetsRef, data_paths};
 use crate::engine::{Device, DeviceRequest};
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -13,10 +13,10 @@ use clap::Args;
 
 use crate::cli::args;
 use crate::cli::output::warn;
-use crate::cli::table_options::Written;
+use crate::cli::table_options::DialectOptions;
 use crate::cli::text::evaluation_warnings;
 use crate::evaluate::{AsRead, EvaluationRows, EvaluationSet, chosen};
-use crate::runs::{MODEL, Told};
+use crate::runs::{MODEL, RunSummary};
 
 /// Make a page of runs: their curves, the settings in which they differ, and what their models do.
 ///
@@ -46,11 +46,11 @@ pub struct Options {
     #[arg(long)]
     pub checked: bool,
     #[command(flatten)]
-    pub written: Written,
+    pub written: DialectOptions,
 }
 
 /// What a model makes of rows.
-pub struct Judged {
+pub struct RunPredictions {
     /// The model.
     pub model: Model,
     /// The rows as its inputs.
@@ -69,12 +69,16 @@ pub struct Judged {
     pub errors: Option<ValueErrors>,
 }
 
-impl Judged {
+impl RunPredictions {
     /// Evaluates the model of a run. The inner error is a sentence: why there is nothing to evaluate, or nothing to evaluate on.
     ///
     /// # Errors
     /// Those of the model and the device; of data that `--data` names; [`Error::Config`] for a page in the place of one of them.
-    pub fn of(run: &Told, options: &Options, device: &Device) -> Result<std::result::Result<Self, String>> {
+    pub fn of(
+        run: &RunSummary,
+        options: &Options,
+        device: &Device,
+    ) -> Result<std::result::Result<Self, String>> {
         let path = run.path.join(MODEL);
         if !path.exists() {
             return Ok(Err("The run has not saved a model.".to_owned()));
@@ -82,7 +86,7 @@ impl Judged {
         let model = load_model(&path)?;
         let evaluand = chosen(&path, &model, &options.data);
         if let Ok(EvaluationSet { source, .. }) = &evaluand {
-            places::spare_data("--out", Some(&options.out), [Some(source)])?;
+            data_paths::spare_data("--out", Some(&options.out), [Some(source)])?;
         }
         let rows = evaluand.and_then(|mut evaluand| {
             let reader = evaluand.open(&model, options.target.as_deref(), &options.written.format())?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::data::{ImageOptions, ReadOptions, Reader, Source, Target, places};
+use crate::data::{ImageOptions, ReadOptions, Reader, Source, Target, data_paths};
 use crate::error::{Error, Result};
 use crate::settings::DatasetInfo;
 use crate::settings::text::text_of;
@@ -15,14 +15,14 @@ use super::train_options::Options;
 use super::training::Training;
 
 /// Where rows are that train, that validate, and that test.
-pub struct Places {
+pub struct DataPaths {
     train: Source,
     validation: Option<Source>,
     test: Option<Source>,
 }
 
 /// Their readers, which work already.
-pub struct Opened {
+pub struct OpenData {
     /// The rows that train.
     pub reader: Reader,
     /// Those that validate, if they are in a file of their own.
@@ -35,16 +35,16 @@ pub struct Opened {
     pub notice: Option<String>,
 }
 
-impl Places {
+impl DataPaths {
     /// Where the options say.
     ///
     /// # Errors
     /// When there are none.
     pub fn of(options: &Options) -> Result<Self> {
-        let (train, beside) = places::training(&options.training.data)?;
+        let (train, beside) = data_paths::training(&options.training.data)?;
         let tests_itself = options.training.settings.test_fraction.is_some() || options.folds.is_some();
-        let test = options.test.as_deref().map(places::test).transpose()?;
-        let validation = options.validation.as_deref().map(places::test).transpose()?;
+        let test = options.test.as_deref().map(data_paths::test).transpose()?;
+        let validation = options.validation.as_deref().map(data_paths::test).transpose()?;
         Ok(Self { train, validation, test: test.or(beside.filter(|_| !tests_itself)) })
     }
 
@@ -53,14 +53,14 @@ impl Places {
     /// # Errors
     /// [`crate::error::Error::Config`] with its name.
     pub fn spare(&self, option: &str, out: Option<&Path>) -> Result<()> {
-        places::spare_data(option, out, [Some(&self.train), self.test.as_ref(), self.validation.as_ref()])
+        data_paths::spare_data(option, out, [Some(&self.train), self.test.as_ref(), self.validation.as_ref()])
     }
 
     /// Opens them, and checks whether the options go with what they hold; `given` are those of the command line.
     ///
     /// # Errors
     /// Those of the data and of the options.
-    pub fn open(&self, options: &Options, given: &Table) -> Result<Opened> {
+    pub fn open(&self, options: &Options, given: &Table) -> Result<OpenData> {
         let training = &options.training;
         let mut read = training.read_options()?;
         (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
@@ -81,7 +81,7 @@ impl Places {
             let of_first = if size.is_none() { ", the size of the first" } else { "" };
             format!("images become {form}{of_first}; --image-size and --colour say otherwise")
         });
-        let opened = Opened { reader, validation, test, info, notice };
+        let opened = OpenData { reader, validation, test, info, notice };
         refuse_unused(given, options, &opened)?;
         Ok(opened)
     }
@@ -171,14 +171,14 @@ pub fn refuse_unused_rate(given: &Table, config: &Config, data: &TrainingData) -
 ///
 /// # Errors
 /// [`Error::Config`], in one line that names the option and what it needs.
-fn refuse_unused(given: &Table, options: &Options, opened: &Opened) -> Result<()> {
+fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<()> {
     let value = |option: &str| given.get(option).map(text_of);
     let unused = |is_unused: bool, setting: &'static str, expected: &str, found: &str| {
         let (expected, found) = (expected.to_owned(), found.to_owned());
         let is_wrong = is_unused && given.contains_key(setting);
         if is_wrong { Err(Error::Setting { setting, expected, found }) } else { Ok(()) }
     };
-    let Opened { reader, validation, test, info, .. } = opened;
+    let OpenData { reader, validation, test, info, .. } = opened;
     let of_classes = reader.values() == 0;
     let measures = validation.is_some() || test.is_some() || options.divides();
     let expected = "validation or test data to measure it over";

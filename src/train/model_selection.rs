@@ -3,27 +3,27 @@
 use std::sync::Arc;
 
 use crate::model::Model;
-use crate::train::{Doubt, Epoch, Keep, Score};
+use crate::train::{Epoch, Keep, Score, TrainingWarning};
 
 /// The model to keep so far.
-pub(crate) struct Keeper {
+pub(crate) struct ModelSelection {
     keep: Keep,
     patience: Option<usize>,
     epochs: usize,
     best: Option<Score>,
     /// The epoch with the best score.
     best_epoch: usize,
-    pub(crate) kept: Option<Kept>,
+    pub(crate) kept: Option<SelectedModel>,
 }
 
 /// A model with the epoch after which it was taken.
-pub(crate) struct Kept {
+pub(crate) struct SelectedModel {
     pub(crate) epoch: usize,
     pub(crate) model: Arc<Model>,
-    pub(crate) doubt: Option<Doubt>,
+    pub(crate) doubt: Option<TrainingWarning>,
 }
 
-impl Keeper {
+impl ModelSelection {
     /// None yet. The best model can only be kept where something says which is; without that, the last is.
     pub(crate) fn new(keep: Option<Keep>, patience: Option<usize>, validates: bool) -> Self {
         let keep = if validates { keep.unwrap_or(Keep::Best) } else { Keep::Last };
@@ -31,10 +31,10 @@ impl Keeper {
     }
 
     /// Takes the model of an epoch if it is to be kept, and says whether it is.
-    pub(crate) fn take(&mut self, epoch: &Epoch, model: &Arc<Model>, doubt: Option<Doubt>) -> bool {
+    pub(crate) fn take(&mut self, epoch: &Epoch, model: &Arc<Model>, doubt: Option<TrainingWarning>) -> bool {
         let is_kept = self.judge(epoch) || self.keep == Keep::Last;
         if is_kept {
-            self.kept = Some(Kept { epoch: epoch.epoch, model: Arc::clone(model), doubt });
+            self.kept = Some(SelectedModel { epoch: epoch.epoch, model: Arc::clone(model), doubt });
         }
         is_kept
     }
@@ -53,7 +53,7 @@ impl Keeper {
     }
 
     /// Goes on behind these epochs, of which this model was kept.
-    pub(crate) fn resume(&mut self, epochs: &[Epoch], kept: Option<Kept>) {
+    pub(crate) fn resume(&mut self, epochs: &[Epoch], kept: Option<SelectedModel>) {
         for epoch in epochs {
             self.judge(epoch);
         }
@@ -77,12 +77,12 @@ mod tests {
 
     use super::*;
     use crate::data::Transform;
-    use crate::model::{Meaning, Network, Parameters};
+    use crate::model::{DataSchema, Network, Parameters};
 
     fn model() -> Model {
         let network = Network::classifier(&[1, 2]).unwrap();
         let parameters = Parameters::zeros(&network);
-        let meaning = Meaning::numbered(2);
+        let meaning = DataSchema::numbered(2);
         Model {
             network,
             transform: Transform::None,
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    fn run(mut keeper: Keeper, scores: &[(f64, f64)]) -> (Vec<bool>, usize, usize) {
+    fn run(mut keeper: ModelSelection, scores: &[(f64, f64)]) -> (Vec<bool>, usize, usize) {
         let mut taken = Vec::new();
         for (number, (accuracy, loss)) in (1..).zip(scores) {
             let train = Score { loss: 1.0, accuracy: 0.5, values: None, classes: None };
@@ -112,11 +112,11 @@ mod tests {
     #[test]
     fn the_best_model_is_kept_and_patience_counts_from_it() {
         let scores = [(0.5, 1.0), (0.7, 0.9), (0.7, 0.8), (0.6, 0.1), (0.7, 0.8), (0.7, 0.9), (0.9, 0.1)];
-        let best = Keeper::new(None, None, true);
+        let best = ModelSelection::new(None, None, true);
         assert_eq!(run(best, &scores), (vec![true, true, true, false, false, false, true], 7, 7));
-        let patient = Keeper::new(Some(Keep::Best), Some(3), true);
+        let patient = ModelSelection::new(Some(Keep::Best), Some(3), true);
         assert_eq!(run(patient, &scores), (vec![true, true, true, false, false, false], 3, 6));
-        let last = Keeper::new(Some(Keep::Last), Some(3), true);
+        let last = ModelSelection::new(Some(Keep::Last), Some(3), true);
         assert_eq!(run(last, &scores), (vec![true; 6], 6, 6));
     }
 }

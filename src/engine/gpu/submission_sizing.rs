@@ -10,13 +10,13 @@ use crate::threads::steps_of_piece;
 const SUBMISSION_TIME: Duration = Duration::from_millis(50);
 
 /// The size of the next submission.
-pub struct Pace {
+pub struct SubmissionSizing {
     steps: usize,
     /// When it was known that the last one had ended.
     last_ready: Option<Instant>,
 }
 
-impl Pace {
+impl SubmissionSizing {
     /// Begins with one step, so that something is known soon.
     pub fn new() -> Self {
         Self { steps: 1, last_ready: None }

@@ -3,21 +3,21 @@
 use std::thread;
 
 use super::CpuEngine;
+use super::barrier::{Barrier, SPINS};
 use super::costs::costs;
-use super::divided::DividedNetwork;
-use super::meeting::{Meeting, SPINS};
-use super::parts::{Parts, Turn};
+use super::packed_rows::{PackedRows, share_taken};
+use super::partitioned_network::PartitionedNetwork;
+use super::parts::{PartAccess, Parts};
 use super::phases::Phases;
 use super::plan::{Phase, Plan};
-use super::sparse::{PackedRows, share_taken};
 use crate::data::Rows;
 use crate::engine::BatchMetrics;
 use crate::step::StepRecord;
 use crate::threads::spawn_scoped;
 
 /// A pass over some rows.
-pub struct Pass<'a> {
-    network: &'a DividedNetwork,
+pub struct EpochWorkers<'a> {
+    network: &'a PartitionedNetwork,
     rows: &'a Rows<'a>,
     order: &'a [u32],
     batch: usize,
@@ -28,7 +28,7 @@ pub struct Pass<'a> {
     /// Of each step.
     records: Vec<StepRecord>,
     metrics: Parts<BatchMetrics>,
-    meeting: Meeting,
+    barrier: Barrier,
     /// The first region among those of all passes.
     first_region: u64,
     watched: Option<Phases>,
@@ -36,7 +36,7 @@ pub struct Pass<'a> {
 
 impl CpuEngine {
     /// A pass over the rows that `order` names. The engine is borrowed mutably so that nobody else computes with it.
-    pub(super) fn pass<'a>(&'a mut self, rows: &'a Rows<'a>, order: &'a [u32]) -> Pass<'a> {
+    pub(super) fn pass<'a>(&'a mut self, rows: &'a Rows<'a>, order: &'a [u32]) -> EpochWorkers<'a> {
         let sparse = self.skips_zeros(rows);
         let Self { network, options, steps, observer, packed, .. } = self;
         let (plan, batch) = (network.plan, options.batch);
@@ -62,15 +62,15 @@ impl CpuEngine {
             Phases::new(recorder, costs)
         });
         let none = |record: &StepRecord| BatchMetrics { rows: record.rows as usize, loss: 0.0, correct: 0 };
-        Pass {
+        EpochWorkers {
             network,
             rows,
             order,
             batch,
             packed: sparse.then_some(&*packed),
             metrics: records.iter().map(none).collect(),
-            meeting: Meeting::new(plan.threads(), patience),
-            first_region: Turn::regions(2 + records.len() * regions.len()),
+            barrier: Barrier::new(plan.threads(), patience),
+            first_region: PartAccess::regions(2 + records.len() * regions.len()),
             regions,
             records,
             watched,
@@ -78,7 +78,7 @@ impl CpuEngine {
     }
 }
 
-impl Pass<'_> {
+impl EpochWorkers<'_> {
     /// Trains on all batches; gives the metrics of each, in their order.
     pub fn train(self) -> Vec<BatchMetrics> {
         thread::scope(|scope| {
@@ -94,12 +94,12 @@ impl Pass<'_> {
 
     /// Thread `number`.
     fn work(&self, number: usize) {
-        let _presence = self.meeting.presence();
+        let _presence = self.barrier.presence();
         let watch = self.watched.as_ref().map(|phases| phases.watch(number));
         let meet = |region: usize, work: &dyn Fn(usize)| {
             let meet = || {
-                self.meeting.region(number, region, |part| {
-                    let _turn = Turn::enter(self.first_region + region as u64, part);
+                self.barrier.region(number, region, |part| {
+                    let _turn = PartAccess::enter(self.first_region + region as u64, part);
                     work(part);
                 });
             };

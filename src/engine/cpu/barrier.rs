@@ -19,7 +19,7 @@ const YIELDS: usize = 50;
 ///
 /// Waking a thread costs about as long as a step takes, so a waiting thread looks for a moment before it sleeps; it
 /// never looks for long.
-pub struct Meeting {
+pub struct Barrier {
     /// Looks before a waiting thread does a part that nobody has begun.
     patience: usize,
     /// For each part, how many regions somebody has begun it in.
@@ -33,7 +33,7 @@ pub struct Meeting {
     wake: Condvar,
 }
 
-impl Meeting {
+impl Barrier {
     /// For so many threads. One that waits does the part of another that has not begun after `patience` looks: at once
     /// where parts take longer than a thread may be late.
     pub fn new(threads: usize, patience: usize) -> Self {
@@ -116,8 +116,8 @@ impl Meeting {
     }
 }
 
-/// See [`Meeting::presence`].
-pub struct Presence<'a>(&'a Meeting);
+/// See [`Barrier::presence`].
+pub struct Presence<'a>(&'a Barrier);
 
 impl Drop for Presence<'_> {
     fn drop(&mut self) {
@@ -138,13 +138,13 @@ mod tests {
     }
 
     fn nobody_runs_ahead(patience: usize) {
-        let (meeting, sums) = (Meeting::new(3, patience), [const { AtomicUsize::new(0) }; 3]);
+        let (barrier, sums) = (Barrier::new(3, patience), [const { AtomicUsize::new(0) }; 3]);
         thread::scope(|scope| {
             for number in 0..3 {
-                let (meeting, sums) = (&meeting, &sums);
+                let (barrier, sums) = (&barrier, &sums);
                 scope.spawn(move || {
                     for region in 0..4000 {
-                        meeting.region(number, region, |part| {
+                        barrier.region(number, region, |part| {
                             // All parts of the region before are done, this one is not.
                             assert!(sums.iter().all(|sum| sum.load(Ordering::Relaxed) >= region));
                             assert_eq!(sums[part].fetch_add(1, Ordering::Relaxed), region);
@@ -158,10 +158,10 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_away_holds_nobody_up() {
-        let (meeting, done) = (Meeting::new(3, SPINS), AtomicUsize::new(0));
+        let (barrier, done) = (Barrier::new(3, SPINS), AtomicUsize::new(0));
         let go = |number| {
             for region in 0..50 {
-                meeting.region(number, region, |_| {
+                barrier.region(number, region, |_| {
                     done.fetch_add(1, Ordering::Relaxed);
                 });
             }
@@ -175,33 +175,33 @@ mod tests {
 
     #[test]
     fn a_sleeper_is_woken() {
-        let meeting = Meeting::new(2, SPINS);
+        let barrier = Barrier::new(2, SPINS);
         let (begun, is_begun) = std::sync::mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(|| {
-                meeting.region(0, 0, |_| {
+                barrier.region(0, 0, |_| {
                     begun.send(()).unwrap();
                     thread::sleep(std::time::Duration::from_millis(50));
                 });
             });
             is_begun.recv().unwrap();
-            meeting.region(1, 0, |_| ());
-            assert_eq!(meeting.done.load(Ordering::Relaxed), 2);
+            barrier.region(1, 0, |_| ());
+            assert_eq!(barrier.done.load(Ordering::Relaxed), 2);
         });
     }
 
     #[test]
     fn a_panic_reaches_all() {
-        let meeting = Meeting::new(2, SPINS);
+        let barrier = Barrier::new(2, SPINS);
         thread::scope(|scope| {
             let failing = scope.spawn(|| {
-                let _presence = meeting.presence();
-                meeting.region(0, 0, |part| assert!(part > 0, "on purpose"));
+                let _presence = barrier.presence();
+                barrier.region(0, 0, |part| assert!(part > 0, "on purpose"));
             });
             assert!(failing.join().is_err());
             let waiting = scope.spawn(|| {
-                let _presence = meeting.presence();
-                meeting.region(1, 0, |_| ());
+                let _presence = barrier.presence();
+                barrier.region(1, 0, |_| ());
             });
             assert!(waiting.join().is_err());
         });

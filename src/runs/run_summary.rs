@@ -36,7 +36,7 @@ pub fn read_settings(path: &Path) -> Result<Table> {
 }
 
 /// What the folder of a run tells.
-pub struct Told {
+pub struct RunSummary {
     /// The folder.
     pub path: PathBuf,
     /// Its settings by the names of their options.
@@ -47,7 +47,7 @@ pub struct Told {
     pub state: &'static str,
 }
 
-impl Told {
+impl RunSummary {
     /// Reads it.
     ///
     /// # Errors

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use super::group::Group;
 use crate::engine::BatchMetrics;
-use crate::engine::gpu::bound::Slots;
-use crate::engine::gpu::pace::Pace;
+use crate::engine::gpu::bound::MetricSlots;
+use crate::engine::gpu::submission_sizing::SubmissionSizing;
 use crate::error::Result;
 use crate::gpu::{Context, Readback, block};
 use crate::kernels::sum_metrics;
@@ -24,31 +24,31 @@ pub struct MemberMetrics {
 }
 
 /// What a submission leaves of a group.
-struct Copied {
+struct CopiedMetrics {
     readback: Readback,
-    slots: Slots,
+    slots: MetricSlots,
 }
 
 struct InFlight {
     index: wgpu::SubmissionIndex,
     /// Rows of each batch.
     rows: Vec<usize>,
-    copied: Vec<Copied>,
+    copied: Vec<CopiedMetrics>,
     /// How many of `copied` are there.
     ready: usize,
     submitted: Instant,
 }
 
 /// The submissions that the device has not finished, or whose metrics nobody has heard of.
-pub struct Flight {
+pub struct PackSubmissions {
     in_flight: VecDeque<InFlight>,
-    pace: Pace,
+    pace: SubmissionSizing,
 }
 
-impl Flight {
+impl PackSubmissions {
     /// None yet.
     pub fn new() -> Self {
-        Self { in_flight: VecDeque::new(), pace: Pace::new() }
+        Self { in_flight: VecDeque::new(), pace: SubmissionSizing::new() }
     }
 
     /// Steps that the next one should have.
@@ -83,7 +83,7 @@ impl Flight {
             let bytes = (8 * slots.pairs * rows.len()) as u64;
             let readback = Readback::new(context, bytes);
             readback.record(&mut encoder, group.metrics(), bytes);
-            Copied { readback, slots }
+            CopiedMetrics { readback, slots }
         });
         let copied = copied.collect();
         let index = context.queue.submit([encoder.finish()]);
@@ -130,7 +130,7 @@ impl InFlight {
 
     /// Batch after batch, of each all networks.
     fn take(self, metrics: &mut Vec<MemberMetrics>) -> Result<()> {
-        let pairs = |copied: &Copied| -> Result<Vec<f32>> {
+        let pairs = |copied: &CopiedMetrics| -> Result<Vec<f32>> {
             let bytes = copied.readback.take((8 * copied.slots.pairs * self.rows.len()) as u64)?;
             Ok(bytemuck::pod_collect_to_vec(&bytes))
         };

@@ -1,7 +1,7 @@
 //! Numbers of a table whose decimal mark may be meant as something else: where nothing tells, it is asked.
 
 use super::{Dialect, Sample};
-use crate::data::shown::show;
+use crate::data::excerpt::show;
 
 impl Sample {
     /// What is to be asked of the decimal mark, if the first rows leave it in doubt.

@@ -9,7 +9,7 @@ use crate::data::Classes;
 
 /// What speaks against a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Doubt {
+pub enum TrainingWarning {
     /// It predicts one class for every row.
     OneClass {
         /// The name of the class.
@@ -46,10 +46,10 @@ fn rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RowsName, D::Error
     known.ok_or_else(|| serde::de::Error::custom("the rows have an unknown name"))
 }
 
-impl Doubt {
+impl TrainingWarning {
     /// Of predicted values of some rows.
     pub(super) fn of_values(errors: &ValueErrors, rows: &'static str) -> Option<Self> {
-        (errors.r2 <= 0.0).then_some(Doubt::NoBetterThanMean { rows })
+        (errors.r2 <= 0.0).then_some(TrainingWarning::NoBetterThanMean { rows })
     }
 
     /// Of these predictions of these rows, which count so much each.
@@ -69,10 +69,10 @@ impl Doubt {
         }
         let first = *predictions.first()?;
         if predictions.iter().all(|prediction| *prediction == first) {
-            return Some(Doubt::OneClass { class: classes.name(first).to_owned(), rows });
+            return Some(TrainingWarning::OneClass { class: classes.name(first).to_owned(), rows });
         }
         let correct: f64 = figures.iter().map(|figures| figures.correct).sum();
-        (correct <= count).then(|| Doubt::NoBetter {
+        (correct <= count).then(|| TrainingWarning::NoBetter {
             class: classes.name(most).to_owned(),
             share: count / all,
             rows,
@@ -80,16 +80,16 @@ impl Doubt {
     }
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for TrainingWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Doubt::OneClass { class, rows } => {
+            TrainingWarning::OneClass { class, rows } => {
                 write!(f, "the network predicts {class:?} for every one of the {rows} rows")
             }
-            Doubt::NoBetterThanMean { rows } => {
+            TrainingWarning::NoBetterThanMean { rows } => {
                 write!(f, "the network predicts the {rows} rows no better than their mean does")
             }
-            Doubt::NoBetter { class, share, rows } => write!(
+            TrainingWarning::NoBetter { class, share, rows } => write!(
                 f,
                 "the network is no better than a guess that always says {class:?}, which is right for {:.2} % of the \
                  {rows} rows",
@@ -106,11 +106,17 @@ mod tests {
     #[test]
     fn only_networks_that_beat_a_constant_are_trusted() {
         let doubt = |labels: &[u32], predictions: &[u32]| {
-            Doubt::of(labels, predictions, &vec![1.0; labels.len()], &Classes::numbered(3), "test")
+            TrainingWarning::of(labels, predictions, &vec![1.0; labels.len()], &Classes::numbered(3), "test")
         };
         let (class, rows) = ("1".to_owned(), "test");
-        assert_eq!(doubt(&[0, 1, 1, 2], &[1, 1, 1, 1]), Some(Doubt::OneClass { class: class.clone(), rows }));
-        assert_eq!(doubt(&[0, 1, 1, 2], &[0, 0, 1, 0]), Some(Doubt::NoBetter { class, share: 0.5, rows }));
+        assert_eq!(
+            doubt(&[0, 1, 1, 2], &[1, 1, 1, 1]),
+            Some(TrainingWarning::OneClass { class: class.clone(), rows })
+        );
+        assert_eq!(
+            doubt(&[0, 1, 1, 2], &[0, 0, 1, 0]),
+            Some(TrainingWarning::NoBetter { class, share: 0.5, rows })
+        );
         assert_eq!(doubt(&[0, 1, 1, 2], &[0, 0, 1, 2]), None);
         assert_eq!(doubt(&[1, 1], &[0, 0]), None);
         assert_eq!(doubt(&[], &[]), None);

@@ -8,14 +8,14 @@ use crate::error::{Error, Result};
 use crate::threads::{hand_over, spawn};
 
 /// The thread, and what goes there and back. It lives as long as this does.
-pub struct Finisher {
+pub struct EncoderThread {
     /// Nothing once the thread is to end.
     encoders: Option<Sender<(wgpu::CommandEncoder, Observer)>>,
     commands: Receiver<wgpu::CommandBuffer>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Finisher {
+impl EncoderThread {
     /// Starts the thread.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Finisher {
     }
 }
 
-impl Drop for Finisher {
+impl Drop for EncoderThread {
     fn drop(&mut self) {
         self.encoders = None;
         if let Some(thread) = self.thread.take() {

@@ -9,7 +9,7 @@ use crate::engine::{Clock, Detail, Member, Recorder, Submission};
 use crate::error::Result;
 use crate::gpu::{Context, Prepared, StepBinding, Timestamps};
 use crate::kernels::{Machine, Tuning, grid};
-use crate::schedule::{Dispatch, Schedule, unfenced};
+use crate::schedule::{Dispatch, DispatchPlan, unfenced};
 use crate::timing::Span;
 
 /// Stages of one submission: their stamps stand in one set of queries, of which some devices have few. More only where
@@ -20,7 +20,7 @@ const MOST_STAGES: usize = 2048;
 const HOST_STEPS: usize = 16;
 
 /// Stamps that are on their way, and what they belong to.
-pub struct Stamped {
+pub struct PendingTimestamps {
     stamps: Timestamps,
     stages: Vec<usize>,
     /// Before the commands were submitted.
@@ -28,9 +28,9 @@ pub struct Stamped {
 }
 
 /// Times the dispatches of one schedule for a recorder.
-pub struct Stamper {
+pub struct TimestampRecorder {
     recorder: Arc<Recorder>,
-    schedule: Schedule,
+    schedule: DispatchPlan,
     tuning: Tuning,
     machine: Machine,
     /// Places of stages in the recorder's list, by the dispatches that they consist of.
@@ -39,9 +39,9 @@ pub struct Stamper {
     detail: Detail,
 }
 
-impl Stamper {
+impl TimestampRecorder {
     /// Times this schedule on a device. Without time stamps it takes the host's clock.
-    pub fn new(context: &Context, recorder: Arc<Recorder>, schedule: Schedule, tuning: Tuning) -> Self {
+    pub fn new(context: &Context, recorder: Arc<Recorder>, schedule: DispatchPlan, tuning: Tuning) -> Self {
         let detail = if context.has_timestamps() { recorder.detail() } else { Detail::Host };
         let clock = if detail == Detail::Host { Clock::Host } else { Clock::Timestamps };
         recorder.log().clock = Some(clock);
@@ -66,14 +66,14 @@ impl Stamper {
     }
 
     /// Records all dispatches of these steps, with stamps. Records nothing by the host's clock: then they must be
-    /// [run](Stamper::run).
+    /// [run](TimestampRecorder::run).
     pub fn record(
         &mut self,
         context: &Context,
         encoder: &mut wgpu::CommandEncoder,
         plan: &BoundSchedule,
         steps: &Steps,
-    ) -> Option<Stamped> {
+    ) -> Option<PendingTimestamps> {
         self.recorder.log().sizes.push(steps.records.iter().filter(|step| step.rows > 0).count());
         if self.detail == Detail::Host {
             return None;
@@ -91,7 +91,7 @@ impl Stamper {
         }
         stamps.record(encoder, runs.len());
         let stages = runs.into_iter().map(|(_, stage)| stage).collect();
-        Some(Stamped { stamps, stages, submitted: 0 })
+        Some(PendingTimestamps { stamps, stages, submitted: 0 })
     }
 
     /// Runs each stage of these steps by itself and waits for it. Call it when the submission before has been submitted
@@ -131,7 +131,7 @@ impl Stamper {
     }
 
     /// The commands are about to be submitted.
-    pub fn submit(&self, stamped: &mut Stamped) {
+    pub fn submit(&self, stamped: &mut PendingTimestamps) {
         stamped.submitted = self.recorder.now();
     }
 
@@ -139,9 +139,9 @@ impl Stamper {
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the stamps cannot be read.
-    pub fn take(&mut self, stamped: Stamped) -> Result<()> {
+    pub fn take(&mut self, stamped: PendingTimestamps) -> Result<()> {
         let seen = self.recorder.now();
-        let Stamped { stamps, stages, submitted } = stamped;
+        let PendingTimestamps { stamps, stages, submitted } = stamped;
         let spans = stamps.take(stages.len())?;
         let stages = stages.into_iter().zip(spans).collect();
         self.recorder.log().submissions.push(Submission { submitted, seen, stages });

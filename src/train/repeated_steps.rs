@@ -14,13 +14,13 @@ use crate::timing::Ceilings;
 use crate::timing::Span;
 
 /// Opens the training data anew.
-pub type Open<'a> = dyn FnMut() -> Result<Reader> + 'a;
+pub type OpenReader<'a> = dyn FnMut() -> Result<Reader> + 'a;
 
 /// A network that can be trained from its first step on as often as one likes. Every run has the same steps, in the
 /// same buffers and with the same kernels, and gives the same weights.
-pub struct Trial<'a> {
+pub struct RepeatedSteps<'a> {
     config: &'a Config,
-    open: &'a mut Open<'a>,
+    open: &'a mut OpenReader<'a>,
     engine: Box<dyn Engine>,
     first: Parameters,
     network: Network,
@@ -29,13 +29,13 @@ pub struct Trial<'a> {
     rows: usize,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> RepeatedSteps<'a> {
     /// Makes the network for the data that `open` gives. All rows of a CSV table are read for that, since a late one may
     /// show more classes; what an IDX file holds is known at once.
     ///
     /// # Errors
     /// Those of the settings, the data and the device.
-    pub fn new(config: &'a Config, device: &Device, open: &'a mut Open<'a>) -> Result<Self> {
+    pub fn new(config: &'a Config, device: &Device, open: &'a mut OpenReader<'a>) -> Result<Self> {
         config.validate()?;
         let mut data = TrainingData::new(open()?, None, None, &config.data)?;
         if data.rows().is_none() {

@@ -2,7 +2,7 @@
 
 use super::schema::{Column, Holds, Schema};
 use super::{Columns, Header, Target};
-use crate::data::shown::{show, some};
+use crate::data::excerpt::{show, some};
 use crate::error::Result;
 use std::collections::HashMap;
 
