@@ -19,7 +19,7 @@ pub fn train() -> Result<f64> {
     let mut run = Trainer::new(settings).start_reader(reader, None, None)?;
     while run.next()?.is_some() {}
     let summary = run.summary()?;
-    println!("{} of {:?}", summary.model.network, summary.model.meaning.classes.names());
+    println!("{} of {:?}", summary.model.network, summary.model.data_schema.classes.names());
     Ok(summary.kept_epoch().and_then(|epoch| epoch.test.as_ref()).map_or(0.0, |test| test.accuracy))
 }
 

@@ -264,7 +264,7 @@ impl Error {
     }
 
     /// The same as a fault of this kind.
-    pub(crate) fn of(self, kind: DataFault) -> Self {
+    pub(crate) fn with_kind(self, kind: DataFault) -> Self {
         Error::Fault { kind, error: Box::new(self) }
     }
 

@@ -14,7 +14,7 @@ use crate::data::{
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 use crate::model::Model;
-use crate::train::{TESTED_ROWS, TrainedRows, read_for};
+use crate::train::{TESTED_ROWS, TrainedRows, read_dataset_for};
 
 /// What is evaluated: a set, or the rows of it that were held out for testing.
 pub struct EvaluationSet {
@@ -41,8 +41,8 @@ impl EvaluationSet {
             Some(name) if model.network.loss().of_classes() => Target::Column(name.to_owned()),
             Some(name) => Target::Values(vec![name.to_owned()]),
         };
-        let columns = Selection { schema: model.meaning.schema.clone(), target, ..Selection::default() };
-        let images = model.meaning.image.map(ImageOptions::from).unwrap_or_default();
+        let columns = Selection { schema: model.data_schema.schema.clone(), target, ..Selection::default() };
+        let images = model.data_schema.image.map(ImageOptions::from).unwrap_or_default();
         let mut read = ReadOptions { columns, format: format.clone(), images, ..ReadOptions::default() };
         if self.part.is_some() {
             // How the rows were held out.
@@ -106,8 +106,8 @@ impl EvaluationSet {
                     }
                     show(reader.view(Scaling::AsIs).features, reader.dictionaries())?;
                 }
-                let found = read_for(model, reader)?;
-                if self.sum.is_some_and(|sum| TrainedRows::of_held_out(&found.0).sum != sum) {
+                let found = read_dataset_for(model, reader)?;
+                if self.sum.is_some_and(|sum| TrainedRows::from_held_out(&found.0).sum != sum) {
                     let text = format!(
                         "{name}: expected the rows that the model was tested on, found others, or in another order; --data \
                          evaluates all rows of a file"
@@ -198,7 +198,7 @@ struct Part {
 ///
 /// # Errors
 /// When there are none, or nothing says which.
-pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> Result<EvaluationSet> {
+pub fn choose_data(file: &Path, model: &Model, data: &[PathBuf]) -> Result<EvaluationSet> {
     let setting = |key: &str| model.settings.get(key).map(String::as_str);
     let whole = |paths: &[PathBuf], sum| {
         Ok(EvaluationSet { source: data_paths::evaluation(paths)?, part: None, sum })
@@ -253,7 +253,7 @@ pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> Result<Evaluation
 /// The same, but of the training file itself only the rows that were held out for testing, if any were.
 ///
 /// # Errors
-/// As [`chosen`].
+/// As [`choose_data`].
 pub fn held_out_of(file: &Path, model: &Model, data: &[PathBuf]) -> Result<EvaluationSet> {
     let held_out = model.settings.get("test_fraction").is_some_and(|share| share != "0");
     let place = |path: &Path| fs::canonicalize(path).ok();
@@ -264,10 +264,10 @@ pub fn held_out_of(file: &Path, model: &Model, data: &[PathBuf]) -> Result<Evalu
         }
         _ => false,
     };
-    chosen(file, model, if held_out && is_training { &[] } else { data })
+    choose_data(file, model, if held_out && is_training { &[] } else { data })
 }
 
-/// What a model file says of where its rows come from, by which [`chosen`] finds them again: names that are text, of files that can be
+/// What a model file says of where its rows come from, by which [`choose_data`] finds them again: names that are text, of files that can be
 /// read again. No `data` are MNIST's.
 pub fn names_of_data(data: &[PathBuf], test: Option<&Path>, rows: Option<usize>) -> BTreeMap<String, String> {
     let named = |path: &Path| path.to_str().filter(|name| *name != "-").map(str::to_owned);
@@ -311,13 +311,13 @@ impl Part {
             );
             Error::Config(text)
         };
-        if reader.rows() != self.rows || *reader.classes() != model.meaning.classes {
+        if reader.rows() != self.rows || *reader.classes() != model.data_schema.classes {
             return Err(error(&format!("{} rows or other labels", reader.rows())));
         }
         let changed = error("others, or in another order");
         let parts = reader.parts(&self.split)?;
         let [_, test] = reader.divide_into(&parts);
-        if sum.is_some_and(|sum| TrainedRows::of_held_out(&test).sum != sum) {
+        if sum.is_some_and(|sum| TrainedRows::from_held_out(&test).sum != sum) {
             return Err(changed);
         }
         Ok((test, parts.test))

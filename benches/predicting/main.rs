@@ -68,7 +68,8 @@ fn middle(mut times: Vec<Duration>) -> f64 {
 /// Reads a table as `predict` does, and nothing else.
 fn read(file: &Path, model: &Path) {
     let model = Model::load(model).expect("it was saved just now");
-    let columns = Selection { target: Target::Absent, schema: model.meaning.schema, ..Selection::default() };
+    let columns =
+        Selection { target: Target::Absent, schema: model.data_schema.schema, ..Selection::default() };
     let options = ReadOptions { columns, ..ReadOptions::default() };
     let mut reader = Reader::open_unlabelled(file, &options).expect("the table can be read");
     let mut rows = 0;

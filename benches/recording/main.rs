@@ -46,7 +46,7 @@ fn main() {
         };
         // Kernels are compiled, and submissions grow to that size.
         train(&mut *engine, 10);
-        let recorder = Arc::new(Recorder::repeating(Detail::Submissions, vec![STEPS; SUBMISSIONS]));
+        let recorder = Arc::new(Recorder::with_sizes(Detail::Submissions, vec![STEPS; SUBMISSIONS]));
         engine.observe(Some(Arc::clone(&recorder)));
         train(&mut *engine, SUBMISSIONS);
         let log = recorder.take();

@@ -42,7 +42,7 @@ impl Problem {
             _ => values[[row, column]],
         });
         let layer = InputLayer::new(columns, true)?;
-        let network = Network::classifier(&[layer.inputs(), 2])?.behind(layer.clone())?;
+        let network = Network::classifier(&[layer.inputs(), 2])?.with_input_layer(layer.clone())?;
         let layout = ParameterLayout::new(&network);
         let mut parameters = Parameters::he_normal(&network, 4);
         let scale = random(1, layer.inputs(), 61);
@@ -114,7 +114,7 @@ fn compared<K: Kernel>(
     for (i, (g, of_g)) in g.iter().zip(of_g).enumerate() {
         let parameter = f64::from(packed[start + i]);
         let wanted = rule.map_or([[*g, *of_g]; 3], |rule| {
-            let place = (f64::from(rule.factors.of_input()[usize::from(is_bias)]), is_bias);
+            let place = (f64::from(rule.factors.for_input_layer()[usize::from(is_bias)]), is_bias);
             bounds::optimize(rule, 0, place, (parameter, *g, *of_g), [0.0; 2])
         });
         for (place, [want, bound]) in wanted.into_iter().take(1 + states).enumerate() {
@@ -127,7 +127,7 @@ fn compared<K: Kernel>(
 
 fn updates(problem: &Problem, rule: Option<&UpdateRule>) -> Option<LayerUpdate> {
     let with_states = |rule: &UpdateRule| problem.layout.clone().with_states(rule.optimizer.kind.states());
-    rule.map(|rule| LayerUpdate::of_input(rule, &with_states(rule)))
+    rule.map(|rule| LayerUpdate::for_input_layer(rule, &with_states(rule)))
 }
 
 fn gradient(compute: &Compute, rule: Option<&UpdateRule>) -> Result<Figures> {

@@ -33,13 +33,13 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    fn of(network: Network, parameters: Parameters, rule: UpdateRule, data: Dataset) -> Self {
+    fn from_parts(network: Network, parameters: Parameters, rule: UpdateRule, data: Dataset) -> Self {
         let x = match &data.features {
             Features::Floats(values) => stacked(values, data.inputs),
             Features::Bytes(_) => Array2::zeros((0, 0)),
         };
         let (loss, weighted) = (network.loss(), !data.weights.is_empty());
-        let wanted = Expected::of(LossTargets { loss, smoothing: 0.0, weighted }, &data);
+        let wanted = Expected::from_dataset(LossTargets { loss, smoothing: 0.0, weighted }, &data);
         Self { network, parameters, data, x, rule, wanted }
     }
 
@@ -65,7 +65,7 @@ impl Problem {
             }
         }
         let data = dataset(network.loss(), seed, rows, [network.inputs(), network.outputs()]);
-        Self::of(network.clone(), parameters, UpdateRule::sgd(RATE), data)
+        Self::from_parts(network.clone(), parameters, UpdateRule::sgd(RATE), data)
     }
 
     /// One in which two of the activations and one of the losses go with an optimizer, with dropout, weights of the rows, label
@@ -86,7 +86,7 @@ impl Problem {
         };
         let weights = (0..ROWS).map(|row| [1.0, 0.5, 2.0][row % 3]).collect();
         let data = Dataset { weights, ..dataset(loss, 90, ROWS, [SIZES[0], SIZES[3]]) };
-        Ok(Self::of(network.clone(), Parameters::he_normal(&network, 4), rule, data))
+        Ok(Self::from_parts(network.clone(), Parameters::he_normal(&network, 4), rule, data))
     }
 
     fn reference(&self) -> ReferenceNetwork {

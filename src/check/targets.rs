@@ -38,7 +38,7 @@ pub(super) struct Expected {
 
 impl Expected {
     /// Of all rows of a data set.
-    pub fn of(form: LossTargets, data: &Dataset) -> Self {
+    pub fn from_dataset(form: LossTargets, data: &Dataset) -> Self {
         let (classes, values) = match &data.targets {
             Targets::Classes(classes) => (indices(classes), Array2::zeros((0, 0))),
             Targets::Values { columns, values } => (Vec::new(), stacked(values, *columns)),
@@ -49,7 +49,7 @@ impl Expected {
     /// Of so many rows, with weights where the loss has some.
     pub fn new(form: LossTargets, rows: usize, outputs: usize) -> Self {
         let weights = (0..rows).filter(|_| form.weighted).map(|row| [1.0, 0.25, 3.0][row % 3]).collect();
-        Self::of(form, &Dataset { weights, ..dataset(form.loss, 13, rows, [1, outputs]) })
+        Self::from_dataset(form, &Dataset { weights, ..dataset(form.loss, 13, rows, [1, outputs]) })
     }
 
     /// The words of a row's targets as a device stores them.

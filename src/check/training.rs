@@ -259,7 +259,7 @@ impl Layer {
             return Ok(product(&dw.read(compute)?, &x.t().to_owned(), &dy));
         };
         let stored = StoredLayer::new(compute, rule, [inputs, outputs])?;
-        let update = LayerUpdate::of(rule, &stored.layout, 0);
+        let update = LayerUpdate::for_layer(rule, &stored.layout, 0);
         let record = StepRecord { rows: rows as u32, ..rule.record(STEP) };
         let it = Inputs { record, ..it };
         it.run(compute, &kernel(Some(update)), &on_dy, &stored.buffer)?;
@@ -287,7 +287,7 @@ pub(super) fn near_update(
     let mut figures = Figures::default();
     for (at, of_g) in of_g.indexed_iter() {
         let is_bias = at.0 == g.nrows() - 1;
-        let factor = f64::from(rule.factors.of(layer)[usize::from(is_bias)]);
+        let factor = f64::from(rule.factors.for_layer(layer)[usize::from(is_bias)]);
         let number = |place: usize| before.get(place).map_or(0.0, |matrix| f64::from(matrix[at]));
         let (parameter, state) = ((number(0), g[at], *of_g), [number(1), number(2)]);
         let want = bounds::optimize(rule, STEP, (factor, is_bias), parameter, state);

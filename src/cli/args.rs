@@ -74,7 +74,7 @@ pub fn device(text: &str) -> Result<DeviceRequest, String> {
 }
 
 /// How a GPU is opened for `--checked`, or without. What its driver compiles is kept for the next run.
-pub fn opening(checked: bool) -> DeviceOptions {
+pub fn options(checked: bool) -> DeviceOptions {
     DeviceOptions { checked, cache: process::cache_folder(), ..DeviceOptions::default() }
 }
 

@@ -72,7 +72,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let record = record.transpose().map_err(|error: Error| error)?;
     let destination =
         options.save.as_ref().map(|folder| Destination::check(&folder.join(SAVED))).transpose()?;
-    let choice = devices::opened(&options.device, options.checked)?;
+    let choice = devices::find_and_report(&options.device, options.checked)?;
     if let Some((destination, steps)) = record {
         destination.write(&TrainingRecord::from_device(&choice, &config, steps)?.to_bytes()?)?;
         if options.format == Format::Text {

@@ -79,7 +79,7 @@ fn write(file: &OutputFile, to: impl Write) -> Result<()> {
 }
 
 fn format(options: &Options) -> Result<OutputFormat> {
-    options.to.or_else(|| OutputFormat::of(&options.out)).ok_or_else(|| {
+    options.to.or_else(|| OutputFormat::from_path(&options.out)).ok_or_else(|| {
         let names: Vec<String> = OutputFormat::ALL.iter().map(|to| format!(".{}", to.name())).collect();
         let found = options.out.display();
         Error::Config(format!(

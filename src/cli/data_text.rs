@@ -1,7 +1,7 @@
 //! What is said of the rows that train: columns, labels, dates, weights, and what was understood of all.
 
 use crate::data::{
-    Column, ColumnEncoding, Encoding, IgnoredBecause, IgnoredColumn, ImageForm, LateText, NumbersAsText,
+    Column, ColumnEncoding, Encoding, IgnoredBecause, IgnoredColumn, ImageForm, MixedColumn, NumbersAsText,
     NumericScaling, OddLabel, Oddity, Schema, Transform,
 };
 use crate::error::Result;
@@ -85,7 +85,7 @@ pub fn identifier_line(columns: &[String]) -> Option<String> {
 pub fn column_lines(training: &Training, data: &TrainingData) -> Result<Vec<String>> {
     let is_auto = training.columns.task(training.settings.loss)? == Task::Auto;
     let task = is_auto.then(|| task_line(data)).flatten();
-    let dates = data.meaning().schema.as_ref().and_then(date_line);
+    let dates = data.data_schema().schema.as_ref().and_then(date_line);
     let dropped = (data.dropped_rows() > 0).then(|| {
         counted(data.dropped_rows() as u64, "row without a target is", "rows without a target are")
             + " left out"
@@ -97,7 +97,7 @@ pub fn column_lines(training: &Training, data: &TrainingData) -> Result<Vec<Stri
 
 /// What is said of rows that have weights of their own.
 fn weight_lines(data: &TrainingData) -> Vec<String> {
-    let Some(column) = data.meaning().schema.and_then(|schema| schema.weight) else { return Vec::new() };
+    let Some(column) = data.data_schema().schema.and_then(|schema| schema.weight) else { return Vec::new() };
     let name = column_name(&column);
     let line = format!(
         "rows are weighted by column {name}, divided by its mean over the training rows; the scores of validation and test rows are \
@@ -149,8 +149,8 @@ pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
 }
 
 /// What is said of columns that are categories since they hold text and numbers: a line for each.
-pub fn late_texts(texts: &[LateText]) -> Vec<String> {
-    let line = |text: &LateText| {
+pub fn mixed_column_lines(texts: &[MixedColumn]) -> Vec<String> {
+    let line = |text: &MixedColumn| {
         format!(
             "{text}; --missing-marker says which text stands for a missing value, --exclude leaves a column out"
         )
@@ -215,10 +215,10 @@ pub fn images_of(form: ImageForm) -> String {
 }
 
 /// What was understood of the data, in a line.
-pub fn data_line(transform: &Transform, meaning: &DataSchema, rows: Option<usize>) -> String {
+pub fn data_line(transform: &Transform, data_schema: &DataSchema, rows: Option<usize>) -> String {
     let rows = rows.map_or_else(|| "rows still read".to_owned(), |rows| counted(rows as u64, "row", "rows"));
-    let inputs = meaning.schema.as_ref().map(|schema| schema.inputs.len());
-    let inputs = match (meaning.image, inputs) {
+    let inputs = data_schema.schema.as_ref().map(|schema| schema.inputs.len());
+    let inputs = match (data_schema.image, inputs) {
         (Some(form), _) => images_of(form),
         (None, Some(inputs)) => counted(inputs as u64, "input", "inputs"),
         (None, None) => "inputs".to_owned(),
@@ -229,14 +229,14 @@ pub fn data_line(transform: &Transform, meaning: &DataSchema, rows: Option<usize
         Transform::Columns(encoding) => encoded(encoding),
     };
     if let Some(values) =
-        meaning.schema.as_ref().map(|schema| &schema.values).filter(|values| !values.is_empty())
+        data_schema.schema.as_ref().map(|schema| &schema.values).filter(|values| !values.is_empty())
     {
         let name = |column: &Column| column.name.clone().unwrap_or_else(|| column.position.to_string());
         let names: Vec<String> = values.iter().take(6).map(name).collect();
         let more = if values.len() > 6 { ", ..." } else { "" };
         return format!("{rows}, {inputs} {scaled}, values {}{more}", names.join(", "));
     }
-    let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
+    let target = data_schema.schema.as_ref().and_then(|schema| schema.target.as_ref());
     let target = target.map_or_else(
         || "labels".to_owned(),
         |target| match &target.name {
@@ -244,8 +244,8 @@ pub fn data_line(transform: &Transform, meaning: &DataSchema, rows: Option<usize
             None => format!("target column {}", target.position),
         },
     );
-    let classes = match meaning.classes.len() {
-        count @ ..=6 => format!("{count} classes: {}", meaning.classes.names().join(", ")),
+    let classes = match data_schema.classes.len() {
+        count @ ..=6 => format!("{count} classes: {}", data_schema.classes.names().join(", ")),
         count => format!("{count} classes"),
     };
     format!("{rows}, {inputs} {scaled}, {target} of {classes}")

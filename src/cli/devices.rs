@@ -25,8 +25,8 @@ pub struct Options {
 ///
 /// # Errors
 /// When it is not there.
-pub fn find(request: &DeviceRequest, opening: DeviceOptions) -> Result<(Device, Option<String>)> {
-    let device = find_device(request)?.opened(opening);
+pub fn find(request: &DeviceRequest, device_options: DeviceOptions) -> Result<(Device, Option<String>)> {
+    let device = find_device(request)?.with_options(device_options);
     // Who names a driver by its name or index knows what it is.
     let picks = matches!(request, DeviceRequest::Gpu | DeviceRequest::Backend(_));
     let notice = match &device {
@@ -43,8 +43,8 @@ pub fn find(request: &DeviceRequest, opening: DeviceOptions) -> Result<(Device, 
 ///
 /// # Errors
 /// When it is not there.
-pub fn opened(request: &DeviceRequest, checked: bool) -> Result<Device> {
-    let (device, notice) = find(request, args::opening(checked))?;
+pub fn find_and_report(request: &DeviceRequest, checked: bool) -> Result<Device> {
+    let (device, notice) = find(request, args::options(checked))?;
     notice.iter().for_each(|notice| note(notice));
     Ok(device)
 }

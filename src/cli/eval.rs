@@ -23,7 +23,7 @@ use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
 use super::table_options::DialectOptions;
 use super::text::{counted, evaluation_warnings, loss, one_class};
-use crate::evaluate::{EvaluationRows, chosen};
+use crate::evaluate::{EvaluationRows, choose_data};
 
 /// The most classes of which JSON holds the confusion matrix.
 const JSON_CLASSES: usize = 1000;
@@ -72,11 +72,11 @@ pub struct Options {
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, _) = options.which.load(&options.model)?;
-    let mut evaluand = chosen(&options.model, &model, &options.data)?;
+    let mut set = choose_data(&options.model, &model, &options.data)?;
     let of_classes = model.network.loss().of_classes();
-    let reader = evaluand.open(&model, options.target.as_deref(), &options.written.format())?;
-    let device = devices::opened(&options.device, options.checked)?;
-    let rows = evaluand.rows(&model, reader)?;
+    let reader = set.open(&model, options.target.as_deref(), &options.written.format())?;
+    let device = devices::find_and_report(&options.device, options.checked)?;
+    let rows = set.rows(&model, reader)?;
     evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
     let EvaluationRows { data, name: file, .. } = &rows;
     if !of_classes {
@@ -85,10 +85,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let Evaluated { evaluation, accuracy, outputs, errors, device } =
         evaluate(&model, data, &device, options.errors.is_some())?;
     if !evaluation.loss.is_finite() {
-        let (path, loss) = (data_paths::file(&evaluand.source).to_owned(), evaluation.loss);
+        let (path, loss) = (data_paths::file(&set.source).to_owned(), evaluation.loss);
         return Err(Error::NonFiniteTest { path, loss }.into());
     }
-    let (labels, classes) = (data.labels(), &model.meaning.classes);
+    let (labels, classes) = (data.labels(), &model.data_schema.classes);
     if let Some(class) = only_class(labels) {
         warn(&one_class(classes.name(class), &format!("the rows of {file}")));
     }
@@ -173,7 +173,7 @@ fn values(
         return Err(Error::NonFiniteTest { path: file.into(), loss: *mean_loss }.into());
     }
     let measured = measures(&values, data.targets.view(), &data.view().counts());
-    let names = value_names(&model.meaning, model.network.outputs());
+    let names = value_names(&model.data_schema, model.network.outputs());
     match options.format {
         Format::Json => {
             let each = |of: fn(&TargetErrors) -> f64| Value::from_iter(targets.iter().map(of));

@@ -54,7 +54,7 @@ pub fn text(
 
 /// What is said of the weights of the rows, where the model knows of some.
 pub fn weight_line(model: &Model, data: &Dataset) -> Option<String> {
-    let name = column_name(model.meaning.schema.as_ref()?.weight.as_ref()?);
+    let name = column_name(model.data_schema.schema.as_ref()?.weight.as_ref()?);
     Some(match data.weights.is_empty() {
         true => format!("not weighted: there is no column {name}, which weighs the training rows"),
         false => format!("weighted by column {name}"),
@@ -218,8 +218,8 @@ pub fn errors_text(errors: &ValueErrors) -> String {
 }
 
 /// The names of the values that a network predicts: of their columns, or numbers.
-pub fn value_names(meaning: &DataSchema, outputs: usize) -> Vec<String> {
-    let columns = meaning.schema.as_ref().map_or(&[][..], |schema| &schema.values);
+pub fn value_names(data_schema: &DataSchema, outputs: usize) -> Vec<String> {
+    let columns = data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.values);
     let name = |index: usize| columns.get(index).and_then(|column| column.name.clone());
     (0..outputs).map(|index| name(index).unwrap_or_else(|| format!("value{index}"))).collect()
 }

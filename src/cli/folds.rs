@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use toml::Table;
 
 use super::args::Format;
-use super::data_text::{as_text, column_lines, late_texts, left_out, odd_labels};
+use super::data_text::{as_text, column_lines, left_out, mixed_column_lines, odd_labels};
 use super::open_data::{DataPaths, OpenData, refuse_unused_rate};
 use super::output::{Console, warn};
 use super::process::Interrupts;
@@ -35,7 +35,8 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
         ));
     }
     let training = &options.training;
-    let OpenData { reader, validation, info, notice, .. } = DataPaths::of(options)?.open(options, own)?;
+    let OpenData { reader, validation, info, notice, .. } =
+        DataPaths::from_options(options)?.open(options, own)?;
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
     notices.extend(notice);
@@ -100,7 +101,7 @@ struct Folds<'a> {
 impl Folds<'_> {
     /// What is said of all rows, once.
     fn look_at(&self, data: &TrainingData, console: &Console) -> Result<()> {
-        [late_texts(data.late_texts()), odd_labels(data.odd_labels())]
+        [mixed_column_lines(data.mixed_columns()), odd_labels(data.odd_labels())]
             .concat()
             .iter()
             .for_each(|warning| console.warn(warning));

@@ -85,10 +85,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let names = names(&model, &options.model.display().to_string())?;
     let scoring = scoring(&model, options.measure)?;
     let svg = options.svg.as_deref().map(Destination::check).transpose()?;
-    let mut evaluand = held_out_of(&options.model, &model, options.data.as_slice())?;
+    let mut set = held_out_of(&options.model, &model, options.data.as_slice())?;
     let files = [
         (model_file.as_path(), "which is the model"),
-        (data_paths::file(&evaluand.source), "which holds the data"),
+        (data_paths::file(&set.source), "which holds the data"),
     ];
     data_paths::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
     if let Some(svg) = options.svg.as_deref().filter(|svg| ending_of(svg, OTHERS).is_some()) {
@@ -97,9 +97,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             "--svg: expected a name for SVG, which is what is written, found {found}"
         )));
     }
-    let reader = evaluand.open(&model, options.target.as_deref(), &options.written.format())?;
-    let device = devices::opened(&options.device, options.checked)?;
-    let rows = evaluand.rows(&model, reader)?;
+    let reader = set.open(&model, options.target.as_deref(), &options.written.format())?;
+    let device = devices::find_and_report(&options.device, options.checked)?;
+    let rows = set.rows(&model, reader)?;
     evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
     let EvaluationRows { data, name: file, .. } = rows;
     let all = data.rows();
@@ -151,8 +151,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// The names of the columns of a model of a table.
 fn names(model: &Model, file: &str) -> crate::error::Result<Vec<String>> {
-    match &model.meaning.schema {
-        Some(schema) if model.meaning.image.is_none() => {
+    match &model.data_schema.schema {
+        Some(schema) if model.data_schema.image.is_none() => {
             let name = |column: &crate::data::Column| {
                 column.name.clone().unwrap_or_else(|| column.position.to_string())
             };

@@ -14,7 +14,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::args::Format;
-use super::data_text::{as_text, date_line, identifier_line, images_of, late_texts, left_out, odd_labels};
+use super::data_text::{
+    as_text, date_line, identifier_line, images_of, left_out, mixed_column_lines, odd_labels,
+};
 use super::inspect_model::{model_fields, model_text};
 use super::model_choice::ModelChoice;
 use super::open_data::open_training;
@@ -86,7 +88,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     };
     let has_target = read.columns.target != Target::Absent;
     reader.read_to_end()?;
-    let found = Inspection::of(&reader);
+    let found = Inspection::from_reader(&reader);
     match options.format {
         Format::Json => print_object(&found.fields())?,
         Format::Text => print_lines(&found.text(options))?,
@@ -110,7 +112,7 @@ struct Inspection<'a> {
 }
 
 impl<'a> Inspection<'a> {
-    fn of(reader: &'a Reader) -> Self {
+    fn from_reader(reader: &'a Reader) -> Self {
         let mut classes = vec![0; reader.classes().len()];
         reader.labels().iter().for_each(|label| classes[*label as usize] += 1);
         Self { reader, columns: reader.summaries(), classes }
@@ -199,11 +201,11 @@ impl<'a> Inspection<'a> {
         lines.extend(reader.schema().and_then(date_line));
         lines.extend(left_out(reader.left_out()));
         lines.extend(as_text(reader.numbers_as_text()));
-        lines.extend(late_texts(reader.late_texts()));
+        lines.extend(mixed_column_lines(reader.mixed_columns()));
         lines.extend(odd_labels(&reader.odd_labels()));
         lines.push(String::new());
         lines.extend(self.target_lines());
-        if let Some(written) = reader.written().filter(|_| !self.targets().is_empty()) {
+        if let Some(written) = reader.format().filter(|_| !self.targets().is_empty()) {
             let apart = [("group", &options.group), ("time", &options.time)];
             let apart = apart.iter().find_map(|(name, column)| Some((*name, column.as_ref()?)));
             let needs = apart.map_or_else(String::new, |(name, _)| {

@@ -9,7 +9,7 @@ use super::text::{SHOWN, Table, column_name, counted, short};
 
 /// As fields of a JSON object.
 pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
-    let columns = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
+    let columns = model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
     let column = |index: usize, code: &ColumnEncoding, made: &[Vec<InputColumn>]| {
         let mut object = match code {
             ColumnEncoding::Number {
@@ -56,32 +56,32 @@ pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
         ("ensemble", model.ensemble.as_ref().map(networks).into()),
         ("scaling", model.transform.to_string().into()),
         ("columns", encoded),
-        ("classes", model.meaning.classes.names().to_vec().into()),
+        ("classes", model.data_schema.classes.names().to_vec().into()),
         ("settings", Value::Object(settings.collect())),
     ]
 }
 
 /// The networks of an ensemble besides the model's own.
 fn networks(ensemble: &Ensemble) -> Value {
-    let partner = |partner: &EnsembleMember| {
-        let parameters = partner.network.parameter_count();
-        json!({ "network": partner.network.to_string(), "parameters": parameters, "picks": partner.picks })
+    let member = |member: &EnsembleMember| {
+        let parameters = member.network.parameter_count();
+        json!({ "network": member.network.to_string(), "parameters": parameters, "picks": member.picks })
     };
-    let partners: Vec<Value> = ensemble.partners.iter().map(partner).collect();
+    let partners: Vec<Value> = ensemble.partners.iter().map(member).collect();
     json!({ "picks": ensemble.picks, "partners": partners })
 }
 
 /// In lines for people.
 pub fn model_text(model: &Model) -> Vec<String> {
     let partners = model.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
-    let all = partners.map(|partner| partner.network.parameter_count()).sum::<usize>();
+    let all = partners.map(|member| member.network.parameter_count()).sum::<usize>();
     let parameters = counted((model.network.parameter_count() + all) as u64, "parameter", "parameters");
     let mut lines = vec![
         format!("{}, {parameters}, loss {}", model.description(), model.network.loss()),
-        data_line(&model.transform, &model.meaning, None).replacen("rows still read, ", "", 1),
+        data_line(&model.transform, &model.data_schema, None).replacen("rows still read, ", "", 1),
     ];
     if let Transform::Columns(Encoding { columns, .. }) = &model.transform {
-        let names = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
+        let names = model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
         let rows = columns.iter().enumerate().zip(inputs_of(model, columns)).map(|((index, code), made)| {
             let column = names.get(index).map_or_else(|| index.to_string(), column_name);
             let [becomes, missing] = code_text(code);

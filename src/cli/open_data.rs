@@ -9,7 +9,7 @@ use crate::settings::text::text_of;
 use crate::train::{Config, TrainingData};
 use toml::Table;
 
-use super::data_text::{column_lines, late_texts};
+use super::data_text::{column_lines, mixed_column_lines};
 use super::text::column_name;
 use super::train_options::Options;
 use super::training::Training;
@@ -40,7 +40,7 @@ impl DataPaths {
     ///
     /// # Errors
     /// When there are none.
-    pub fn of(options: &Options) -> Result<Self> {
+    pub fn from_options(options: &Options) -> Result<Self> {
         let (train, beside) = data_paths::training(&options.training.data)?;
         let tests_itself = options.training.settings.test_fraction.is_some() || options.folds.is_some();
         let test = options.test.as_deref().map(data_paths::test).transpose()?;
@@ -65,7 +65,7 @@ impl DataPaths {
         let mut read = training.read_options()?;
         (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
         let mut reader = open_training(&self.train, &mut read)?;
-        let info = training.settings.look_at(&mut reader, self.validation.is_some(), self.test.is_some())?;
+        let info = training.settings.inspect(&mut reader, self.validation.is_some(), self.test.is_some())?;
         training.settings.resolve(&info)?;
         let target = training.columns.target_like(&reader, training.settings.loss)?;
         let like = training.columns.written.like(reader.schema().cloned(), target);
@@ -99,11 +99,11 @@ pub fn open_alone(
 ) -> Result<(TrainingData, Config, Vec<String>)> {
     let settings = &training.settings;
     let mut reader = open_training(source, read)?;
-    let info = settings.look_at(&mut reader, false, false)?;
+    let info = settings.inspect(&mut reader, false, false)?;
     let mut data = TrainingData::new(reader, None, None, &settings.resolve(&info)?.data)?;
-    let config = Config { epochs: 1, ..settings.resolve(&info.of(&data))? };
+    let config = Config { epochs: 1, ..settings.resolve(&info.with_data(&data))? };
     data.read_rows(0)?;
-    let lines = [late_texts(data.late_texts()), column_lines(training, &data)?].concat();
+    let lines = [mixed_column_lines(data.mixed_columns()), column_lines(training, &data)?].concat();
     Ok((data, config, lines))
 }
 
@@ -120,7 +120,7 @@ pub fn open_training(source: &Source, read: &mut ReadOptions) -> Result<Reader> 
     let read_all = |reader: &mut Reader| {
         if reader.next_block()? && !reader.holds_images() {
             reader.read_to_end()?;
-            reader.take_numbers_for_values();
+            reader.labels_to_values();
         }
         Ok(())
     };

@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::text::{printable, printable_json};
 
 /// What is said of an error: settings by the names of their options, and which option may help.
-fn told(error: &anyhow::Error) -> String {
+fn error_line(error: &anyhow::Error) -> String {
     let text = error.to_string();
     let Some(cause) = error.chain().find_map(|cause| cause.downcast_ref::<Error>()) else { return text };
     let hyphens = if matches!(cause, Error::Setting { .. }) { "--" } else { "" };
@@ -83,7 +83,7 @@ pub fn print_error(error: &anyhow::Error) {
         Some(usage) if is_help(usage) => usage.print(),
         Some(usage) => notice(&usage_line(&usage.render().to_string())),
         None if error.downcast_ref().is_some_and(is_unread) => Ok(()),
-        None => notice(&format!("error: {}", told(error))),
+        None => notice(&format!("error: {}", error_line(error))),
     };
 }
 
@@ -248,7 +248,7 @@ mod tests {
     }
 
     fn said(error: Error) -> String {
-        told(&error.into())
+        error_line(&error.into())
     }
 
     #[test]
@@ -273,9 +273,9 @@ mod tests {
         let plain = said(error());
         assert!(plain.contains("learning rate 7.5; try a smaller --lr, or"), "{plain}");
         let context = format!("{}; the model stays at m", error());
-        let saved = told(&Err::<(), _>(error()).context(context).unwrap_err());
+        let saved = error_line(&Err::<(), _>(error()).context(context).unwrap_err());
         assert_eq!(saved, format!("{plain}; the model stays at m"));
-        assert_eq!(told(&Err::<(), _>(error()).context("other words").unwrap_err()), "other words");
+        assert_eq!(error_line(&Err::<(), _>(error()).context("other words").unwrap_err()), "other words");
         assert!(said(Error::Device("none".to_owned())).starts_with("none; use --device cpu"));
         for (setting, option) in [("target", "--target"), ("header", "--header yes"), ("only", "--only")] {
             let question =
@@ -283,6 +283,6 @@ mod tests {
             assert!(question.starts_with("t: which?; ") && question.contains(option), "{question}");
         }
         assert_eq!(said(Error::Config("as it is".to_owned())), "as it is");
-        assert_eq!(told(&anyhow::anyhow!("as it is")), "as it is");
+        assert_eq!(error_line(&anyhow::anyhow!("as it is")), "as it is");
     }
 }

@@ -12,7 +12,7 @@ use crate::data::{
 use crate::engine::DeviceRequest;
 use crate::model::Model;
 use crate::output::Destination;
-use crate::train::{Predictions, Predictor, Reading};
+use crate::train::{OutputDecoder, Predictions, Predictor};
 use crate::{Error, Result, in_order};
 use clap::Args;
 
@@ -83,8 +83,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model_file = [(model_file.as_path(), "which is the model")];
     data_paths::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     options.out.as_deref().map_or(Ok(()), |out| options.format.refuse_name(out))?;
-    let device = devices::opened(&options.device, options.checked)?;
-    let (lines, reading) = (Lines::new(options.format, &model), Reading::new(&model));
+    let device = devices::find_and_report(&options.device, options.checked)?;
+    let (lines, reading) = (Lines::new(options.format, &model), OutputDecoder::new(&model));
     let predictor = Predictor::new(&model, &device, options.threads)?;
     let mut work = Work { options, model: &model, predictor, lines, reading };
     let written = match out {
@@ -123,7 +123,7 @@ struct Work<'a> {
     model: &'a Model,
     predictor: Predictor,
     lines: Lines,
-    reading: Reading,
+    reading: OutputDecoder,
 }
 
 impl Work<'_> {
@@ -182,7 +182,7 @@ fn rows<'a>(
 ) -> Result<bool> {
     let columns = Selection {
         target: Target::Absent,
-        schema: model.meaning.schema.clone(),
+        schema: model.data_schema.schema.clone(),
         id: options.id.clone(),
         ..Selection::default()
     };
@@ -204,7 +204,7 @@ fn rows<'a>(
 }
 
 /// The lines of a block, if the network could predict its rows.
-fn text(lines: &Lines, reading: &Reading, block: Block<'_>) -> Result<Vec<u8>> {
+fn text(lines: &Lines, reading: &OutputDecoder, block: Block<'_>) -> Result<Vec<u8>> {
     let predictions = reading.predictions(block.outputs);
     let Predictions { probabilities, values, .. } = &predictions;
     let probability = probabilities.iter().position(|probability| !probability.is_finite());
@@ -223,7 +223,7 @@ fn image_form(model: &Model, file: &Path) -> Result<ImageForm> {
     let inputs = model.network.columns();
     let square = ImageForm { height: inputs.isqrt(), width: inputs.isqrt(), colour: false };
     let is_image = model.transform == crate::data::Transform::Bytes && square.values() == inputs;
-    model.meaning.image.or(is_image.then_some(square)).ok_or_else(|| {
+    model.data_schema.image.or(is_image.then_some(square)).ok_or_else(|| {
         let file = file.display();
         Error::Config(format!("{file}: expected a table, found a PNG file; the model is not one of images"))
     })

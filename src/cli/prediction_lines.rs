@@ -61,9 +61,12 @@ impl Lines {
     /// Nothing written yet.
     pub fn new(form: Form, model: &Model) -> Self {
         let of_classes = model.network.loss().of_classes();
-        let classes = model.meaning.classes.names();
-        let names =
-            if of_classes { classes.to_vec() } else { value_names(&model.meaning, model.network.outputs()) };
+        let classes = model.data_schema.classes.names();
+        let names = if of_classes {
+            classes.to_vec()
+        } else {
+            value_names(&model.data_schema, model.network.outputs())
+        };
         let mut numbers: Vec<(usize, String)> = names.into_iter().enumerate().collect();
         let shown = match form {
             Form::Csv => cell,

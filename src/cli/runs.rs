@@ -60,9 +60,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let (mut runs, mut sweeps, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
         let read = if is_sweep(&path) {
-            Overview::of(&path).map(|sweep| sweeps.push(sweep))
+            Overview::read(&path).map(|sweep| sweeps.push(sweep))
         } else if path.join(CONFIG).exists() {
-            RunSummary::of(&path).map(|run| runs.push(run))
+            RunSummary::read(&path).map(|run| runs.push(run))
         } else {
             Ok(())
         };
@@ -139,7 +139,7 @@ fn wrapped(texts: &[String]) -> Vec<String> {
 /// # Errors
 /// Those of their folders.
 pub fn compare(options: &CompareOptions) -> anyhow::Result<()> {
-    let runs = options.runs.iter().map(|path| RunSummary::of(path)).collect::<Result<Vec<RunSummary>>>()?;
+    let runs = options.runs.iter().map(|path| RunSummary::read(path)).collect::<Result<Vec<RunSummary>>>()?;
     if options.format == Format::Json {
         return Ok(runs.iter().try_for_each(|run| print_object(&run.object()))?);
     }

@@ -71,16 +71,16 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
             "--profile: expected a file of its own, found {found}, where the model goes"
         )));
     }
-    let places = DataPaths::of(options)?;
-    places.spare("--out", options.out.as_deref())?;
-    places.spare("--profile", options.profile.as_deref())?;
+    let paths = DataPaths::from_options(options)?;
+    paths.spare("--out", options.out.as_deref())?;
+    paths.spare("--profile", options.profile.as_deref())?;
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let call = TrainRequest {
         options,
         run,
         given: &given,
         own: &own,
-        places: &places,
+        paths: &paths,
         interrupts: &interrupts,
         start,
     };
@@ -111,7 +111,7 @@ struct TrainRequest<'a> {
     given: &'a Table,
     /// What of that stands on the command line.
     own: &'a Table,
-    places: &'a DataPaths,
+    paths: &'a DataPaths,
     interrupts: &'a Interrupts,
     start: Instant,
 }
@@ -133,9 +133,9 @@ impl TrainRequest<'_> {
         observer: &Observer,
         lost: Option<Error>,
     ) -> anyhow::Result<RunOutcome> {
-        let Self { options, run, places, interrupts, start, .. } = *self;
+        let Self { options, run, paths, interrupts, start, .. } = *self;
         // All readers work while the device opens.
-        let OpenData { reader, validation, test, info, notice } = places.open(options, self.own)?;
+        let OpenData { reader, validation, test, info, notice } = paths.open(options, self.own)?;
         let settings = &options.training.settings;
         let (device, mut notices) = match lost {
             Some(error) => {
@@ -154,7 +154,7 @@ impl TrainRequest<'_> {
         notices.extend(notice);
         let measured = options.kernels.measured(&device, &mut notices);
         let mut data = TrainingData::new(reader, validation, test, &settings.resolve(&info)?.data)?;
-        let config = Config { measured, ..settings.resolve(&info.of(&data))? };
+        let config = Config { measured, ..settings.resolve(&info.with_data(&data))? };
         if config.needs_all_rows() {
             // What is said of columns holds for all rows.
             data.read_rows(0)?;
@@ -168,7 +168,7 @@ impl TrainRequest<'_> {
         let setting = Setting { config: &config, preset: settings.preset_for(&info), given: self.given, run };
         let mut report = TrainReport::new(options, setting, &data, output, notices, interrupts, start);
         if let Some(checkpoint) = &checkpoint {
-            report = report.behind(checkpoint);
+            report = report.resumed_at(checkpoint);
         }
         let mut trained = Run::new(config.clone(), data, device.clone(), observer.clone())?.began_at(start);
         if let Some(checkpoint) = checkpoint {

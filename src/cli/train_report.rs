@@ -17,7 +17,7 @@ use toml::Table as Given;
 use super::args::Format;
 use super::config_file;
 use super::curves::{self, PlotStyle};
-use super::data_text::{as_text, late_texts, left_out, odd_labels};
+use super::data_text::{as_text, left_out, mixed_column_lines, odd_labels};
 use super::output::{Console, print};
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
@@ -114,7 +114,7 @@ impl<'a> TrainReport<'a> {
             notices,
             warnings: [
                 as_text(data.numbers_as_text()),
-                late_texts(data.late_texts()),
+                mixed_column_lines(data.mixed_columns()),
                 odd_labels(data.odd_labels()),
             ]
             .concat(),
@@ -136,7 +136,7 @@ impl<'a> TrainReport<'a> {
 
     /// The same of a run that goes on from here.
     #[must_use]
-    pub fn behind(mut self, checkpoint: &Checkpoint) -> Self {
+    pub fn resumed_at(mut self, checkpoint: &Checkpoint) -> Self {
         let Progress { steps, epochs, kept, .. } = &checkpoint.progress;
         if let OutputPlace::Folder(folder) = &*self.output {
             self.clock =
@@ -365,9 +365,9 @@ impl<'a> TrainReport<'a> {
     fn summary(&self, summary: &Summary, path: &Path) -> Result<()> {
         let times = [self.start.elapsed(), summary.first_batch.duration_since(self.start)];
         let name = path.to_string_lossy();
-        if let Some(doubt) = &summary.doubt {
+        if let Some(warning) = &summary.warning {
             self.console.warn(&format!(
-                "{doubt}; try another --lr or --scale, more --epochs, or check whether the inputs say anything of \
+                "{warning}; try another --lr or --scale, more --epochs, or check whether the inputs say anything of \
                  the target"
             ));
         }

@@ -26,7 +26,7 @@ pub fn started_lines(
     settings: &TrainSettings,
     preset: Preset,
 ) -> [String; 3] {
-    let Started { engine, network, transform, meaning, rows } = started;
+    let Started { engine, network, transform, data_schema, rows } = started;
     let parameters = grouped(network.parameter_count() as u64);
     let Config { epochs, batch_size, learning_rate, optimizer, rate_schedule, .. } = config;
     let epochs = counted(*epochs as u64, "epoch", "epochs");
@@ -50,7 +50,7 @@ pub fn started_lines(
         schedule => format!(" ({schedule})"),
     };
     [
-        data_line(transform, meaning, *rows),
+        data_line(transform, data_schema, *rows),
         format!("{network} network, {parameters} parameters, on {}", engine.device),
         format!(
             "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}"
@@ -201,8 +201,8 @@ pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: b
 pub fn reached(summary: &Summary, loss: Loss) -> (String, Vec<String>) {
     let kept = summary.kept_epoch();
     if !loss.of_classes() {
-        let Model { meaning, network, .. } = &summary.model;
-        return value_figures(kept, &value_names(meaning, network.outputs()));
+        let Model { data_schema, network, .. } = &summary.model;
+        return value_figures(kept, &value_names(data_schema, network.outputs()));
     }
     let line = match kept.map(|epoch| (&epoch.test, &epoch.validation, &epoch.train)) {
         Some((Some(test), ..)) => format!("test accuracy {}", percent(test.accuracy)),
@@ -254,7 +254,7 @@ pub fn summary_fields<'a>(
         ("first_batch_seconds", first.as_secs_f64().into()),
         ("engine", summary.engine.engine.to_string().into()),
         ("device", summary.engine.device.as_str().into()),
-        ("warning", summary.doubt.as_ref().map(ToString::to_string).into()),
+        ("warning", summary.warning.as_ref().map(ToString::to_string).into()),
         ("model", model.into()),
     ]);
     fields
@@ -262,9 +262,9 @@ pub fn summary_fields<'a>(
 
 /// What is trained on what, for a machine.
 pub fn started_fields(started: &Started, config: &Config, preset: Preset) -> Vec<(&'static str, Value)> {
-    let Started { engine, network, transform, meaning, rows } = started;
+    let Started { engine, network, transform, data_schema, rows } = started;
     let Description { engine, device, schedule, tiles, .. } = engine;
-    let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
+    let target = data_schema.schema.as_ref().and_then(|schema| schema.target.as_ref());
     let target = target.map(|target| match &target.name {
         Some(name) => Value::from(name.as_str()),
         None => target.position.into(),
@@ -277,7 +277,7 @@ pub fn started_fields(started: &Started, config: &Config, preset: Preset) -> Vec
         ("parameters", network.parameter_count().into()),
         ("scaling", transform.to_string().into()),
         ("target", target.into()),
-        ("classes", meaning.classes.names().to_vec().into()),
+        ("classes", data_schema.classes.names().to_vec().into()),
         ("rows", (*rows).into()),
         ("preset", preset.to_string().into()),
         ("epochs", config.epochs.into()),

@@ -115,8 +115,8 @@ impl Kernels {
         trains: &str,
         no_timestamps: bool,
     ) -> Result<(Device, Vec<String>)> {
-        let opening = DeviceOptions { no_timestamps, ..args::opening(self.checked) };
-        let (device, notice) = devices::find(&training.device(), opening)?;
+        let options = DeviceOptions { no_timestamps, ..args::options(self.checked) };
+        let (device, notice) = devices::find(&training.device(), options)?;
         let notices = (training.device() == DeviceRequest::Auto).then(|| {
             let chosen = match &device {
                 Device::Cpu => format!("no GPU found, {trains} on the CPU engine"),

@@ -74,7 +74,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
     if let Some(destination) = &destination {
         let mut new = Measurements::default();
-        let workload = Workload::of(&adapter, &network, batch);
+        let workload = Workload::for_network(&adapter, &network, batch);
         for &TunedSchedule { schedule, tuning, step, .. } in &tuned.schedules {
             new.insert(Measurement { workload: workload.clone(), schedule, tuning, step });
         }
@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// The adapter that was asked for: the CPU engine has no tile shapes.
 fn adapter(request: &DeviceRequest) -> Result<Adapter> {
-    match devices::opened(request, false)? {
+    match devices::find_and_report(request, false)? {
         Device::Gpu(adapter) => Ok(*adapter),
         Device::Cpu => Err(Error::Config(
             "the CPU engine has no tile shapes to measure; `tinytrain devices` lists what has, --device gpu takes the \

@@ -51,7 +51,7 @@ impl Images {
     }
 
     /// The images of a table, if it is one of images.
-    pub(super) fn of(table: &RawTable) -> Option<Self> {
+    pub(super) fn from_table(table: &RawTable) -> Option<Self> {
         let target = table.likely_target()?;
         let width = table.columns() - 1;
         let side = [width, width / 3]

@@ -33,7 +33,7 @@ named!(OutputFormat { Csv = "csv", Idx = "idx", Npz = "npz", Safetensors = "safe
 
 impl OutputFormat {
     /// The format that a file's name ends with; IDX files also end with `-ubyte`.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_lowercase();
         let ends = |to: &Self| name.ends_with(&format!(".{}", to.name()));
         Self::ALL.into_iter().find(ends).or(name.ends_with("-ubyte").then_some(Self::Idx))
@@ -119,16 +119,16 @@ impl RawDataset {
     pub fn read(source: &Source, format: &Format, to: OutputFormat) -> Result<Self> {
         match source {
             Source::Idx { .. } | Source::Folders { .. } => Images::read(source).map(RawDataset::Images),
-            Source::Csv { path } => Ok(Self::of(RawTable::read(path, &[], format)?, to)),
+            Source::Csv { path } => Ok(Self::from_table(RawTable::read(path, &[], format)?, to)),
             Source::Parts { paths } => match &paths[..] {
-                [first, others @ ..] => Ok(Self::of(RawTable::read(first, others, format)?, to)),
+                [first, others @ ..] => Ok(Self::from_table(RawTable::read(first, others, format)?, to)),
                 [] => Err(Error::Config("a table of no files".to_owned())),
             },
         }
     }
 
-    fn of(table: RawTable, to: OutputFormat) -> Self {
-        let images = if to == OutputFormat::Csv { None } else { Images::of(&table) };
+    fn from_table(table: RawTable, to: OutputFormat) -> Self {
+        let images = if to == OutputFormat::Csv { None } else { Images::from_table(&table) };
         images.map_or(RawDataset::Table(table), RawDataset::Images)
     }
 

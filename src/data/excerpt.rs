@@ -4,7 +4,7 @@
 const SHOWN_CHARACTERS: usize = 40;
 
 /// A cell in a message: quoted, cut, on one line.
-pub(crate) fn show(cell: &[u8]) -> String {
+pub(crate) fn quote(cell: &[u8]) -> String {
     if cell.is_empty() {
         return "an empty cell".to_string();
     }
@@ -16,14 +16,14 @@ pub(crate) fn show(cell: &[u8]) -> String {
 }
 
 /// A column's name in a message: cut, on one line.
-pub(crate) fn show_name(cell: &[u8]) -> String {
+pub(crate) fn printable_name(cell: &[u8]) -> String {
     let escape =
         |c: char| if matches!(c, '"' | '\'' | '\\') { c.to_string() } else { c.escape_debug().to_string() };
     cut(cell).chars().map(escape).collect()
 }
 
 /// Names in a message: the first of them, and how many there are.
-pub(crate) fn some(names: impl ExactSizeIterator<Item = String>) -> String {
+pub(crate) fn list_some(names: impl ExactSizeIterator<Item = String>) -> String {
     const SHOWN: usize = 8;
     let count = names.len();
     let shown: Vec<String> = names.take(SHOWN).collect();
@@ -46,11 +46,11 @@ mod tests {
 
     #[test]
     fn shown_cells_are_short_and_on_one_line() {
-        assert_eq!(show(b"a\nb\0"), r#""a\nb\0""#);
-        assert_eq!(show("ä".repeat(40).as_bytes()), format!("{:?}", "ä".repeat(40)));
-        assert_eq!(show("ä".repeat(1000).as_bytes()), format!("{:?}", "ä".repeat(40) + "…"));
-        assert!(show(b"\xff1").starts_with("bytes that are not UTF-8: "));
-        assert_eq!(show(b""), "an empty cell");
-        assert_eq!(show_name("5\" 'ä'\n".as_bytes()), "5\" 'ä'\\n");
+        assert_eq!(quote(b"a\nb\0"), r#""a\nb\0""#);
+        assert_eq!(quote("ä".repeat(40).as_bytes()), format!("{:?}", "ä".repeat(40)));
+        assert_eq!(quote("ä".repeat(1000).as_bytes()), format!("{:?}", "ä".repeat(40) + "…"));
+        assert!(quote(b"\xff1").starts_with("bytes that are not UTF-8: "));
+        assert_eq!(quote(b""), "an empty cell");
+        assert_eq!(printable_name("5\" 'ä'\n".as_bytes()), "5\" 'ä'\\n");
     }
 }

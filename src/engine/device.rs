@@ -81,10 +81,10 @@ impl Device {
     /// The same device, opened like this. The CPU engine has nothing to open.
     #[cfg(feature = "gpu")]
     #[must_use]
-    pub fn opened(self, opening: DeviceOptions) -> Self {
+    pub fn with_options(self, options: DeviceOptions) -> Self {
         match self {
             Device::Cpu => Device::Cpu,
-            Device::Gpu(adapter) => Device::Gpu(Box::new(adapter.opened(opening))),
+            Device::Gpu(adapter) => Device::Gpu(Box::new(adapter.with_options(options))),
         }
     }
 

@@ -26,8 +26,7 @@ impl EnsembleEngine {
     pub fn new(model: &Model, device: &Device, options: &EngineOptions) -> Result<Self> {
         let own = (&model.network, &model.parameters);
         let partners = model.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
-        let networks =
-            [own].into_iter().chain(partners.map(|partner| (&partner.network, &partner.parameters)));
+        let networks = [own].into_iter().chain(partners.map(|member| (&member.network, &member.parameters)));
         let picks: Vec<u32> = model.ensemble.as_ref().map_or(vec![1], |ensemble| ensemble.picks().collect());
         let all: f64 = picks.iter().copied().map(f64::from).sum();
         let engine = |((network, parameters), picks)| {
@@ -39,7 +38,7 @@ impl EnsembleEngine {
 }
 
 /// What the networks of an ensemble give together: `outputs` of each, [rows, columns], with its share of the whole.
-pub(crate) fn together<'a>(
+pub(crate) fn combine<'a>(
     outputs: impl IntoIterator<Item = (f64, &'a [f32])>,
     columns: usize,
     of_classes: bool,
@@ -113,7 +112,7 @@ impl Engine for EnsembleEngine {
         let each = self.engines.iter_mut().map(|(share, engine)| Ok((*share, engine.outputs(rows)?)));
         let each = each.collect::<Result<Vec<_>>>()?;
         let each = each.iter().map(|(share, outputs)| (*share, &outputs[..]));
-        Ok(together(each, self.outputs, self.of_classes))
+        Ok(combine(each, self.outputs, self.of_classes))
     }
 
     fn gradients(&mut self, _: &Rows<'_>) -> Result<Parameters> {

@@ -127,11 +127,11 @@ pub type Observer = Option<Arc<Recorder>>;
 impl Recorder {
     /// Begins now.
     pub fn new(detail: Detail) -> Self {
-        Self::repeating(detail, Vec::new())
+        Self::with_sizes(detail, Vec::new())
     }
 
     /// Begins now; submissions shall have as many steps as those of another run, so that the work is the same.
-    pub fn repeating(detail: Detail, sizes: Vec<usize>) -> Self {
+    pub fn with_sizes(detail: Detail, sizes: Vec<usize>) -> Self {
         Self { start: Instant::now(), detail, log: Mutex::default(), sizes: Mutex::new(sizes.into()) }
     }
 

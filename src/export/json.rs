@@ -145,7 +145,7 @@ mod tests {
     use crate::model::Model;
 
     fn read(model: &Model) -> serde_json::Value {
-        serde_json::from_str(&file(&Outline::of(model))).unwrap()
+        serde_json::from_str(&file(&Outline::from_model(model))).unwrap()
     }
 
     #[test]

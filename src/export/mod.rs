@@ -34,7 +34,7 @@ pub enum Form {
 /// # Errors
 /// [`Error::Config`](crate::Error::Config) for a model that the format cannot hold: ONNX has at most 2 GB, NPZ 4 GB.
 pub fn export(model: &Model, form: Form, name: &str) -> Result<Vec<u8>> {
-    let outline = outline::Outline::of(model);
+    let outline = outline::Outline::from_model(model);
     match form {
         Form::Onnx => onnx::file(&outline, name),
         Form::Numpy => numpy::file(&outline),

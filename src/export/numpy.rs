@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn arrays_have_names_and_shapes() {
         let model = samples::ensemble();
-        let outline = Outline::of(&model);
+        let outline = Outline::from_model(&model);
         let arrays: Vec<(String, Array)> =
             columns(&outline).into_iter().chain(network(&outline.networks[1])).collect();
         let array = |name: &str| &arrays.iter().find(|(it, _)| it == name).unwrap().1;

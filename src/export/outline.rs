@@ -77,10 +77,10 @@ pub(super) enum Made<'a> {
 
 impl<'a> Outline<'a> {
     /// That of a model.
-    pub(super) fn of(model: &'a Model) -> Self {
+    pub(super) fn from_model(model: &'a Model) -> Self {
         let own = (&model.network, &model.parameters);
         let partners = model.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
-        let partners = partners.map(|partner| (&partner.network, &partner.parameters));
+        let partners = partners.map(|member| (&member.network, &member.parameters));
         let picks: Vec<u32> = model.ensemble.as_ref().map_or(vec![1], |ensemble| ensemble.picks().collect());
         let all: f64 = picks.iter().copied().map(f64::from).sum();
         let member =
@@ -88,7 +88,7 @@ impl<'a> Outline<'a> {
         Self {
             columns: columns(model),
             networks: [own].into_iter().chain(partners).zip(picks).map(member).collect(),
-            output: Output::of(model),
+            output: Output::from_model(model),
         }
     }
 
@@ -113,10 +113,10 @@ fn columns(model: &Model) -> Vec<Column<'_>> {
         Transform::Bytes => (0..model.network.columns()).map(|_| Coding::Byte).collect(),
         Transform::None => (0..model.network.columns()).map(|_| Coding::Plain).collect(),
         Transform::Columns(encoding) => {
-            encoding.columns.iter().map(|code| Coding::of(code, encoding.is_numbered)).collect()
+            encoding.columns.iter().map(|code| Coding::from_encoding(code, encoding.is_numbered)).collect()
         }
     };
-    let inputs = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
+    let inputs = model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
     let name = |index: usize| match inputs.get(index) {
         Some(column) => column.name.clone().unwrap_or_else(|| column.position.to_string()),
         None => index.to_string(),
@@ -130,7 +130,7 @@ fn columns(model: &Model) -> Vec<Column<'_>> {
 }
 
 impl<'a> Coding<'a> {
-    fn of(code: &'a ColumnEncoding, is_numbered: bool) -> Self {
+    fn from_encoding(code: &'a ColumnEncoding, is_numbered: bool) -> Self {
         match code {
             ColumnEncoding::Number { map, fill, has_indicator } => {
                 Coding::Number { map, fill: *fill, has_indicator: *has_indicator }
@@ -194,17 +194,17 @@ impl<'a> Coding<'a> {
 }
 
 impl<'a> Output<'a> {
-    fn of(model: &'a Model) -> Self {
+    fn from_model(model: &'a Model) -> Self {
         if model.network.loss().of_classes() {
-            return Output::Probabilities { classes: model.meaning.classes.names() };
+            return Output::Probabilities { classes: model.data_schema.classes.names() };
         }
-        let columns = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.values);
+        let columns = model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.values);
         let name = |index: usize| match columns.get(index) {
             Some(column) => column.name.clone().unwrap_or_else(|| column.position.to_string()),
             None => index.to_string(),
         };
         let names = (0..model.network.outputs()).map(name).collect();
-        Output::Values { names, scale: model.meaning.target_scale.as_ref() }
+        Output::Values { names, scale: model.data_schema.target_scale.as_ref() }
     }
 }
 

@@ -30,9 +30,14 @@ fn encoding(is_numbered: bool) -> Encoding {
     Encoding { columns, is_numbered }
 }
 
-fn model(network: Network, transform: Transform, meaning: DataSchema, ensemble: Option<Ensemble>) -> Model {
+fn model(
+    network: Network,
+    transform: Transform,
+    data_schema: DataSchema,
+    ensemble: Option<Ensemble>,
+) -> Model {
     let parameters = Parameters::he_normal(&network, 7);
-    Model { network, transform, meaning, parameters, ensemble, origin: None, settings: BTreeMap::new() }
+    Model { network, transform, data_schema, parameters, ensemble, origin: None, settings: BTreeMap::new() }
 }
 
 fn network(inputs: usize, outputs: usize, loss: Loss) -> Network {
@@ -60,19 +65,19 @@ pub(super) fn ensemble() -> Model {
         InputColumn::Embedding { categories: 3, size: 5 },
     ];
     let layer = InputLayer::new(columns, true).unwrap();
-    let network = network(layer.inputs(), 2, Loss::Mse).behind(layer).unwrap();
+    let network = network(layer.inputs(), 2, Loss::Mse).with_input_layer(layer).unwrap();
     let parameters = Parameters::he_normal(&network, 9);
     let partners = vec![EnsembleMember { picks: 3, network: network.clone(), parameters }];
     let scale = TargetScale { center: vec![1.5, -2.0], width: vec![10.0, 0.25] };
-    let meaning = DataSchema { target_scale: Some(scale), ..DataSchema::numbered(0) };
-    model(network, Transform::Columns(encoding(true)), meaning, Some(Ensemble { picks: 1, partners }))
+    let data_schema = DataSchema { target_scale: Some(scale), ..DataSchema::numbered(0) };
+    model(network, Transform::Columns(encoding(true)), data_schema, Some(Ensemble { picks: 1, partners }))
 }
 
 /// Images of 2 x 3 pixels, without hidden layers.
 pub(super) fn images() -> Model {
-    let meaning = DataSchema {
+    let data_schema = DataSchema {
         image: Some(crate::data::ImageForm { height: 2, width: 3, colour: false }),
         ..DataSchema::numbered(2)
     };
-    model(Network::classifier(&[6, 2]).unwrap(), Transform::Bytes, meaning, None)
+    model(Network::classifier(&[6, 2]).unwrap(), Transform::Bytes, data_schema, None)
 }

@@ -83,7 +83,7 @@ pub enum DeviceKind {
 }
 
 impl DeviceKind {
-    fn of(info: &wgpu::AdapterInfo) -> Self {
+    fn from_info(info: &wgpu::AdapterInfo) -> Self {
         match info.device_type {
             wgpu::DeviceType::DiscreteGpu => DeviceKind::Discrete,
             wgpu::DeviceType::IntegratedGpu => DeviceKind::Integrated,
@@ -120,15 +120,15 @@ pub struct Adapter {
     /// The driver and its version.
     pub driver: String,
     /// How it will be opened.
-    pub opening: DeviceOptions,
+    pub device_options: DeviceOptions,
     pub(super) handle: wgpu::Adapter,
 }
 
 impl Adapter {
     /// The same adapter, to be opened like this.
     #[must_use]
-    pub fn opened(self, opening: DeviceOptions) -> Self {
-        Self { opening, ..self }
+    pub fn with_options(self, device_options: DeviceOptions) -> Self {
+        Self { device_options, ..self }
     }
 
     /// How many storage buffers a kernel may bind.
@@ -182,10 +182,10 @@ pub async fn adapters_async(only: Option<Backend>) -> Vec<Adapter> {
             Some(Adapter {
                 index: 0,
                 backend: Backend::from_wgpu(info.backend)?,
-                kind: DeviceKind::of(&info),
+                kind: DeviceKind::from_info(&info),
                 driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
                 name: info.name,
-                opening: DeviceOptions::default(),
+                device_options: DeviceOptions::default(),
                 handle,
             })
         })

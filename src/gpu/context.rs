@@ -30,9 +30,9 @@ pub struct Context {
     /// Threads of a subgroup, where the device has subgroup operations and only one size of them.
     pub subgroup_size: Option<u32>,
     /// How kernels hear what changes from step to step.
-    pub carrier: RecordTransport,
+    pub transport: RecordTransport,
     /// How it was opened.
-    pub opening: DeviceOptions,
+    pub device_options: DeviceOptions,
     /// What drivers have compiled, from one run to the next.
     pub(super) cache: Option<Cache>,
     failure: Arc<Mutex<Option<String>>>,
@@ -65,7 +65,7 @@ impl Context {
         let mut features = adapter.handle.features() & USED_FEATURES;
         features.set(
             wgpu::Features::TIMESTAMP_QUERY,
-            features.contains(wgpu::Features::TIMESTAMP_QUERY) && !adapter.opening.no_timestamps,
+            features.contains(wgpu::Features::TIMESTAMP_QUERY) && !adapter.device_options.no_timestamps,
         );
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("tinytrain"),
@@ -83,9 +83,9 @@ impl Context {
         let subgroup_size = (device.features().contains(wgpu::Features::SUBGROUP)
             && info.subgroup_min_size == info.subgroup_max_size)
             .then_some(info.subgroup_max_size);
-        let carrier = match adapter.opening.offsets {
+        let transport = match adapter.device_options.offsets {
             true => RecordTransport::Offsets,
-            false => RecordTransport::of(&device, &limits, IMMEDIATE_BYTES),
+            false => RecordTransport::choose(&device, &limits, IMMEDIATE_BYTES),
         };
         let failure = Arc::new(Mutex::new(None));
         let keep = |slot: Arc<Mutex<Option<String>>>| {
@@ -102,7 +102,8 @@ impl Context {
                 on_lost(one_line(&format!("device lost: {message}")));
             }
         });
-        let cache = adapter.opening.cache.as_ref().and_then(|folder| Cache::open(&device, &info, folder));
+        let cache =
+            adapter.device_options.cache.as_ref().and_then(|folder| Cache::open(&device, &info, folder));
         Ok(Self {
             device,
             queue,
@@ -111,9 +112,9 @@ impl Context {
             kind: adapter.kind,
             backend: adapter.backend,
             subgroup_size,
-            carrier,
+            transport,
             cache,
-            opening: adapter.opening.clone(),
+            device_options: adapter.device_options.clone(),
             failure,
         })
     }
@@ -194,7 +195,7 @@ impl Context {
 
     /// Whether so many bytes more are within the room that the device was opened with.
     fn has_room(&self, bytes: u64) -> bool {
-        let Some(room) = self.opening.room else { return true };
+        let Some(room) = self.device_options.room else { return true };
         let report = self.device.generate_allocator_report();
         report.is_none_or(|report| report.total_allocated_bytes.saturating_add(bytes) <= room)
     }

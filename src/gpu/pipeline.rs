@@ -32,7 +32,7 @@ pub struct Program {
     /// WGSL, all pieces put in.
     pub(crate) source: String,
     /// Whether the source is as it stands in `shaders/`, where its bounds are proven.
-    pub(crate) trusted: bool,
+    pub(crate) unchecked: bool,
     /// Override constants, as bit patterns of f64 so that programs can be compared.
     pub(crate) constants: Vec<(&'static str, u64)>,
     /// Bindings 1, 2, ... of group 0 (binding 0 is the uniform of its parameters).
@@ -42,7 +42,7 @@ pub struct Program {
     /// Bytes of the record that changes from step to step, or of as many as it reads; 0 for none.
     pub(crate) step_bytes: u64,
     /// How it comes.
-    pub(crate) carrier: RecordTransport,
+    pub(crate) transport: RecordTransport,
 }
 
 impl Program {
@@ -75,7 +75,7 @@ impl Program {
     /// compiled with all checks.
     #[must_use]
     pub fn rewritten(&self, source: String, bindings: Vec<Access>) -> Self {
-        Self { source, bindings, constants: Vec::new(), trusted: false, ..self.clone() }
+        Self { source, bindings, constants: Vec::new(), unchecked: false, ..self.clone() }
     }
 }
 
@@ -182,7 +182,7 @@ impl Pipelines {
         buffers: &[&wgpu::Buffer],
         workgroups: [u32; 3],
     ) -> Result<Prepared> {
-        let program = Program { trusted: false, ..program.clone() };
+        let program = Program { unchecked: false, ..program.clone() };
         self.bind(context, &program, params, buffers, workgroups)
     }
 
@@ -252,7 +252,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         label: Some(program.entry),
         source: wgpu::ShaderSource::Wgsl(program.source.as_str().into()),
     };
-    let checked = context.opening.checked || !program.trusted;
+    let checked = context.device_options.checked || !program.unchecked;
     let module = unchecked_shaders::shader_module(&context.device, descriptor, checked);
     let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, false, program.params_bytes)];
     entries.extend((1..).zip(&program.bindings).map(|(binding, access)| {
@@ -263,7 +263,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         label: Some(program.entry),
         entries: &entries,
     });
-    let by_offset = program.step_bytes > 0 && program.carrier == RecordTransport::Offsets;
+    let by_offset = program.step_bytes > 0 && program.transport == RecordTransport::Offsets;
     let step_layout = by_offset.then(|| step_layout(context, program.step_bytes));
     let mut layouts = vec![Some(&group_layout)];
     layouts.extend(step_layout.as_ref().map(Some));

@@ -14,7 +14,7 @@ impl RecordTransport {
     pub const ALL: [RecordTransport; 2] = [RecordTransport::Immediates, RecordTransport::Offsets];
 
     /// The best that a device has for records of `bytes` bytes.
-    pub(super) fn of(device: &wgpu::Device, limits: &wgpu::Limits, bytes: u32) -> Self {
+    pub(super) fn choose(device: &wgpu::Device, limits: &wgpu::Limits, bytes: u32) -> Self {
         let able = device.features().contains(wgpu::Features::IMMEDIATES);
         if able && limits.max_immediate_size >= bytes {
             RecordTransport::Immediates

@@ -49,7 +49,7 @@ impl StepRecords {
     }
 
     fn with_room(context: &Context, bytes: usize, together: usize, room: impl Fn(usize) -> usize) -> Self {
-        let uniform = (together > 1 || context.carrier == RecordTransport::Offsets).then(|| {
+        let uniform = (together > 1 || context.transport == RecordTransport::Offsets).then(|| {
             let alignment = context.limits.min_uniform_buffer_offset_alignment as usize;
             // A dispatch sees a full window, wherever its records begin.
             let window = bytes * together;

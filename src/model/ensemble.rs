@@ -32,6 +32,6 @@ impl Ensemble {
 
     /// How often each network was picked, the model's own one first.
     pub fn picks(&self) -> impl Iterator<Item = u32> {
-        [self.picks].into_iter().chain(self.partners.iter().map(|partner| partner.picks))
+        [self.picks].into_iter().chain(self.partners.iter().map(|member| member.picks))
     }
 }

@@ -132,12 +132,12 @@ mod tests {
             InputColumn::Periodic,
         ];
         let layer = InputLayer::new(columns, scaled).unwrap();
-        let network = Network::classifier(&[layer.inputs(), 3]).unwrap().behind(layer).unwrap();
+        let network = Network::classifier(&[layer.inputs(), 3]).unwrap().with_input_layer(layer).unwrap();
         Model {
             parameters: Parameters::he_normal(&network, 3),
             network,
             transform: Transform::None,
-            meaning: DataSchema::numbered(3),
+            data_schema: DataSchema::numbered(3),
             ensemble: None,
             origin: None,
             settings: BTreeMap::new(),

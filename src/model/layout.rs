@@ -222,7 +222,7 @@ mod tests {
         let columns = vec![InputColumn::Periodic, InputColumn::Embedding { categories: 3, size: 5 }];
         for (scaled, scales) in [(true, 9), (false, 0)] {
             let input = InputLayer::new(columns.clone(), scaled).unwrap();
-            let network = Network::classifier(&[9, 3]).unwrap().behind(input).unwrap();
+            let network = Network::classifier(&[9, 3]).unwrap().with_input_layer(input).unwrap();
             let layout = ParameterLayout::new(&network);
             let want = InputLayout { offset: 10, weights: 21 + 6, scales };
             assert_eq!(layout.input(), Some(want));

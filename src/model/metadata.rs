@@ -329,10 +329,10 @@ mod tests {
         for (schema, image) in [(Some(named), None), (Some(plain), None), (None, Some(form)), (None, None)] {
             let target_scale =
                 schema.is_some().then(|| TargetScale { center: vec![0.1, -2e30], width: vec![1e-7, 3.0] });
-            let meaning = DataSchema { classes: classes.clone(), schema, image, target_scale };
-            let metadata: BTreeMap<String, String> = meaning.entries().into_iter().collect();
+            let data_schema = DataSchema { classes: classes.clone(), schema, image, target_scale };
+            let metadata: BTreeMap<String, String> = data_schema.entries().into_iter().collect();
             assert!(metadata.keys().all(|key| KEYS.contains(&key.as_str())));
-            assert_eq!(DataSchema::read(&metadata, &Transform::None, &network), Ok(meaning));
+            assert_eq!(DataSchema::read(&metadata, &Transform::None, &network), Ok(data_schema));
         }
         let network = Network::classifier(&[7, 3]).unwrap();
         let nothing = DataSchema::read(&BTreeMap::new(), &Transform::None, &network);

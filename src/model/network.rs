@@ -79,7 +79,7 @@ impl Network {
     ///
     /// # Errors
     /// [`Error::Config`] for an input layer that does not make the inputs of the first dense layer.
-    pub fn behind(self, input_layer: InputLayer) -> Result<Self> {
+    pub fn with_input_layer(self, input_layer: InputLayer) -> Result<Self> {
         let (made, inputs) = (input_layer.inputs(), self.inputs);
         if made != inputs {
             return Err(Error::Config(format!("an input layer of {made} inputs before a layer of {inputs}")));

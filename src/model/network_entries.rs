@@ -135,9 +135,9 @@ fn network(metadata: &BTreeMap<String, String>, has: impl Fn(&str) -> bool) -> R
     let network =
         Network::new(*inputs, layers.collect(), loss).map_err(|_| no_network("a network in its metadata"))?;
     match input_entries::layer(metadata, has)? {
-        Some(layer) => {
-            network.behind(layer).map_err(|_| no_network("an input layer for the first of its layers"))
-        }
+        Some(layer) => network
+            .with_input_layer(layer)
+            .map_err(|_| no_network("an input layer for the first of its layers")),
         None => Ok(network),
     }
 }

@@ -49,7 +49,7 @@ pub struct Model {
     /// How values become its inputs.
     pub transform: Transform,
     /// What its inputs and outputs stand for.
-    pub meaning: DataSchema,
+    pub data_schema: DataSchema,
     /// Its weights and biases.
     pub parameters: Parameters,
     /// The networks that predict together with it, if there are any.
@@ -108,7 +108,7 @@ impl Model {
         }
         let entries = transform_entries::entries(&self.transform);
         metadata.extend(entries.into_iter().map(|(key, text)| (key.to_owned(), text)));
-        metadata.extend(self.meaning.entries());
+        metadata.extend(self.data_schema.entries());
         if let Some(Origin { device, schedule, tuning }) = &self.origin {
             let entries = [(DEVICE, Some(device)), (SCHEDULE, schedule.as_ref()), (TUNING, tuning.as_ref())];
             let known = entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.clone())));
@@ -131,7 +131,7 @@ impl Model {
     /// The networks with what stands before their names in the file, the model's own one first.
     fn networks(&self) -> impl Iterator<Item = (String, &Network, &Parameters)> {
         let partners = self.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
-        let partners = partners.map(|partner| (&partner.network, &partner.parameters));
+        let partners = partners.map(|member| (&member.network, &member.parameters));
         let all = [(&self.network, &self.parameters)].into_iter().chain(partners);
         (1..).zip(all).map(|(number, (network, parameters))| (prefix(number), network, parameters))
     }
@@ -210,7 +210,7 @@ impl Model {
             }
         };
         let partners = ensemble.iter().flat_map(|ensemble| &ensemble.partners);
-        for network in [&network].into_iter().chain(partners.map(|partner| &partner.network)) {
+        for network in [&network].into_iter().chain(partners.map(|member| &member.network)) {
             if !input_entries::fits(network.input_layer(), &transform) {
                 return Err(bad("an input layer for the columns of its encoding", network.to_string()));
             }
@@ -236,7 +236,7 @@ impl Model {
             schedule: optional(SCHEDULE),
             tuning: optional(TUNING),
         });
-        let meaning = DataSchema::read(&metadata, &transform, &network).map_err(|key| {
+        let data_schema = DataSchema::read(&metadata, &transform, &network).map_err(|key| {
             let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
             bad(&format!("{key} that fit the network"), found)
         })?;
@@ -248,7 +248,7 @@ impl Model {
         let is_of_partner = |key: &str| (2..=networks).any(|number| key.starts_with(&prefix(number)));
         let is_setting = |key: &String| !known.contains(&key.as_str()) && !is_of_partner(key);
         let settings = metadata.into_iter().filter(|(key, _)| is_setting(key)).collect();
-        Ok((Self { network, transform, meaning, parameters, ensemble, origin, settings }, states))
+        Ok((Self { network, transform, data_schema, parameters, ensemble, origin, settings }, states))
     }
 }
 
@@ -303,13 +303,13 @@ mod tests {
         let origin =
             Origin { device: "a \"card\"".to_owned(), schedule: None, tuning: Some("a=1".to_owned()) };
         let parameters = Parameters::he_normal(&network, 3);
-        let meaning = DataSchema {
+        let data_schema = DataSchema {
             image: Some(crate::data::ImageForm { height: 1, width: 5, colour: false }),
             ..DataSchema::numbered(4)
         };
         let settings = [("seed".to_owned(), "7".to_owned())].into();
         let (transform, ensemble, origin) = (Transform::Bytes, None, Some(origin));
-        Model { parameters, network, transform, meaning, ensemble, origin, settings }
+        Model { parameters, network, transform, data_schema, ensemble, origin, settings }
     }
 
     #[test]
@@ -329,11 +329,11 @@ mod tests {
 
     #[test]
     fn an_ensemble_reads_back_with_all_its_networks() {
-        let partner = |sizes: &[usize], picks, seed| {
+        let member = |sizes: &[usize], picks, seed| {
             let network = Network::classifier(sizes).unwrap();
             EnsembleMember { picks, parameters: Parameters::he_normal(&network, seed), network }
         };
-        let partners = vec![partner(&[5, 4], 1, 4), partner(&[5, 2, 3, 4], 7, 5)];
+        let partners = vec![member(&[5, 4], 1, 4), member(&[5, 2, 3, 4], 7, 5)];
         let model = Model { ensemble: Some(Ensemble { picks: 2, partners }), ..model() };
         let bytes = model.to_bytes().unwrap();
         assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
@@ -359,8 +359,12 @@ mod tests {
 
     #[test]
     fn a_file_that_does_not_say_where_it_comes_from_is_read() {
-        let model =
-            Model { origin: None, meaning: DataSchema::numbered(4), settings: BTreeMap::new(), ..model() };
+        let model = Model {
+            origin: None,
+            data_schema: DataSchema::numbered(4),
+            settings: BTreeMap::new(),
+            ..model()
+        };
         let bytes = model.to_bytes().unwrap();
         let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
         assert_eq!(header.metadata().as_ref().unwrap().len(), 6);

@@ -229,7 +229,7 @@ mod tests {
             parameters: Parameters::he_normal(&network, 3),
             network,
             transform: Transform::Columns(Encoding { columns, is_numbered: false }),
-            meaning: DataSchema::numbered(4),
+            data_schema: DataSchema::numbered(4),
             ensemble: None,
             origin: None,
             settings: BTreeMap::new(),

@@ -207,7 +207,7 @@ pub(crate) struct Colors(BTreeMap<String, RGBColor>);
 
 impl Colors {
     /// A color for each name, in their order.
-    pub fn of<'a>(names: impl Iterator<Item = &'a String>) -> Self {
+    pub fn for_names<'a>(names: impl Iterator<Item = &'a String>) -> Self {
         let mut colors = BTreeMap::new();
         for name in names {
             let next = PALETTE[colors.len() % PALETTE.len()];

@@ -86,7 +86,7 @@ pub fn compare(
         tell(timed, all);
         timed += 1;
         let config = Config { schedule, batch_size, ..config.clone() };
-        let (way, device) = way(&config, device, rows, overlapped, open)?;
+        let (way, device) = measure_variant(&config, device, rows, overlapped, open)?;
         if overlapped {
             // With the largest batches at last, which the CPU engine divides between all its threads.
             name = device;
@@ -105,11 +105,11 @@ pub fn compare(
     let first = time(kinds[0], BATCH_SIZES[0], false)?;
     tell(all, all);
     let fused = kinds.get(1).copied().flatten().map(|kind| kind.to_string());
-    Ok(Comparison { device: name, classic: classic(first, &ways, fused.as_deref()), ways })
+    Ok(Comparison { device: name, classic: classic_variants(first, &ways, fused.as_deref()), ways })
 }
 
 /// The ways of the classic experiment in their order, by what each changes.
-fn classic(first: Variant, ways: &[Variant], fused: Option<&str>) -> Vec<Gain> {
+fn classic_variants(first: Variant, ways: &[Variant], fused: Option<&str>) -> Vec<Gain> {
     let find = |schedule: Option<&str>, batch_size: usize| {
         ways.iter().find(|way| way.schedule.as_deref() == schedule && way.batch_size == batch_size).cloned()
     };
@@ -135,7 +135,7 @@ fn classic(first: Variant, ways: &[Variant], fused: Option<&str>) -> Vec<Gain> {
 }
 
 /// Times one way, and names the device.
-fn way(
+fn measure_variant(
     config: &Config,
     device: &Device,
     rows: usize,
@@ -174,7 +174,12 @@ fn way(
 mod tests {
     use super::*;
 
-    fn way(schedule: Option<&str>, batch_size: usize, overlapped: bool, rows_per_second: f64) -> Variant {
+    fn measure_variant(
+        schedule: Option<&str>,
+        batch_size: usize,
+        overlapped: bool,
+        rows_per_second: f64,
+    ) -> Variant {
         let schedule = schedule.map(str::to_owned);
         Variant { schedule, batch_size, overlapped, rows: 1, step_us: 1.0, rows_per_second }
     }
@@ -186,19 +191,19 @@ mod tests {
     #[test]
     fn each_step_is_compared_with_the_one_before_and_with_the_first() {
         let ways = [
-            way(Some("plain"), 16, true, 20.0),
-            way(Some("plain"), 64, true, 1.0),
-            way(Some("fused"), 16, true, 50.0),
-            way(Some("fused"), 64, true, 200.0),
+            measure_variant(Some("plain"), 16, true, 20.0),
+            measure_variant(Some("plain"), 64, true, 1.0),
+            measure_variant(Some("fused"), 16, true, 50.0),
+            measure_variant(Some("fused"), 64, true, 200.0),
         ];
-        let gains = classic(way(Some("plain"), 16, false, 10.0), &ways, Some("fused"));
+        let gains = classic_variants(measure_variant(Some("plain"), 16, false, 10.0), &ways, Some("fused"));
         assert_eq!(factors(&gains), [(1.0, 1.0), (2.0, 2.0), (2.5, 5.0), (4.0, 20.0)]);
     }
 
     #[test]
     fn the_processor_has_nothing_to_fuse() {
-        let ways = [way(None, 16, true, 20.0), way(None, 64, true, 30.0)];
-        let gains = classic(way(None, 16, false, 10.0), &ways, None);
+        let ways = [measure_variant(None, 16, true, 20.0), measure_variant(None, 64, true, 30.0)];
+        let gains = classic_variants(measure_variant(None, 16, false, 10.0), &ways, None);
         assert_eq!(factors(&gains), [(1.0, 1.0), (2.0, 2.0), (1.5, 3.0)]);
     }
 }

@@ -101,29 +101,29 @@ pub fn profile(
     steps: usize,
     open: &mut dyn FnMut() -> Result<Reader>,
 ) -> Result<Profile> {
-    let mut trial = RepeatedSteps::new(config, device, open)?;
+    let mut run = RepeatedSteps::new(config, device, open)?;
     // Kernels are compiled, and compiled further by some drivers when they first run.
-    trial.run(steps, &None)?;
-    let off = trial.run(steps, &None)?;
+    run.run(steps, &None)?;
+    let off = run.run(steps, &None)?;
     let mut about = ReportContext {
         steps,
-        engine: trial.description().engine,
-        device: trial.description().device,
-        schedule: trial.description().origin().schedule,
-        ceilings: trial.ceilings()?,
+        engine: run.description().engine,
+        device: run.description().device,
+        schedule: run.description().origin().schedule,
+        ceilings: run.ceilings()?,
         cost: None,
     };
     let mut last = None;
     for _ in 0..PAIRS {
-        let (whole, on) = recorded(&mut trial, steps, Recorder::new(Detail::Submissions))?;
+        let (whole, on) = recorded(&mut run, steps, Recorder::new(Detail::Submissions))?;
         about.cost = Some(cost(off, on, None));
         if whole.log.clock != Some(Clock::Timestamps) {
             return Ok(about.single(whole));
         }
-        let again = Recorder::repeating(Detail::Stages, whole.log.sizes.clone());
-        let (stages, closely) = recorded(&mut trial, steps, again)?;
+        let again = Recorder::with_sizes(Detail::Stages, whole.log.sizes.clone());
+        let (stages, closely) = recorded(&mut run, steps, again)?;
         if REFUSED * whole.refused() > whole.ran.len() || REFUSED * stages.refused() > stages.ran.len() {
-            let (host, on) = recorded(&mut trial, steps, Recorder::new(Detail::Host))?;
+            let (host, on) = recorded(&mut run, steps, Recorder::new(Detail::Host))?;
             about.cost = Some(cost(off, on, None));
             return Ok(about.single(host));
         }
@@ -139,9 +139,9 @@ pub fn profile(
     Ok(about.single(last))
 }
 
-fn recorded(trial: &mut RepeatedSteps<'_>, steps: usize, recorder: Recorder) -> Result<(Recorded, Duration)> {
+fn recorded(run: &mut RepeatedSteps<'_>, steps: usize, recorder: Recorder) -> Result<(Recorded, Duration)> {
     let recorder = Arc::new(recorder);
-    let took = trial.run(steps, &Some(Arc::clone(&recorder)))?;
+    let took = run.run(steps, &Some(Arc::clone(&recorder)))?;
     Ok((Recorded::new(recorder.take()), took))
 }
 

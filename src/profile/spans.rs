@@ -68,7 +68,7 @@ pub struct Partition {
 
 impl Partition {
     /// Of the time in `windows`.
-    pub fn of(windows: &Spans, busy: &Spans, recording: &Spans, loading: &Spans, waiting: &Spans) -> Self {
+    pub fn new(windows: &Spans, busy: &Spans, recording: &Spans, loading: &Spans, waiting: &Spans) -> Self {
         let (busy, rest) = windows.split(busy);
         let (recording, rest) = rest.split(recording);
         let (loading, rest) = rest.split(loading);
@@ -125,7 +125,7 @@ mod tests {
                 };
                 *count += 1;
             }
-            let got = Partition::of(
+            let got = Partition::new(
                 &union(windows),
                 &union(busy),
                 &union(recording),

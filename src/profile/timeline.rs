@@ -69,7 +69,7 @@ pub fn partition(log: &Log, ran: &[StageRun]) -> Partition {
         let spans = log.host.iter().filter(|(work, _)| works.contains(work));
         Spans::union(spans.map(|(_, span)| *span))
     };
-    Partition::of(
+    Partition::new(
         &Spans::union(log.windows.iter().copied()),
         &Spans::union(ran.iter().map(|ran| ran.span)),
         &host(&[Work::Recording, Work::Submitting, Work::Finishing]),

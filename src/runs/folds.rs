@@ -68,7 +68,7 @@ impl CrossValidation {
         let options = settings.resolve(info)?.data;
         let split = Split { fold: Some(Fold { index, count: *count }), ..options.split };
         let data = TrainingData::new(rows, validation, None, &DataOptions { split, ..options })?;
-        let config = Config { measured: measured.clone(), ..settings.resolve(&info.of(&data))? };
+        let config = Config { measured: measured.clone(), ..settings.resolve(&info.with_data(&data))? };
         Ok(FoldRun { index, config, data, begun })
     }
 }
@@ -94,7 +94,7 @@ impl FoldRun {
             test: test.ok_or_else(|| Error::Config(format!("fold {} has no rows to test on", index + 1)))?,
             validation: kept.and_then(|epoch| epoch.validation.clone()),
             duration: begun.elapsed(),
-            warning: summary.doubt.map(|doubt| doubt.to_string()),
+            warning: summary.warning.map(|warning| warning.to_string()),
         })
     }
 }
@@ -119,7 +119,7 @@ mod tests {
         let mut reader =
             Reader::from_csv(Path::new("t"), Cursor::new(text), &ReadOptions::default()).unwrap();
         let settings = TrainSettings { epochs: Some(20), seed: Some(3), ..TrainSettings::default() };
-        let info = settings.look_at(&mut reader, false, false).unwrap();
+        let info = settings.inspect(&mut reader, false, false).unwrap();
         let measured = Measurements::default();
         let mut folds = CrossValidation { reader, validation: None, settings, info, count: 3, measured };
         let results: Vec<FoldResult> = (0..3)

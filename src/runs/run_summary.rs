@@ -52,7 +52,7 @@ impl RunSummary {
     ///
     /// # Errors
     /// [`Error::Read`] where it is no folder of a run; [`Error::Data`] and [`Error::Config`] for settings that are none.
-    pub fn of(path: &Path) -> Result<Self> {
+    pub fn read(path: &Path) -> Result<Self> {
         let settings = read_settings(&path.join(CONFIG))?;
         let text = |(name, value)| (name, values(&value).join(" "));
         let settings = settings.into_iter().map(text).collect();
@@ -63,17 +63,17 @@ impl RunSummary {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(Error::Read { path: history, source }),
         };
-        let mut told = Self { path: path.to_owned(), settings, epochs, state: "" };
-        let wanted: Option<usize> = told.settings.get("epochs").and_then(|epochs| epochs.parse().ok());
-        told.state = match () {
+        let mut summary = Self { path: path.to_owned(), settings, epochs, state: "" };
+        let wanted: Option<usize> = summary.settings.get("epochs").and_then(|epochs| epochs.parse().ok());
+        summary.state = match () {
             () if FolderLock::is_taken(path) => "running",
-            () if wanted.is_some_and(|wanted| told.epochs.len() >= wanted) => "done",
-            () if told.has_stopped_early() => "stopped early",
+            () if wanted.is_some_and(|wanted| summary.epochs.len() >= wanted) => "done",
+            () if summary.has_stopped_early() => "stopped early",
             // One that was killed before it saved anything begins anew.
             () if path.join(CHECKPOINT).exists() || !path.join(MODEL).exists() => "can go on",
             () => "ended",
         };
-        Ok(told)
+        Ok(summary)
     }
 
     /// Whether --patience or --target-accuracy has ended it.
@@ -207,9 +207,9 @@ mod tests {
     fn a_history_is_read_as_it_was_written_or_refused() {
         let read = |text: &str| epochs(text, Path::new("h"));
         let text = "epoch,train_loss,test_loss,seconds\n1,0.5,,0.25\n2,inf,NaN,0.5\n3,0.";
-        let told = read(text).unwrap();
-        assert_eq!((told.len(), told[0]["train_loss"], told[0].get("test_loss")), (2, 0.5, None));
-        assert!(told[1]["train_loss"].is_infinite() && told[1]["test_loss"].is_nan());
+        let summary = read(text).unwrap();
+        assert_eq!((summary.len(), summary[0]["train_loss"], summary[0].get("test_loss")), (2, 0.5, None));
+        assert!(summary[1]["train_loss"].is_infinite() && summary[1]["test_loss"].is_nan());
         for (from, to, row, expected, found) in [
             (
                 "epoch,",

@@ -88,7 +88,7 @@ impl<'a> Builder<'a> {
 
     /// What follows the products of layer `layer`, from 1.
     fn nonlinearity(&self, layer: usize) -> Nonlinearity {
-        Nonlinearity::of(self.step.network, layer - 1, self.training)
+        Nonlinearity::for_layer(self.step.network, layer - 1, self.training)
     }
 
     fn targets(&self) -> LossTargets {
@@ -121,7 +121,7 @@ impl<'a> Builder<'a> {
         use Buffer::{Delta, Gradients, Hidden, Parameters, TableRows};
         let Some((layer, layout)) = self.input() else { return };
         let (rows, inputs) = (self.step.rows, layer.inputs());
-        let update = are_updated.then(|| LayerUpdate::of_input(self.step.rule, &self.layout));
+        let update = are_updated.then(|| LayerUpdate::for_input_layer(self.step.rule, &self.layout));
         let result = if are_updated { Parameters } else { Gradients };
         for kernel in EmbedGradient::all(rows, layer, layout, update) {
             match are_updated {
@@ -261,7 +261,7 @@ impl<'a> Builder<'a> {
                     &[Delta(number), Parameters, Hidden(number - 1), Delta(number - 1)],
                 );
             }
-            let update = (!clips).then(|| LayerUpdate::of(rule, &self.layout, number - 1));
+            let update = (!clips).then(|| LayerUpdate::for_layer(rule, &self.layout, number - 1));
             let source = if number == 1 { first } else { LayerInputs::Matrix };
             let weights = WeightGradient { rows, inputs, outputs, offset, update, source };
             let result = if clips { Gradients } else { Parameters };

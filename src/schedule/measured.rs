@@ -38,7 +38,7 @@ pub struct Workload {
 
 impl Workload {
     /// Batches of at most `batch` rows of a network on an adapter.
-    pub fn of(adapter: &Adapter, network: &Network, batch: usize) -> Self {
+    pub fn for_network(adapter: &Adapter, network: &Network, batch: usize) -> Self {
         Self {
             adapter: adapter.name.clone(),
             backend: adapter.backend,

@@ -18,17 +18,17 @@ pub struct DeviceLimits<'a> {
 
 impl<'a> DeviceLimits<'a> {
     /// Those of a device.
-    pub fn of(context: &Context, tuning: &'a Tuning) -> Self {
-        Self { tuning, machine: Machine::of(context.kind), largest: context.largest_storage() }
+    pub fn from_context(context: &Context, tuning: &'a Tuning) -> Self {
+        Self { tuning, machine: Machine::for_kind(context.kind), largest: context.largest_storage() }
     }
 
     /// What can be known of an adapter before it is opened.
-    pub fn of_adapter(adapter: &Adapter) -> Self {
+    pub fn from_adapter(adapter: &Adapter) -> Self {
         let tuning = match adapter.kind {
             DeviceKind::Software => &Tuning::SOFTWARE_SUBGROUPS,
             _ => &Tuning::GPU,
         };
-        Self { tuning, machine: Machine::of(adapter.kind), largest: adapter.largest_storage() }
+        Self { tuning, machine: Machine::for_kind(adapter.kind), largest: adapter.largest_storage() }
     }
 }
 
@@ -43,7 +43,7 @@ pub struct SelectedPlan {
 
 impl SelectedPlan {
     /// What was asked for, if it can be had; else, or if nothing was, what should be the fastest by the model of latencies.
-    pub fn of(asked: Option<ScheduleKind>, step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Self {
+    pub fn choose(asked: Option<ScheduleKind>, step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Self {
         let hindrance = asked.and_then(|kind| refusal(kind, step, limits));
         if let (Some(kind), None) = (asked, &hindrance) {
             return Self { kind, reason: None };
@@ -126,7 +126,7 @@ mod tests {
         let network = Network::classifier(sizes).unwrap();
         let tuning = if machine == Machine::SOFTWARE { &Tuning::SOFTWARE_SUBGROUPS } else { &Tuning::GPU };
         let limits = DeviceLimits { tuning, machine, largest: 1 << 27 };
-        SelectedPlan::of(asked, &TrainingStep::new(&network, &UpdateRule::sgd(0.1), rows), &limits)
+        SelectedPlan::choose(asked, &TrainingStep::new(&network, &UpdateRule::sgd(0.1), rows), &limits)
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::schedule::{
 /// Where tile shapes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TileSource {
-    /// The table by kind of device, [`Tuning::of`].
+    /// The table by kind of device, [`Tuning::for_device`].
     BuiltIn,
     /// A measurement for this network on this device.
     Measured,
@@ -47,9 +47,10 @@ pub(crate) fn resolve(
     asked: Option<ScheduleKind>,
     measurements: &Measurements,
 ) -> (SelectedPlan, Tiles) {
-    let table = Tuning::of(context);
-    let select = |asked, tuning| SelectedPlan::of(asked, step, &DeviceLimits::of(context, tuning));
-    let workload = Workload::of(adapter, step.network, step.rows);
+    let table = Tuning::for_device(context);
+    let select =
+        |asked, tuning| SelectedPlan::choose(asked, step, &DeviceLimits::from_context(context, tuning));
+    let workload = Workload::for_network(adapter, step.network, step.rows);
     let measured = |kind: ScheduleKind| -> Option<&Measurement> {
         let found = measurements.find(&workload, kind)?;
         let possible = select(Some(kind), &found.tuning).kind == kind;

@@ -25,7 +25,7 @@ pub struct DatasetInfo {
 impl DatasetInfo {
     /// The same with what training data tell.
     #[must_use]
-    pub fn of(self, data: &TrainingData) -> Self {
+    pub fn with_data(self, data: &TrainingData) -> Self {
         Self { rows: data.rows(), predicts_values: data.predicts_values(), ..self }
     }
 }
@@ -46,7 +46,7 @@ impl TrainSettings {
     ///
     /// # Errors
     /// Those of the data.
-    pub fn look_at(&self, reader: &mut Reader, validates: bool, tests: bool) -> Result<DatasetInfo> {
+    pub fn inspect(&self, reader: &mut Reader, validates: bool, tests: bool) -> Result<DatasetInfo> {
         let info = DatasetInfo {
             predicts_values: reader.values() > 0,
             is_table: reader.schema().is_some(),

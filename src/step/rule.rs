@@ -31,14 +31,14 @@ impl Default for RateFactors {
 
 impl RateFactors {
     /// Factors of the weights and of the bias of a layer, from 0.
-    pub fn of(&self, layer: usize) -> [f32; 2] {
+    pub fn for_layer(&self, layer: usize) -> [f32; 2] {
         let of = |list: &[f32]| list.get(layer).copied().unwrap_or(1.0);
         let factor = of(&self.layers);
         [factor * of(&self.layer_weights) * self.weights, factor * self.biases]
     }
 
     /// Factors of the weights of an input layer and of its factors of inputs.
-    pub fn of_input(&self) -> [f32; 2] {
+    pub fn for_input_layer(&self) -> [f32; 2] {
         [self.embeddings, self.scale]
     }
 }

@@ -39,7 +39,7 @@ impl Candidates<'_> {
     /// Picks `count` times by the loss: less than eight times from all networks, else in four bags, each of which has a quarter of
     /// them, chosen by the seed. Gives the networks that were picked, by their places, each with how often, in the order of their
     /// first picks, and how good they are together.
-    pub fn picked(&self, count: usize, seed: u64) -> Option<(Vec<(usize, u32)>, Fit)> {
+    pub fn select(&self, count: usize, seed: u64) -> Option<(Vec<(usize, u32)>, Fit)> {
         let single: Vec<Vec<f64>> = self.outputs.iter().map(|outputs| self.shares(outputs)).collect();
         let mut picks = Vec::new();
         if count < LEAST_PICKS {
@@ -58,12 +58,12 @@ impl Candidates<'_> {
                 None => picked.push((*place, 1)),
             }
         }
-        let fit = self.together(&picked)?;
+        let fit = self.fit_of(&picked)?;
         Some((picked, fit))
     }
 
     /// How good networks are together, by their places, each with how often it was picked; nothing of none.
-    pub fn together(&self, picked: &[(usize, u32)]) -> Option<Fit> {
+    pub fn fit_of(&self, picked: &[(usize, u32)]) -> Option<Fit> {
         let mut sums = vec![0.0; self.outputs.get(picked.first()?.0)?.len()];
         for (place, times) in picked {
             let own = self.shares(self.outputs.get(*place)?);
@@ -160,16 +160,16 @@ mod tests {
         let outputs = vec![off(0.5), off(0.75), off(-0.75), off(9.0)];
         let targets = TargetsRef::Values { values: &values, columns: 1 };
         let candidates = Candidates { outputs: &outputs, columns: 1, targets, loss: Loss::Mse };
-        let (picked, fit) = candidates.picked(1, 1).unwrap();
+        let (picked, fit) = candidates.select(1, 1).unwrap();
         assert_eq!((picked, fit.loss), (vec![(0, 1)], 0.25));
-        let (picked, fit) = candidates.picked(8, 1).unwrap();
+        let (picked, fit) = candidates.select(8, 1).unwrap();
         assert_eq!((picked, fit.loss), (vec![(0, 4), (2, 4)], 0.015_625));
-        let (picked, fit) = candidates.picked(64, 1).unwrap();
+        let (picked, fit) = candidates.select(64, 1).unwrap();
         assert_eq!(total(&picked), 64);
         assert!(picked.iter().all(|(place, _)| *place != 3) && fit.loss < 0.001, "{picked:?} {fit:?}");
         // Others together: (3 x 0.5 - 0.75) / 4 off.
-        assert_eq!(candidates.together(&[(0, 3), (2, 1)]).unwrap().loss, 0.187_5f64.powi(2));
-        assert_eq!(candidates.together(&[]), None);
+        assert_eq!(candidates.fit_of(&[(0, 3), (2, 1)]).unwrap().loss, 0.187_5f64.powi(2));
+        assert_eq!(candidates.fit_of(&[]), None);
     }
 
     #[test]
@@ -183,12 +183,12 @@ mod tests {
         let outputs = vec![network([2.0, 2.0, -1.0]), network([1.0, 1.0, 1.0]), network([2.0, 2.0, 2.0])];
         let (targets, loss) = (TargetsRef::Classes(&[0, 1, 1]), Loss::CrossEntropy);
         let candidates = Candidates { outputs: &outputs, columns: 2, targets, loss };
-        let (picked, fit) = candidates.picked(3, 1).unwrap();
+        let (picked, fit) = candidates.select(3, 1).unwrap();
         assert_eq!(picked, [(2, 3)]);
         let expected = (1.0 + (-2.0f64).exp()).ln();
         assert!((fit.loss - expected).abs() < 1e-9 && fit.accuracy == 1.0);
         let targets = TargetsRef::Classes(&[]);
-        assert!(Candidates { outputs: &[], columns: 2, targets, loss }.picked(3, 1).is_none());
+        assert!(Candidates { outputs: &[], columns: 2, targets, loss }.select(3, 1).is_none());
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
         let targets = TargetsRef::Values { values: &values, columns: 1 };
         for (loss, best, want) in [(Loss::Mse, 0, 2.25), (Loss::Mae, 1, 1.0), (Loss::Huber, 1, 3.5 / 4.0)] {
             let candidates = Candidates { outputs: &outputs, columns: 1, targets, loss };
-            let (picked, fit) = candidates.picked(1, 1).unwrap();
+            let (picked, fit) = candidates.select(1, 1).unwrap();
             assert_eq!((picked, fit.loss), (vec![(best, 1)], want), "{loss:?}");
             for (place, outputs) in outputs.iter().enumerate() {
                 let rows = outputs.iter().zip(&values);
@@ -208,7 +208,7 @@ mod tests {
                     loss.row(&[*z], crate::step::Targets::Values(&[*t]), 0.0, &mut [0.0])
                 };
                 let mean = rows.map(row).sum::<f64>() / 4.0;
-                assert_eq!(candidates.together(&[(place, 1)]).unwrap().loss, mean, "{loss:?}");
+                assert_eq!(candidates.fit_of(&[(place, 1)]).unwrap().loss, mean, "{loss:?}");
             }
         }
     }
@@ -228,13 +228,13 @@ mod tests {
         let targets = TargetsRef::Values { values: &values, columns: 1 };
         let candidates = Candidates { outputs: &outputs, columns: 1, targets, loss: Loss::Mse };
         for count in [1, 2, 3, 4, 7, 8, 9, 17] {
-            assert_eq!(total(&candidates.picked(count, 3).unwrap().0), count as u32);
+            assert_eq!(total(&candidates.select(count, 3).unwrap().0), count as u32);
         }
         // Few picks are from all networks: one of them is the best.
         for seed in 0..20 {
-            assert_eq!(candidates.picked(1, seed).unwrap().0, [(31, 1)]);
+            assert_eq!(candidates.select(1, seed).unwrap().0, [(31, 1)]);
             assert_eq!(
-                candidates.picked(7, seed).unwrap(),
+                candidates.select(7, seed).unwrap(),
                 (vec![(31, 7)], Fit { accuracy: 0.0, loss: 0.0 })
             );
         }

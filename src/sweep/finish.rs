@@ -19,7 +19,7 @@ use crate::output::Destination;
 use crate::train::{evaluate, evaluate_values, load_model};
 
 /// A sweep that is over.
-pub struct Finish<'a> {
+pub struct FinishedSweep<'a> {
     /// Its folder.
     pub folder: &'a Folder,
     /// All members.
@@ -72,18 +72,18 @@ pub enum FinishEvent {
 
 /// What was made of a sweep.
 #[derive(Debug, Default)]
-pub struct Finished {
+pub struct SweepResult {
     /// The best member.
     pub best_member: Option<usize>,
     /// Its model.
     pub best: Option<PathBuf>,
     /// The ensemble, if one was wanted.
-    pub ensemble: Option<Picked>,
+    pub ensemble: Option<SavedEnsemble>,
 }
 
 /// An ensemble that was saved.
 #[derive(Debug)]
-pub struct Picked {
+pub struct SavedEnsemble {
     /// Where.
     pub path: PathBuf,
     /// Members, each with how often it was picked.
@@ -139,8 +139,8 @@ pub fn refit<'a>(
     let mut sweep = Sweep::new(members, plan);
     while let Some(event) = sweep.next()? {
         if let Event::FinishedMember(ended) = event {
-            let FinishedMember { member, fate, runs, .. } = *ended;
-            match (fate, runs.first()) {
+            let FinishedMember { member, status, runs, .. } = *ended;
+            match (status, runs.first()) {
                 (TrialStatus::Failed(reason), _) => drop(refit.failed.insert(member, reason)),
                 (_, Some(run)) => drop(refit.models.insert(member, Model::clone(&run.model))),
                 _ => {}
@@ -151,15 +151,15 @@ pub fn refit<'a>(
     Ok(refit)
 }
 
-impl<'b> Finish<'b> {
+impl<'b> FinishedSweep<'b> {
     /// Writes the models that a sweep leaves when it is over; `ranked` are the members with a score, the best first.
     ///
     /// # Errors
     /// Those of the models, the device and the files; [`Error::NotRefit`] if members were trained on folds and none gave a model on
     /// all rows; [`Error::Interrupted`].
-    pub fn finish(&mut self, ranked: &[RankedMember]) -> Result<Finished> {
-        let Some(first) = best(ranked, self.are_on_folds()) else { return Ok(Finished::default()) };
-        let mut finished = Finished { best_member: Some(first.record.member), ..Finished::default() };
+    pub fn finish(&mut self, ranked: &[RankedMember]) -> Result<SweepResult> {
+        let Some(first) = best(ranked, self.are_on_folds()) else { return Ok(SweepResult::default()) };
+        let mut finished = SweepResult { best_member: Some(first.record.member), ..SweepResult::default() };
         if self.are_on_folds() {
             self.finish_folds(&mut finished, ranked, first)?;
             return Ok(finished);
@@ -186,7 +186,7 @@ impl<'b> Finish<'b> {
     /// The same where members were trained on folds: the best of them and those of an ensemble are trained once more, on all rows.
     fn finish_folds(
         &mut self,
-        finished: &mut Finished,
+        finished: &mut SweepResult,
         ranked: &[RankedMember],
         first: &RankedMember,
     ) -> Result<()> {
@@ -242,7 +242,7 @@ impl<'b> Finish<'b> {
     }
 
     /// Saves the networks that were picked.
-    fn save(&self, chosen: &SelectedEnsemble, networks: Vec<(Model, u32)>) -> Result<Option<Picked>> {
+    fn save(&self, chosen: &SelectedEnsemble, networks: Vec<(Model, u32)>) -> Result<Option<SavedEnsemble>> {
         let members = chosen.members();
         let Some(model) = one_model(networks) else { return Ok(None) };
         let path = self.write(ENSEMBLE, &model)?;
@@ -252,7 +252,7 @@ impl<'b> Finish<'b> {
             self.members.iter().find(is_first).filter(|_| !is_out_of_fold).map(|member| &member.data[0]);
         let test = data.and_then(|data| data.test()).map(|rows| self.tested(&model, rows)).transpose()?;
         let (of_classes, fit) = (model.network.loss().of_classes(), chosen.fit);
-        Ok(Some(Picked { path, members, of_classes, is_out_of_fold, fit, test }))
+        Ok(Some(SavedEnsemble { path, members, of_classes, is_out_of_fold, fit, test }))
     }
 
     fn tested(&self, model: &Model, rows: &Dataset) -> Result<[f64; 2]> {

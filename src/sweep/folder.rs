@@ -146,7 +146,7 @@ impl Folder {
     ///
     /// # Errors
     /// As [`Folder::open`].
-    pub fn look_at(path: &Path) -> Result<Self> {
+    pub fn open_unlocked(path: &Path) -> Result<Self> {
         Self::locked(path, None).read_back()
     }
 

@@ -28,13 +28,13 @@ impl Halving {
     }
 
     /// The epoch, of so many, at which a stage ends.
-    pub fn until(self, stage: usize, epochs: usize) -> usize {
+    pub fn end_epoch(self, stage: usize, epochs: usize) -> usize {
         ((epochs as f64 * self.share(stage)).ceil() as usize).max(1)
     }
 
     /// The stage behind the last one at whose end a member was dropped: of each, the epoch at which it was, and of how many.
-    pub fn stage_behind(self, dropped: impl Iterator<Item = (usize, usize)>) -> usize {
-        let stage = |(epoch, epochs)| (0..self.stages).find(|stage| self.until(*stage, epochs) == epoch);
+    pub fn stage_after(self, dropped: impl Iterator<Item = (usize, usize)>) -> usize {
+        let stage = |(epoch, epochs)| (0..self.stages).find(|stage| self.end_epoch(*stage, epochs) == epoch);
         dropped.filter_map(stage).max().map_or(0, |stage| stage + 1)
     }
 

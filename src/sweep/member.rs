@@ -58,7 +58,7 @@ pub struct FinishedMember {
     /// The number of the member.
     pub member: usize,
     /// How its training has ended.
-    pub fate: TrialStatus,
+    pub status: TrialStatus,
     /// What it gave on each fold, or on all rows.
     pub runs: Vec<TrainedModel>,
     /// Time of training, summed over the folds.
@@ -87,7 +87,7 @@ impl FinishedMember {
     /// What the member is judged by: the score of the model that was kept, the mean over the folds. Nothing of one that has
     /// failed.
     pub fn score(&self, is_tested: bool) -> Option<Score> {
-        if matches!(self.fate, TrialStatus::Failed(_)) {
+        if matches!(self.status, TrialStatus::Failed(_)) {
             return None;
         }
         self.mean(|epoch| if is_tested { epoch.test.as_ref() } else { epoch.validation.as_ref() })

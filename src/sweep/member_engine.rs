@@ -46,7 +46,7 @@ pub(super) trait BatchTrainer: Send {
 
 /// A place among networks that are trained together.
 pub(super) struct MemberEngine {
-    table: Arc<Mutex<SharedTrainer>>,
+    shared: Arc<Mutex<SharedTrainer>>,
     member: usize,
 }
 
@@ -55,25 +55,25 @@ pub(super) struct MemberEngine {
 struct SharedTrainer {
     networks: Box<dyn BatchTrainer>,
     /// Seed, epoch and end of the positions that were submitted last.
-    front: Option<(u64, usize, usize)>,
+    trained_until: Option<(u64, usize, usize)>,
 }
 
 impl MemberEngine {
     /// A place for each of so many networks.
-    pub fn all(networks: Box<dyn BatchTrainer>, count: usize) -> impl Iterator<Item = Self> {
-        let table = Arc::new(Mutex::new(SharedTrainer { networks, front: None }));
-        (0..count).map(move |member| Self { table: Arc::clone(&table), member })
+    pub fn for_members(networks: Box<dyn BatchTrainer>, count: usize) -> impl Iterator<Item = Self> {
+        let shared = Arc::new(Mutex::new(SharedTrainer { networks, trained_until: None }));
+        (0..count).map(move |member| Self { shared: Arc::clone(&shared), member })
     }
 
-    fn table(&self) -> MutexGuard<'_, SharedTrainer> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    fn shared(&self) -> MutexGuard<'_, SharedTrainer> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Dropping it stops the member.
 impl Drop for MemberEngine {
     fn drop(&mut self) {
-        self.table().networks.stop(self.member);
+        self.shared().networks.stop(self.member);
     }
 }
 
@@ -84,42 +84,42 @@ impl Engine for MemberEngine {
         };
         hand_over();
         let start = batches.positions.start;
-        let mut table = self.table();
-        match table.front {
+        let mut shared = self.shared();
+        match shared.trained_until {
             // Others have had these rows trained.
             Some((of, at, end)) if (of, at) == (seed, epoch) && end > start => {
                 Ok(end.min(batches.positions.end) - start)
             }
             _ => {
-                let taken = table.networks.submit(batches)?;
-                table.front = Some((seed, epoch, start + taken));
+                let taken = shared.networks.submit(batches)?;
+                shared.trained_until = Some((seed, epoch, start + taken));
                 Ok(taken)
             }
         }
     }
 
     fn poll(&mut self, wait: bool) -> Result<Vec<BatchMetrics>> {
-        self.table().networks.poll(self.member, wait)
+        self.shared().networks.poll(self.member, wait)
     }
 
     fn parameters(&mut self) -> Result<Parameters> {
-        self.table().networks.parameters(self.member)
+        self.shared().networks.parameters(self.member)
     }
 
     fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
-        self.table().networks.snapshot(self.member)
+        self.shared().networks.snapshot(self.member)
     }
 
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
-        self.table().networks.restore(self.member, parameters, state)
+        self.shared().networks.restore(self.member, parameters, state)
     }
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        self.table().networks.evaluate(self.member, rows)
+        self.shared().networks.evaluate(self.member, rows)
     }
 
     fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        self.table().networks.outputs(self.member, rows)
+        self.shared().networks.outputs(self.member, rows)
     }
 
     fn gradients(&mut self, _: &Rows<'_>) -> Result<Parameters> {
@@ -129,13 +129,13 @@ impl Engine for MemberEngine {
 
 impl Instrumented for MemberEngine {
     fn description(&self) -> Description {
-        self.table().networks.description(self.member)
+        self.shared().networks.description(self.member)
     }
 
     // What takes how long among others is nothing of one network.
     fn observe(&mut self, _: Observer) {}
 
     fn ceilings(&mut self) -> Result<Ceilings> {
-        self.table().networks.ceilings()
+        self.shared().networks.ceilings()
     }
 }

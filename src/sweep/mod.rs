@@ -23,7 +23,7 @@ mod tell;
 mod worker;
 
 pub use ensemble::{Candidates, Fit};
-pub use finish::{Finish, FinishEvent, Finished, Picked, Refit, as_saved, refit};
+pub use finish::{FinishEvent, FinishedSweep, Refit, SavedEnsemble, SweepResult, as_saved, refit};
 pub use folder::{Asked, BEST, ENSEMBLE, FileRows, Folder, LEADERBOARD, Models, PAGE, is_sweep};
 pub use halving::{Halving, by_score};
 pub use leaderboard::{RankedMember, best, csv, names, ranked};

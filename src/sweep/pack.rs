@@ -81,7 +81,7 @@ pub(super) fn work(common: &WorkerContext, sender: &Sender<WorkerMessage>) {
                 }
             }
         }
-        common.queue.give(alone.into_iter().map(|job| vec![job]));
+        common.queue.push(alone.into_iter().map(|job| vec![job]));
     }
     super::worker::work(common, sender);
 }
@@ -128,7 +128,7 @@ fn train(
 ) -> std::result::Result<bool, Vec<Job>> {
     let with_parameters = |job: &Job| {
         let (network, options) = planned(common, job)?;
-        Ok((job.member.config.first_parameters(&network), network, options))
+        Ok((job.member.config.initial_parameters(&network), network, options))
     };
     let Ok(planned) = jobs.iter().map(with_parameters).collect::<Result<Vec<_>>>() else {
         return Err(jobs);

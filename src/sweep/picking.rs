@@ -67,14 +67,14 @@ impl EnsembleSelection<'_> {
     pub fn by_validation(&self) -> Result<Option<SelectedEnsemble>> {
         let mut groups: Vec<Group> = Vec::new();
         for (record, member) in self.candidates(|_| true) {
-            self.go_on()?;
+            self.continues()?;
             let Some(name) = &record.model else { continue };
             let model = load_model(&self.folder.file(name))?;
             let Some(rows) = member.data[0].validation() else { continue };
             let outputs = engine(&model, self.device)?.outputs(&rows.view())?;
             let group = group(&mut groups, &model.transform, member.config.loss, || {
                 let targets = std::iter::once(rows.targets.view());
-                (model.network.outputs(), together(targets, model.meaning.target_scale.as_ref()))
+                (model.network.outputs(), together(targets, model.data_schema.target_scale.as_ref()))
             });
             group.numbers.push(record.member);
             group.outputs.push(outputs);
@@ -92,16 +92,16 @@ impl EnsembleSelection<'_> {
         let mut groups: Vec<Group> = Vec::new();
         for (record, member) in self.candidates(Record::is_done) {
             let all = sources.data(&member.config, None)?;
-            let meaning = all.training().meaning();
+            let data_schema = all.training().data_schema();
             let mut outputs = Vec::new();
             for (name, data) in record.fold_models.iter().zip(&member.data) {
-                self.go_on()?;
-                outputs.extend(self.out_of_fold(name, data, &meaning)?);
+                self.continues()?;
+                outputs.extend(self.out_of_fold(name, data, &data_schema)?);
             }
             let group = group(&mut groups, all.training().transform(), member.config.loss, || {
                 let rows = member.data.iter().filter_map(|data| data.test());
                 let targets = rows.map(|rows| rows.targets.view());
-                (all.training().outputs(), together(targets, meaning.target_scale.as_ref()))
+                (all.training().outputs(), together(targets, data_schema.target_scale.as_ref()))
             });
             group.numbers.push(record.member);
             group.outputs.push(outputs);
@@ -114,7 +114,7 @@ impl EnsembleSelection<'_> {
         let path = self.folder.file(name);
         let model = load_model(&path)?;
         let Some(rows) = data.test() else { return Ok(Vec::new()) };
-        let DataSchema { classes, target_scale: own, .. } = &model.meaning;
+        let DataSchema { classes, target_scale: own, .. } = &model.data_schema;
         let outputs = data.training().outputs();
         if model.network.outputs() != outputs || *classes != all.classes {
             let text = format!("{}: expected a model of these rows, found other targets", path.display());
@@ -136,14 +136,14 @@ impl EnsembleSelection<'_> {
         .collect()
     }
 
-    fn go_on(&self) -> Result<()> {
+    fn continues(&self) -> Result<()> {
         if (self.goes_on)() { Ok(()) } else { Err(Error::Interrupted) }
     }
 
     /// Picks from each group, and gives the best.
     fn best(&self, groups: Vec<Group>) -> Option<SelectedEnsemble> {
         let chosen = groups.into_iter().filter_map(|group| {
-            let (places, fit) = group.view().picked(self.picks, self.seed)?;
+            let (places, fit) = group.view().select(self.picks, self.seed)?;
             Some(SelectedEnsemble { group, places, fit })
         });
         // Of equal ones the first.
@@ -202,7 +202,7 @@ impl SelectedEnsemble {
     /// The same without some members; nothing if none is left.
     pub fn without(mut self, is_left_out: impl Fn(usize) -> bool) -> Option<Self> {
         self.places.retain(|(place, _)| !is_left_out(self.group.numbers[*place]));
-        self.fit = self.group.view().together(&self.places)?;
+        self.fit = self.group.view().fit_of(&self.places)?;
         Some(self)
     }
 }
@@ -211,7 +211,7 @@ impl SelectedEnsemble {
 pub fn one_model(networks: Vec<(Model, u32)>) -> Option<Model> {
     let mut networks = networks.into_iter();
     let (mut first, picks) = networks.next()?;
-    let partner = |(Model { network, parameters, .. }, picks)| EnsembleMember { picks, network, parameters };
-    first.ensemble = Some(Ensemble { picks, partners: networks.map(partner).collect() });
+    let member = |(Model { network, parameters, .. }, picks)| EnsembleMember { picks, network, parameters };
+    first.ensemble = Some(Ensemble { picks, partners: networks.map(member).collect() });
     Some(first)
 }

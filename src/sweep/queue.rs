@@ -76,7 +76,7 @@ impl Queue {
     }
 
     /// More work; it is taken from the front on.
-    pub fn give(&self, jobs: impl IntoIterator<Item = Vec<Job>>) {
+    pub fn push(&self, jobs: impl IntoIterator<Item = Vec<Job>>) {
         self.state().jobs.extend(jobs);
         self.changed.notify_all();
     }
@@ -121,7 +121,7 @@ mod tests {
     fn threads_without_work_wait_for_what_others_give_back() {
         let queue = Queue::default();
         assert!(queue.take().is_none());
-        queue.give([Vec::new()]);
+        queue.push([Vec::new()]);
         let (_, working) = queue.take().unwrap();
         assert!(!queue.has_idle_thread());
         std::thread::scope(|scope| {
@@ -129,7 +129,7 @@ mod tests {
             while !queue.has_idle_thread() {
                 std::thread::yield_now();
             }
-            queue.give([Vec::new(), Vec::new()]);
+            queue.push([Vec::new(), Vec::new()]);
             drop(working);
             assert_eq!(other.join().unwrap(), 2);
         });

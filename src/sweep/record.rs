@@ -58,7 +58,7 @@ pub fn setting_text(value: &Value) -> String {
 
 impl Record {
     /// Of a member that is judged by the rows that test, or by those that validate.
-    pub fn of(
+    pub fn from_finished(
         ended: &FinishedMember,
         settings: &Settings,
         arguments: &[String],
@@ -66,7 +66,7 @@ impl Record {
         of_classes: bool,
     ) -> Self {
         let score = ended.score(is_tested);
-        let (end, reason) = match &ended.fate {
+        let (end, reason) = match &ended.status {
             TrialStatus::Done => ("done", None),
             TrialStatus::Dropped(_) => ("dropped", None),
             TrialStatus::Time => ("time", None),

@@ -147,10 +147,10 @@ impl Sweep {
         let mut jobs = Vec::new();
         for (index, state) in self.members.iter_mut().enumerate().filter(|(_, state)| !state.is_over) {
             let epochs = state.member.config.epochs;
-            let until = self.plan.halving.map_or(epochs, |halving| halving.until(self.stage, epochs));
+            let until = self.plan.halving.map_or(epochs, |halving| halving.end_epoch(self.stage, epochs));
             for (fold, piece) in state.pieces.iter_mut().enumerate() {
                 // A run that has ended has nothing more to train.
-                if piece.as_ref().is_some_and(|piece| piece.fate.is_some()) {
+                if piece.as_ref().is_some_and(|piece| piece.status.is_some()) {
                     continue;
                 }
                 let run = piece.take().map(|piece| (piece.run, piece.duration));
@@ -172,7 +172,7 @@ impl Sweep {
             true => team::teams(jobs, workers, left),
             false => jobs.into_iter().map(|job| vec![job]).collect(),
         };
-        self.common.queue.give(jobs);
+        self.common.queue.push(jobs);
         let (sender, messages) = channel();
         self.messages = Some(messages);
         for number in 0..workers {
@@ -202,19 +202,23 @@ impl Sweep {
                 let state = &mut self.members[index];
                 state.pieces[fold] = Some(piece);
                 let pieces: Option<Vec<&PausedRun>> = state.pieces.iter().map(Option::as_ref).collect();
-                if let Some(fate) = pieces.and_then(|pieces| fate(&pieces)) {
-                    self.end(index, fate);
+                if let Some(status) = pieces.and_then(|pieces| status(&pieces)) {
+                    self.end(index, status);
                 }
             }
         }
     }
 
     /// Tells what a member has given.
-    fn end(&mut self, index: usize, fate: TrialStatus) {
+    fn end(&mut self, index: usize, status: TrialStatus) {
         let state = &mut self.members[index];
         state.is_over = true;
-        let mut ended =
-            FinishedMember { member: state.member.number, fate, runs: Vec::new(), duration: Duration::ZERO };
+        let mut ended = FinishedMember {
+            member: state.member.number,
+            status,
+            runs: Vec::new(),
+            duration: Duration::ZERO,
+        };
         for piece in state.pieces.iter_mut().filter_map(Option::take) {
             ended.duration += piece.duration;
             ended.runs.extend(piece.trained());
@@ -262,7 +266,7 @@ impl State {
         let runs = self.pieces.iter().flatten().filter_map(PausedRun::trained).collect();
         let ended = FinishedMember {
             member: self.member.number,
-            fate: TrialStatus::Done,
+            status: TrialStatus::Done,
             runs,
             duration: Duration::ZERO,
         };
@@ -271,12 +275,12 @@ impl State {
 }
 
 /// How a member has ended whose folds have all been trained; nothing if some wait.
-fn fate(pieces: &[&PausedRun]) -> Option<TrialStatus> {
-    let fates: Option<Vec<&TrialStatus>> = pieces.iter().map(|piece| piece.fate.as_ref()).collect();
+fn status(pieces: &[&PausedRun]) -> Option<TrialStatus> {
+    let fates: Option<Vec<&TrialStatus>> = pieces.iter().map(|piece| piece.status.as_ref()).collect();
     let fates = fates?;
-    let failed = fates.iter().find(|fate| matches!(fate, TrialStatus::Failed(_)));
-    let late = fates.iter().find(|fate| matches!(fate, TrialStatus::Time));
-    Some(failed.or(late).map_or(TrialStatus::Done, |fate| (*fate).clone()))
+    let failed = fates.iter().find(|status| matches!(status, TrialStatus::Failed(_)));
+    let late = fates.iter().find(|status| matches!(status, TrialStatus::Time));
+    Some(failed.or(late).map_or(TrialStatus::Done, |status| (*status).clone()))
 }
 
 impl Drop for Sweep {

@@ -63,7 +63,7 @@ impl Sources {
     ) -> Result<Vec<Member>> {
         let (validates, tests) = (self.validation.is_some(), self.test.is_some());
         // What a member asks for may leave the preset open where the sweep does not.
-        let mut look = |planned: &TrialPlan| planned.settings.look_at(&mut self.training, validates, tests);
+        let mut look = |planned: &TrialPlan| planned.settings.inspect(&mut self.training, validates, tests);
         let known = planned.iter().map(&mut look).collect::<Result<Vec<DatasetInfo>>>()?;
         let fold = |index| folds.map(|count| Fold { index, count });
         let mut members = Vec::with_capacity(planned.len());
@@ -74,7 +74,7 @@ impl Sources {
             let data = (0..folds.unwrap_or(1)).map(|index| self.data(&wanted, fold(index)));
             let data = data.collect::<Result<Vec<_>>>()?;
             let training = data[0].training();
-            let config = Config { measured: measured.clone(), ..resolve(info.of(training))? };
+            let config = Config { measured: measured.clone(), ..resolve(info.with_data(training))? };
             config.plan(training, device).map_err(|error| of_member(error, number))?;
             let mut member = Member { number, config, data, is_tested: folds.is_some() };
             #[cfg(feature = "gpu")]
@@ -99,7 +99,7 @@ impl Sources {
     pub fn rows(&mut self) -> Result<[Option<TrainedRows>; 3]> {
         let of = |reader: &mut Reader| {
             reader.read_to_end()?;
-            Ok(TrainedRows::of(&reader.view(Scaling::AsIs)))
+            Ok(TrainedRows::from_rows(&reader.view(Scaling::AsIs)))
         };
         let held_out = [self.validation.as_mut(), self.test.as_mut()];
         let [validation, test] = held_out.map(|reader| reader.map(of).transpose());

@@ -112,7 +112,7 @@ pub(super) fn networks(jobs: &[Job], device: &Device) -> Option<Box<dyn BatchTra
     let engine = |job: &Job| {
         let config = &job.member.config;
         let (network, options) = config.plan(job.member.data[job.fold].training(), device)?;
-        Ok(CpuEngine::with_threads(&config.first_parameters(&network), &network, &options, 1))
+        Ok(CpuEngine::with_threads(&config.initial_parameters(&network), &network, &options, 1))
     };
     let engines: Result<Vec<CpuEngine>> = jobs.iter().map(engine).collect();
     let data = jobs[0].data();

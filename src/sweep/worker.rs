@@ -37,7 +37,7 @@ pub(super) enum WorkerMessage {
 pub(super) struct PausedRun {
     pub run: Box<Run>,
     /// How it has ended.
-    pub fate: Option<TrialStatus>,
+    pub status: Option<TrialStatus>,
     pub duration: Duration,
 }
 
@@ -134,9 +134,9 @@ pub(super) fn train_together(
 ) -> bool {
     let mut waiting = Vec::with_capacity(jobs.len());
     // All take their seats first: whoever submits has all of them trained.
-    for (seat, job) in MemberEngine::all(networks, jobs.len()).zip(jobs) {
+    for (engine, job) in MemberEngine::for_members(networks, jobs.len()).zip(jobs) {
         let Some(mut going) = ActiveMember::begin(common, job) else { continue };
-        match going.take_seat(common, seat) {
+        match going.attach_engine(common, engine) {
             Outcome::More => waiting.push(going),
             outcome => {
                 if !going.tell(outcome, sender) {
@@ -155,7 +155,7 @@ pub(super) fn train_together(
             });
             let mut jobs = Vec::new();
             for mut going in others {
-                match going.run.set_aside() {
+                match going.run.suspend() {
                     Ok(()) => jobs.push(going.job()),
                     Err(error) => {
                         let outcome = going.ended(common, TrialStatus::Failed(error.to_string()));
@@ -165,7 +165,7 @@ pub(super) fn train_together(
                     }
                 }
             }
-            common.queue.give([jobs]);
+            common.queue.push([jobs]);
         }
         let mut in_epoch = std::mem::take(&mut waiting);
         while !in_epoch.is_empty() {
@@ -221,12 +221,12 @@ impl ActiveMember {
     }
 
     /// Takes a place among others that are trained together.
-    fn take_seat(&mut self, common: &WorkerContext, seat: MemberEngine) -> Outcome {
+    fn attach_engine(&mut self, common: &WorkerContext, engine: MemberEngine) -> Outcome {
         self.shared = Some(Duration::ZERO);
         if self.waits_too_long(common) {
             return Outcome::PausedRun(Some(TrialStatus::Time));
         }
-        match self.run.seat(Box::new(seat)) {
+        match self.run.attach_engine(Box::new(engine)) {
             Ok(()) => Outcome::More,
             Err(error) => self.ended(common, TrialStatus::Failed(error.to_string())),
         }
@@ -234,7 +234,7 @@ impl ActiveMember {
 
     /// Whether there is no time for a run that was set aside.
     fn waits_too_long(&self, common: &WorkerContext) -> bool {
-        common.is_late() && self.run.end().is_none() && self.run.is_aside()
+        common.is_late() && self.run.end().is_none() && self.run.is_suspended()
     }
 
     /// Goes on until there is something to tell of it.
@@ -256,7 +256,7 @@ impl ActiveMember {
                     self.counted = 0;
                     if let Some(shared) = &mut self.shared {
                         epoch.duration = std::mem::take(shared);
-                        self.run.took(epoch.duration);
+                        self.run.record_duration(epoch.duration);
                     }
                     let (index, fold, number) = (self.index, self.fold, epoch.epoch);
                     // Where nobody listens any more, the next look at `is_stopped` ends it.
@@ -267,8 +267,8 @@ impl ActiveMember {
                     if number < self.until {
                         return Outcome::Epoch;
                     }
-                    let fate = self.run.set_aside().err().map(|error| TrialStatus::Failed(error.to_string()));
-                    return Outcome::PausedRun(fate);
+                    let status = self.run.suspend().err().map(|error| TrialStatus::Failed(error.to_string()));
+                    return Outcome::PausedRun(status);
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => {
@@ -284,21 +284,21 @@ impl ActiveMember {
     }
 
     /// It trains no more: the rows that are left are no work any more.
-    fn ended(&self, common: &WorkerContext, fate: TrialStatus) -> Outcome {
+    fn ended(&self, common: &WorkerContext, status: TrialStatus) -> Outcome {
         let left = self.member.config.epochs.saturating_sub(self.run.epochs().len()) as u64;
         let rows = self.member.rows_of(self.fold);
         common.total.fetch_sub((rows * left).saturating_sub(self.counted as u64), Ordering::Relaxed);
-        Outcome::PausedRun(Some(fate))
+        Outcome::PausedRun(Some(status))
     }
 
     /// Tells what has become of it; whether anybody listens.
     fn tell(self, outcome: Outcome, sender: &Sender<WorkerMessage>) -> bool {
-        let Outcome::PausedRun(fate) = outcome else { return true };
+        let Outcome::PausedRun(status) = outcome else { return true };
         let Self { index, fold, mut run, duration, .. } = self;
-        run.leave();
+        run.detach_engine();
         hand_over();
         sender
-            .send(WorkerMessage::PausedRun { index, fold, piece: PausedRun { run, fate, duration } })
+            .send(WorkerMessage::PausedRun { index, fold, piece: PausedRun { run, status, duration } })
             .is_ok()
     }
 }

@@ -27,7 +27,7 @@ impl PartOfEpoch {
 pub(super) struct ActiveRun {
     pub(super) network: Network,
     pub(super) transform: Transform,
-    pub(super) meaning: DataSchema,
+    pub(super) data_schema: DataSchema,
     pub(super) seen: ObservedRows,
     pub(super) engine: Box<dyn Engine>,
     pub(super) epochs: EpochLoop,
@@ -61,10 +61,11 @@ impl ActiveRun {
         let counts = rows.view().counts();
         if let TargetsRef::Values { values, columns } = rows.targets.view() {
             let outputs = self.engine.outputs(&rows.view())?;
-            let scale = self.meaning.target_scale.as_ref();
-            let errors = ValueErrors::of(self.network.loss(), &outputs, values, columns, scale, &counts);
-            let doubt = TrainingWarning::of_values(&errors, name);
-            return Ok((Some(Score::of_values(errors)), doubt));
+            let scale = self.data_schema.target_scale.as_ref();
+            let errors =
+                ValueErrors::from_outputs(self.network.loss(), &outputs, values, columns, scale, &counts);
+            let warning = TrainingWarning::for_values(&errors, name);
+            return Ok((Some(Score::of_values(errors)), warning));
         }
         let labels = rows.labels();
         // An engine evaluates rows that count alike.
@@ -76,11 +77,12 @@ impl ActiveRun {
             (self.engine.evaluate(&rows.view())?, None)
         };
         let Evaluation { loss, predictions } = &evaluation;
-        let doubt = TrainingWarning::of(labels, predictions, &counts, &self.meaning.classes, name);
+        let warning =
+            TrainingWarning::for_predictions(labels, predictions, &counts, &self.data_schema.classes, name);
         let balanced_accuracy = balanced_accuracy(labels, predictions, &counts, self.network.outputs());
         let classes = Some(ClassScores { balanced_accuracy, log_loss: *loss, auc });
         let accuracy = accuracy(labels, predictions, &counts);
-        Ok((Some(Score { loss: *loss, accuracy, values: None, classes }), doubt))
+        Ok((Some(Score { loss: *loss, accuracy, values: None, classes }), warning))
     }
 
     /// Completes the score over some rows by the AUC, if it lacks one. The engine has the parameters of the score.
@@ -103,7 +105,7 @@ impl ActiveRun {
     }
 
     /// The same of the training rows, where there are no others. They are only looked at if there is reason for it.
-    pub(super) fn doubt_of_training(
+    pub(super) fn training_rows_warning(
         &mut self,
         train: &Score,
         data: &TrainingData,
@@ -111,14 +113,14 @@ impl ActiveRun {
         let counts = data.counts();
         if let TargetsRef::Values { values, columns } = data.view().targets {
             let outputs = self.engine.outputs(&data.view())?;
-            return Ok(TrainingWarning::of_values(
+            return Ok(TrainingWarning::for_values(
                 // How good they are is the same in any unit.
-                &ValueErrors::of(self.network.loss(), &outputs, values, columns, None, &counts),
+                &ValueErrors::from_outputs(self.network.loss(), &outputs, values, columns, None, &counts),
                 "training",
             ));
         }
         let labels = data.reader.labels();
-        let classes = &self.meaning.classes;
+        let classes = &self.data_schema.classes;
         let figures = class_figures(labels, labels, &counts, classes.len());
         let most = figures.iter().map(|class| class.samples).fold(0.0, f64::max) / labels.len().max(1) as f64;
         // The accuracy is one of rows that count alike.
@@ -126,6 +128,6 @@ impl ActiveRun {
             return Ok(None);
         }
         let evaluation = self.engine.evaluate(&data.view())?;
-        Ok(TrainingWarning::of(labels, &evaluation.predictions, &counts, classes, "training"))
+        Ok(TrainingWarning::for_predictions(labels, &evaluation.predictions, &counts, classes, "training"))
     }
 }

@@ -108,7 +108,7 @@ impl TrainedOrder {
 
 impl TrainedRows {
     /// Those of a data set, of which all rows are there.
-    pub fn of(rows: &Rows<'_>) -> Self {
+    pub fn from_rows(rows: &Rows<'_>) -> Self {
         let mut sum = Crc::new();
         match rows.features {
             Features::Bytes(bytes) => sum.update(bytes),
@@ -123,8 +123,8 @@ impl TrainedRows {
     }
 
     /// Those of rows that were held out, whose weights nobody reads again.
-    pub fn of_held_out(rows: &Dataset) -> Self {
-        Self::of(&Rows { weights: &[], ..rows.view() })
+    pub fn from_held_out(rows: &Dataset) -> Self {
+        Self::from_rows(&Rows { weights: &[], ..rows.view() })
     }
 }
 

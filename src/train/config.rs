@@ -197,7 +197,7 @@ impl Config {
             ("clip_norm", self.clip_norm.unwrap_or(0.0).to_string(), self.clip_norm.is_some()),
             ("label_smoothing", self.label_smoothing.to_string(), self.label_smoothing > 0.0),
             ("init", self.init.to_string(), self.init != default.init),
-            ("init_seed", self.first_seed().to_string(), self.init_seed.is_some()),
+            ("init_seed", self.initial_seed().to_string(), self.init_seed.is_some()),
             ("parametrization", "ntk".to_owned(), self.ntk),
             ("validation_fraction", data.split.validation.to_string(), !data.split.is_none()),
             ("threads", self.threads.unwrap_or(0).to_string(), self.threads.is_some()),
@@ -223,12 +223,12 @@ impl Config {
             factors: self.factors.clone(),
             clip_norm: self.clip_norm,
             label_smoothing: self.label_smoothing,
-            seed: self.first_seed(),
+            seed: self.initial_seed(),
         }
     }
 
     /// What decides the initial weights.
-    pub fn first_seed(&self) -> u64 {
+    pub fn initial_seed(&self) -> u64 {
         self.init_seed.unwrap_or(self.seed)
     }
 

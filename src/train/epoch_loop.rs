@@ -49,13 +49,13 @@ impl EpochLoop {
     }
 
     /// Before the epoch behind so many.
-    pub fn behind(mut self, epochs: usize) -> Self {
+    pub fn after_epochs(mut self, epochs: usize) -> Self {
         self.epoch = epochs + 1;
         self
     }
 
     /// Behind so many rows of its epoch, which were trained in this order.
-    pub fn at(mut self, rows: usize, order: Option<TrainedOrder>) -> Self {
+    pub fn within_epoch(mut self, rows: usize, order: Option<TrainedOrder>) -> Self {
         (self.trained, self.expected) = (rows, order);
         self
     }
@@ -148,7 +148,7 @@ impl EpochLoop {
         if u32::try_from(data.reader.rows()).is_err() {
             return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
         }
-        if let Some(reason) = data.outdated(seen) {
+        if let Some(reason) = data.changed_since(seen) {
             return Ok(Some(reason));
         }
         if data.reader.is_complete() && !data.is_whole {

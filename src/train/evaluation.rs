@@ -49,8 +49,8 @@ pub fn model_path(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// [`Error::Data`] when the data do not fit the model.
-pub fn read_for(model: &Model, data: Reader) -> Result<(Dataset, u64)> {
-    test_set(data, model.network.columns(), &model.transform, &model.meaning.classes)
+pub fn read_dataset_for(model: &Model, data: Reader) -> Result<(Dataset, u64)> {
+    test_set(data, model.network.columns(), &model.transform, &model.data_schema.classes)
 }
 
 /// What a model of values gave for a data set.
@@ -74,8 +74,8 @@ pub fn evaluate_values(model: &Model, data: &Dataset, device: &Device) -> Result
     };
     let mut engine = engine(model, device)?;
     let outputs = engine.outputs(&data.view())?;
-    let (scale, counts) = (model.meaning.target_scale.as_ref(), data.view().counts());
-    let errors = ValueErrors::of(model.network.loss(), &outputs, values, columns, scale, &counts);
+    let (scale, counts) = (model.data_schema.target_scale.as_ref(), data.view().counts());
+    let errors = ValueErrors::from_outputs(model.network.loss(), &outputs, values, columns, scale, &counts);
     let values = scale.map(|scale| scale.restored(&outputs)).unwrap_or(outputs);
     Ok(EvaluatedValues { errors, values, device: engine.description().device })
 }
@@ -100,11 +100,11 @@ pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bo
 /// # Errors
 /// Those of the device.
 pub fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
-    engine_of(model, device, None)
+    engine_with_threads(model, device, None)
 }
 
 /// The same on so many threads at most.
-fn engine_of(model: &Model, device: &Device, threads: Option<usize>) -> Result<Box<dyn Engine>> {
+fn engine_with_threads(model: &Model, device: &Device, threads: Option<usize>) -> Result<Box<dyn Engine>> {
     let config = Config { threads, ..Config::default() };
     let options = config.engine_options(config.batch_size);
     if model.ensemble.is_some() {
@@ -118,13 +118,13 @@ pub struct Predictor {
     engine: Box<dyn Engine>,
     transform: Transform,
     columns: usize,
-    reading: Reading,
+    reading: OutputDecoder,
     unknown: u64,
 }
 
 /// What the outputs of a model say of rows.
 #[derive(Debug, Clone)]
-pub struct Reading {
+pub struct OutputDecoder {
     outputs: usize,
     of_classes: bool,
     target_scale: Option<TargetScale>,
@@ -147,9 +147,9 @@ impl Predictor {
     /// # Errors
     /// Those of the device.
     pub fn new(model: &Model, device: &Device, threads: Option<usize>) -> Result<Self> {
-        let (engine, transform) = (engine_of(model, device, threads)?, model.transform.clone());
+        let (engine, transform) = (engine_with_threads(model, device, threads)?, model.transform.clone());
         let columns = transform.columns(model.network.columns());
-        Ok(Self { engine, transform, columns, reading: Reading::new(model), unknown: 0 })
+        Ok(Self { engine, transform, columns, reading: OutputDecoder::new(model), unknown: 0 })
     }
 
     /// The device, for people.
@@ -180,7 +180,7 @@ impl Predictor {
         Ok(self.reading.predictions(outputs))
     }
 
-    /// The outputs from which [`Predictor::predict`] predicts, [rows, outputs]. A [`Reading`] reads them, on any thread.
+    /// The outputs from which [`Predictor::predict`] predicts, [rows, outputs]. A [`OutputDecoder`] reads them, on any thread.
     ///
     /// # Errors
     /// Those of the device.
@@ -194,13 +194,13 @@ impl Predictor {
     }
 }
 
-impl Reading {
+impl OutputDecoder {
     /// That of the outputs of this model.
     pub fn new(model: &Model) -> Self {
         Self {
             outputs: model.network.outputs(),
             of_classes: model.network.loss().of_classes(),
-            target_scale: model.meaning.target_scale.clone(),
+            target_scale: model.data_schema.target_scale.clone(),
         }
     }
 

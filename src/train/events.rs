@@ -89,7 +89,7 @@ pub struct Started {
     /// How values become inputs.
     pub transform: Transform,
     /// What inputs and outputs stand for.
-    pub meaning: DataSchema,
+    pub data_schema: DataSchema,
     /// Training rows, where that is known.
     pub rows: Option<usize>,
 }
@@ -186,7 +186,7 @@ pub struct Summary {
     /// Why the run ended.
     pub end: End,
     /// Why the model may be of no use.
-    pub doubt: Option<TrainingWarning>,
+    pub warning: Option<TrainingWarning>,
     /// What computed, and how.
     pub engine: Description,
     /// When the first batch was known to be trained.

@@ -27,7 +27,7 @@ pub enum FullReadReason {
 
 impl FullReadReason {
     /// Of a reader that has read its first block, whose columns are encoded by what they hold or are not.
-    pub(super) fn of(reader: &Reader, encodes: bool, holds_out: bool) -> Option<Self> {
+    pub(super) fn for_reader(reader: &Reader, encodes: bool, holds_out: bool) -> Option<Self> {
         match () {
             () if encodes && reader.needs_encoding() => Some(Self::Encoded),
             () if encodes => Some(Self::Scaled),

@@ -176,7 +176,7 @@ fn begun(config: &Config, source: &Source, make: Make<'_>, seed: u64, checkpoint
         run.resume(Checkpoint::from_bytes(bytes, Path::new("c")).unwrap()).unwrap();
     }
     if let Some(engine) = engine {
-        run.seat(engine).unwrap();
+        run.attach_engine(engine).unwrap();
     }
     run
 }
@@ -272,12 +272,12 @@ fn on_adapter(
 ) -> impl Fn(&Config, &mut TrainingData) -> Option<Box<dyn Engine>> {
     move |config, data| {
         if config.needs_all_rows() {
-            data.make_whole().unwrap();
+            data.read_all().unwrap();
         }
         let (network, options) = config.plan(data, &Device::Cpu).unwrap();
         let options = crate::engine::EngineOptions { schedule: Some(kind), ..options };
-        let first: Parameters = config.first_parameters(&network);
-        let tuning = Tuning::of(&compute.context);
+        let first: Parameters = config.initial_parameters(&network);
+        let tuning = Tuning::for_device(&compute.context);
         let engine = GpuEngine::with_tuning(compute.clone(), tuning, &first, &network, &options);
         Some(Box::new(engine.unwrap()))
     }
@@ -359,9 +359,9 @@ fn swept(source: &Source, device: &Device, seed: u64) -> (Vec<Fared>, usize) {
             match it {
                 sweep::Event::FinishedMember(member) => {
                     let run = |run: sweep::TrainedModel| (run.model.parameters.clone(), timeless(run.epochs));
-                    let is_dropped = matches!(member.fate, TrialStatus::Dropped(_));
+                    let is_dropped = matches!(member.status, TrialStatus::Dropped(_));
                     let list = if is_dropped { &mut dropped } else { &mut fared };
-                    list.push((member.member, member.fate, member.runs.into_iter().map(run).collect()));
+                    list.push((member.member, member.status, member.runs.into_iter().map(run).collect()));
                 }
                 sweep::Event::Halved { .. } => {
                     fared.append(&mut dropped);

@@ -111,7 +111,7 @@ pub fn importances(
         }
         let unchanged: Vec<u32> = (0..data.rows() as u32).collect();
         copy(&data.features, &mut shuffled.features, data.inputs, inputs, &unchanged);
-        found.push(Importance::of(column, &losses));
+        found.push(Importance::from_losses(column, &losses));
         progress(column + 1, columns.len())?;
     }
     found.sort_by(|a, b| b.mean.total_cmp(&a.mean));
@@ -119,7 +119,7 @@ pub fn importances(
 }
 
 impl Importance {
-    fn of(column: usize, losses: &[f64]) -> Self {
+    fn from_losses(column: usize, losses: &[f64]) -> Self {
         let count = losses.len() as f64;
         let mean = losses.iter().sum::<f64>() / count;
         let deviation = (losses.iter().map(|loss| (loss - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt();
@@ -191,8 +191,9 @@ fn measure(model: &Model, engine: &mut dyn Engine, data: &Dataset, scoring: Scor
             }
         }),
         TargetsRef::Values { columns, values } => {
-            let scale = model.meaning.target_scale.as_ref();
-            let errors = ValueErrors::of(model.network.loss(), &outputs, values, columns, scale, &counts);
+            let scale = model.data_schema.target_scale.as_ref();
+            let errors =
+                ValueErrors::from_outputs(model.network.loss(), &outputs, values, columns, scale, &counts);
             Ok(match scoring {
                 Scoring::Rmse => errors.rmse,
                 Scoring::Mae => errors.mae,
@@ -213,7 +214,7 @@ mod tests {
         {
             assert!((student(degrees) / expected - 1.0).abs() < 2e-3, "{degrees}: {}", student(degrees));
         }
-        let Importance { mean, deviation, interval, .. } = Importance::of(0, &[1.0, 2.0, 3.0]);
+        let Importance { mean, deviation, interval, .. } = Importance::from_losses(0, &[1.0, 2.0, 3.0]);
         assert_eq!((mean, deviation), (2.0, 1.0));
         let half = 4.302_653 / 3f64.sqrt();
         assert!((interval[0] - (2.0 - half)).abs() < 1e-9 && (interval[1] - (2.0 + half)).abs() < 1e-9);

@@ -53,7 +53,7 @@ pub fn measures(outputs: &[f32], targets: TargetsRef<'_>, counts: &[f64]) -> Vec
             let each = if columns > 1 { 0..columns } else { 0..0 };
             let names: Vec<_> = of(None).chain(each.clone().flat_map(|target| of(Some(target)))).collect();
             with_intervals(values.len(), &names, counts, |counts| {
-                let errors = TargetErrors::of(outputs, values, columns, counts);
+                let errors = TargetErrors::from_outputs(outputs, values, columns, counts);
                 let each =
                     errors[each.clone()].iter().flat_map(|target| [target.rmse, target.mae, target.r2]);
                 TargetErrors::together(&errors).into_iter().chain(each).collect()

@@ -20,7 +20,7 @@ pub(crate) struct ModelSelection {
 pub(crate) struct SelectedModel {
     pub(crate) epoch: usize,
     pub(crate) model: Arc<Model>,
-    pub(crate) doubt: Option<TrainingWarning>,
+    pub(crate) warning: Option<TrainingWarning>,
 }
 
 impl ModelSelection {
@@ -31,16 +31,21 @@ impl ModelSelection {
     }
 
     /// Takes the model of an epoch if it is to be kept, and says whether it is.
-    pub(crate) fn take(&mut self, epoch: &Epoch, model: &Arc<Model>, doubt: Option<TrainingWarning>) -> bool {
-        let is_kept = self.judge(epoch) || self.keep == Keep::Last;
+    pub(crate) fn offer(
+        &mut self,
+        epoch: &Epoch,
+        model: &Arc<Model>,
+        warning: Option<TrainingWarning>,
+    ) -> bool {
+        let is_kept = self.is_best(epoch) || self.keep == Keep::Last;
         if is_kept {
-            self.kept = Some(SelectedModel { epoch: epoch.epoch, model: Arc::clone(model), doubt });
+            self.kept = Some(SelectedModel { epoch: epoch.epoch, model: Arc::clone(model), warning });
         }
         is_kept
     }
 
     /// Whether an epoch is the best so far.
-    fn judge(&mut self, epoch: &Epoch) -> bool {
+    fn is_best(&mut self, epoch: &Epoch) -> bool {
         self.epochs = epoch.epoch;
         let is_better = match (&epoch.validation, &self.best) {
             (Some(new), Some(best)) => new.is_better_than(best),
@@ -55,7 +60,7 @@ impl ModelSelection {
     /// Goes on behind these epochs, of which this model was kept.
     pub(crate) fn resume(&mut self, epochs: &[Epoch], kept: Option<SelectedModel>) {
         for epoch in epochs {
-            self.judge(epoch);
+            self.is_best(epoch);
         }
         self.kept = kept;
     }
@@ -82,11 +87,11 @@ mod tests {
     fn model() -> Model {
         let network = Network::classifier(&[1, 2]).unwrap();
         let parameters = Parameters::zeros(&network);
-        let meaning = DataSchema::numbered(2);
+        let data_schema = DataSchema::numbered(2);
         Model {
             network,
             transform: Transform::None,
-            meaning,
+            data_schema,
             parameters,
             ensemble: None,
             origin: None,
@@ -94,19 +99,19 @@ mod tests {
         }
     }
 
-    fn run(mut keeper: ModelSelection, scores: &[(f64, f64)]) -> (Vec<bool>, usize, usize) {
+    fn run(mut selection: ModelSelection, scores: &[(f64, f64)]) -> (Vec<bool>, usize, usize) {
         let mut taken = Vec::new();
         for (number, (accuracy, loss)) in (1..).zip(scores) {
             let train = Score { loss: 1.0, accuracy: 0.5, values: None, classes: None };
             let validation = Some(Score { accuracy: *accuracy, loss: *loss, values: None, classes: None });
             let (test, duration) = (None, Duration::ZERO);
             let epoch = Epoch { epoch: number, train, validation, test, duration, rows: 1 };
-            taken.push(keeper.take(&epoch, &Arc::new(model()), None));
-            if keeper.has_lost_patience() {
+            taken.push(selection.offer(&epoch, &Arc::new(model()), None));
+            if selection.has_lost_patience() {
                 break;
             }
         }
-        (taken.clone(), keeper.kept.unwrap().epoch, taken.len())
+        (taken.clone(), selection.kept.unwrap().epoch, taken.len())
     }
 
     #[test]

@@ -25,8 +25,8 @@ impl Config {
     }
 
     /// The parameters with which a network begins.
-    pub fn first_parameters(&self, network: &Network) -> Parameters {
-        Parameters::initial(network, self.init, self.first_seed())
+    pub fn initial_parameters(&self, network: &Network) -> Parameters {
+        Parameters::initial(network, self.init, self.initial_seed())
     }
 
     /// How an engine trains with them, in batches of at most `batch` of so many rows, if that is known; `weighted` says
@@ -61,7 +61,7 @@ impl Config {
     /// As [`Config::network`].
     pub fn network_for(&self, data: &TrainingData, batch: usize) -> Result<Network> {
         let layer = self.data.inputs.layer(data.transform(), data.inputs())?;
-        self.network_behind(layer, data.inputs(), data.outputs(), batch)
+        self.network_with_input_layer(layer, data.inputs(), data.outputs(), batch)
     }
 
     /// The network for data of this shape, if it and batches of `batch` rows fit in memory.
@@ -69,10 +69,10 @@ impl Config {
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for what memory cannot hold; nothing has been allocated then.
     pub fn network(&self, inputs: usize, outputs: usize, batch: usize) -> Result<Network> {
-        self.network_behind(None, inputs, outputs, batch)
+        self.network_with_input_layer(None, inputs, outputs, batch)
     }
 
-    fn network_behind(
+    fn network_with_input_layer(
         &self,
         layer: Option<InputLayer>,
         inputs: usize,
@@ -92,7 +92,7 @@ impl Config {
         let layers = hidden.chain([Dense::new(outputs, Activation::Identity)]).collect();
         let network = Network::new(inputs, layers, self.loss)?;
         let network = match layer {
-            Some(layer) => network.behind(layer)?,
+            Some(layer) => network.with_input_layer(layer)?,
             None => network,
         };
         let sizes = network.sizes();

@@ -39,13 +39,13 @@ impl<'a> RepeatedSteps<'a> {
         config.validate()?;
         let mut data = TrainingData::new(open()?, None, None, &config.data)?;
         if data.rows().is_none() {
-            data.make_whole()?;
+            data.read_all()?;
         }
         data.weigh_classes(&config.class_weights)?;
         let (network, options) = config.plan(&data, device)?;
-        let has_late_text = !data.late_texts().is_empty();
+        let has_late_text = !data.mixed_columns().is_empty();
         drop(data);
-        let first = config.first_parameters(&network);
+        let first = config.initial_parameters(&network);
         let engine = device.engine(&first, &network, &options)?;
         Ok(Self { config, open, engine, first, network, has_late_text, rows: 0 })
     }
@@ -62,7 +62,7 @@ impl<'a> RepeatedSteps<'a> {
         let reading = begin(observer, Work::Reading);
         let mut data = TrainingData::new((self.open)()?, None, None, &self.config.data)?;
         if data.outputs() < self.network.outputs() || self.has_late_text || self.config.needs_all_rows() {
-            data.make_whole()?;
+            data.read_all()?;
         }
         data.weigh_classes(&self.config.class_weights)?;
         drop(reading);
@@ -85,7 +85,7 @@ impl<'a> RepeatedSteps<'a> {
         let changed = |data: &TrainingData| {
             Err(Error::Config(format!("{} changed while it was profiled", data.name().display())))
         };
-        let seen = data.seen();
+        let seen = data.observed_rows();
         if data.outputs() != network.outputs() || data.inputs() != network.columns() {
             return changed(data);
         }

@@ -40,12 +40,12 @@ pub struct Run {
     observer: Observer,
     trained: Option<ActiveRun>,
     events: VecDeque<Event>,
-    keeper: ModelSelection,
+    selection: ModelSelection,
     epochs: Vec<Epoch>,
     /// The rows to validate and to test on, once they are read.
     held_out: Option<Arc<HeldOutRows>>,
     /// Where it goes on when it begins, or was set aside.
-    aside: Option<Box<SuspendedRun>>,
+    suspended: Option<Box<SuspendedRun>>,
     /// Whether all rows were read first, after later ones had shown something new.
     was_restarted: bool,
     /// What the training rows of a checkpoint were, until all are there to compare.
@@ -71,7 +71,7 @@ impl Run {
     /// # Errors
     /// [`Error::Setting`] and [`Error::Config`] for settings that cannot be.
     pub fn new(config: Config, data: TrainingData, device: Device, observer: Observer) -> Result<Self> {
-        Self::of(config, RunData::Own(Box::new(data)), device, observer)
+        Self::with_data(config, RunData::Own(Box::new(data)), device, observer)
     }
 
     /// A run that has not begun, on data that others train on, too.
@@ -79,12 +79,12 @@ impl Run {
     /// # Errors
     /// As [`Run::new`].
     pub fn shared(config: Config, data: Arc<SharedData>, device: Device) -> Result<Self> {
-        Self::of(config, RunData::Shared(data), device, None)
+        Self::with_data(config, RunData::Shared(data), device, None)
     }
 
-    fn of(config: Config, data: RunData, device: Device, observer: Observer) -> Result<Self> {
+    fn with_data(config: Config, data: RunData, device: Device, observer: Observer) -> Result<Self> {
         config.validate()?;
-        let keeper = ModelSelection::new(config.keep, config.patience, data.validates());
+        let selection = ModelSelection::new(config.keep, config.patience, data.validates());
         Ok(Self {
             held_out: data.held_out(),
             config,
@@ -93,9 +93,9 @@ impl Run {
             observer,
             trained: None,
             events: VecDeque::new(),
-            keeper,
+            selection,
             epochs: Vec::new(),
-            aside: None,
+            suspended: None,
             was_restarted: false,
             expected: None,
             trained_rows: None,
@@ -125,17 +125,17 @@ impl Run {
     ///
     /// # Errors
     /// As [`Run::next`].
-    pub(crate) fn seat(&mut self, engine: Box<dyn Engine>) -> Result<()> {
+    pub(crate) fn attach_engine(&mut self, engine: Box<dyn Engine>) -> Result<()> {
         self.start(Some(engine)).inspect_err(|_| self.end = Some(End::Interrupted))
     }
 
     /// Lets go of the engine of a run that has ended: what it has kept stays.
-    pub(crate) fn leave(&mut self) {
+    pub(crate) fn detach_engine(&mut self) {
         self.trained = None;
     }
 
     /// The last epoch took so long, as far as the run is concerned: while it was trained, others were, too.
-    pub(crate) fn took(&mut self, duration: Duration) {
+    pub(crate) fn record_duration(&mut self, duration: Duration) {
         if let Some(epoch) = self.epochs.last_mut() {
             epoch.duration = duration;
         }
@@ -148,12 +148,12 @@ impl Run {
 
     /// The model that is kept so far, with the epoch after which it was taken, counted from 1.
     pub fn kept(&self) -> Option<(usize, &Arc<Model>)> {
-        self.keeper.kept.as_ref().map(|kept| (kept.epoch, &kept.model))
+        self.selection.kept.as_ref().map(|kept| (kept.epoch, &kept.model))
     }
 
     /// Whether it waits without an engine.
-    pub fn is_aside(&self) -> bool {
-        self.aside.is_some()
+    pub fn is_suspended(&self) -> bool {
+        self.suspended.is_some()
     }
 
     /// Why the run has ended, if it has.
@@ -191,7 +191,7 @@ impl Run {
             return Err(Error::NonFiniteTest { path: self.data.test_name.clone(), loss });
         }
         self.temper()?;
-        let Some(SelectedModel { epoch: kept, model, doubt }) = self.keeper.kept else {
+        let Some(SelectedModel { epoch: kept, model, warning }) = self.selection.kept else {
             return Err(Error::Interrupted);
         };
         let Some(trained) = &mut self.trained else { return Err(Error::Interrupted) };
@@ -211,7 +211,7 @@ impl Run {
             kept,
             model: Arc::unwrap_or_clone(model),
             end,
-            doubt,
+            warning,
             engine: trained.engine.description(),
             first_batch: self.first_batch.unwrap_or_else(Instant::now),
             steps: self.steps,
@@ -252,7 +252,7 @@ impl Run {
                 if let Some(recorder) = &self.observer {
                     recorder.take();
                 }
-                self.data.own().map_or(Ok(()), TrainingData::make_whole)
+                self.data.own().map_or(Ok(()), TrainingData::read_all)
             }
         }
     }
@@ -262,17 +262,17 @@ impl Run {
         let Self { config, data, .. } = self;
         if let Some(data) = data.own() {
             if config.needs_all_rows() && data.rows().is_none() {
-                data.make_whole()?;
+                data.read_all()?;
             }
             data.weigh_classes(&config.class_weights)?;
         }
         self.compare_rows()?;
         let Self { config, data, device, .. } = self;
-        let (transform, meaning) = (data.transform.clone(), data.meaning());
+        let (transform, data_schema) = (data.transform.clone(), data.data_schema());
         let (network, options) = config.plan(data, device)?;
-        let aside = self.aside.take();
-        if let Some(SuspendedRun { model: Some(model), .. }) = aside.as_deref()
-            && (model.network != network || model.transform != transform || model.meaning != meaning)
+        let suspended = self.suspended.take();
+        if let Some(SuspendedRun { model: Some(model), .. }) = suspended.as_deref()
+            && (model.network != network || model.transform != transform || model.data_schema != data_schema)
         {
             let text = format!(
                 "expected data and settings of the checkpoint, a {} network on its columns, found those of a {network} network",
@@ -282,38 +282,38 @@ impl Run {
         }
         let mut engine = match engine {
             Some(engine) => engine,
-            None => device.engine(&config.first_parameters(&network), &network, &options)?,
+            None => device.engine(&config.initial_parameters(&network), &network, &options)?,
         };
         engine.observe(self.observer.clone());
-        if aside.as_ref().is_none_or(|aside| aside.model.is_some()) {
+        if suspended.as_ref().is_none_or(|suspended| suspended.model.is_some()) {
             self.events.push_back(Event::Started(Box::new(Started {
                 engine: engine.description(),
                 network: network.clone(),
                 transform: transform.clone(),
-                meaning: meaning.clone(),
+                data_schema: data_schema.clone(),
                 rows: data.rows(),
             })));
         }
         let (mut totals, mut order, now) = (PartOfEpoch::default(), None, Instant::now());
-        if let Some(aside) = aside {
-            engine.restore(&aside.parameters, &aside.state)?;
-            (totals, order) = (aside.epoch, aside.order);
+        if let Some(suspended) = suspended {
+            engine.restore(&suspended.parameters, &suspended.state)?;
+            (totals, order) = (suspended.epoch, suspended.order);
         }
         self.trained = Some(ActiveRun {
             network,
             transform,
-            meaning,
-            seen: data.seen(),
+            data_schema,
+            seen: data.observed_rows(),
             engine,
             epochs: EpochLoop::new(config.seed, config.batch_size)
-                .behind(self.epochs.len())
-                .at(totals.rows, order),
+                .after_epochs(self.epochs.len())
+                .within_epoch(totals.rows, order),
             // As if the run had never ended.
             epoch_began: now.checked_sub(totals.duration).unwrap_or(now),
             totals,
         });
         // One that was resumed may have nothing more to train.
-        self.end = self.epochs.last().and_then(|epoch| self.end_behind(epoch));
+        self.end = self.epochs.last().and_then(|epoch| self.end_after_epoch(epoch));
         Ok(())
     }
 
@@ -352,12 +352,12 @@ impl Run {
         if let Some(known) = known {
             return Ok(Arc::clone(known));
         }
-        let rows = data.take_held_out(trained.network.columns(), &trained.meaning, |set, cells| {
+        let rows = data.take_held_out(trained.network.columns(), &trained.data_schema, |set, cells| {
             events.push_back(Event::Unknown { set, cells });
         })?;
         for (set, rows) in ["validation", "test"].into_iter().zip(&rows) {
             if let Some(class) = rows.as_ref().and_then(|rows| only_class(rows.labels())) {
-                let class = trained.meaning.classes.name(class).to_owned();
+                let class = trained.data_schema.classes.name(class).to_owned();
                 events.push_back(Event::OneClass { set, class });
             }
         }
@@ -385,8 +385,8 @@ impl Run {
         }
         self.bad_test = test.as_ref().map(|test| test.loss).filter(|loss| !loss.is_finite());
         let train = trained.totals.score();
-        let doubt = match (&validation, &test) {
-            (None, None) if is_last => trained.doubt_of_training(&train, &self.data)?,
+        let warning = match (&validation, &test) {
+            (None, None) if is_last => trained.training_rows_warning(&train, &self.data)?,
             _ => of_test.or(of_validation),
         };
         let PartOfEpoch { rows, .. } = std::mem::take(&mut trained.totals);
@@ -394,21 +394,21 @@ impl Run {
         trained.epoch_began = Instant::now();
         let epoch = Epoch { epoch: number, train, validation, test, duration, rows };
         let model = Arc::new(self.model(parameters, number)?);
-        let is_kept = self.keeper.take(&epoch, &model, doubt);
+        let is_kept = self.selection.offer(&epoch, &model, warning);
         self.epochs.push(epoch.clone());
-        self.end = self.end_behind(&epoch);
+        self.end = self.end_after_epoch(&epoch);
         self.events.push_back(Event::Epoch { epoch: Box::new(epoch), model, is_kept });
         Ok(())
     }
 
     /// Why the run ends behind an epoch, if it does.
-    fn end_behind(&self, epoch: &Epoch) -> Option<End> {
+    fn end_after_epoch(&self, epoch: &Epoch) -> Option<End> {
         let reached = epoch.validation.as_ref().unwrap_or(&epoch.train).accuracy;
         if epoch.epoch >= self.config.epochs {
             Some(End::Done)
         } else if self.config.target_accuracy.is_some_and(|wanted| reached >= wanted) {
             Some(End::Accuracy)
-        } else if self.keeper.has_lost_patience() {
+        } else if self.selection.has_lost_patience() {
             Some(End::Patience)
         } else {
             self.is_over().then_some(End::Time)
@@ -421,10 +421,10 @@ impl Run {
     }
 
     fn model(&self, parameters: Parameters, epoch: usize) -> Result<Model> {
-        let Some(ActiveRun { network, transform, meaning, engine, .. }) = &self.trained else {
+        let Some(ActiveRun { network, transform, data_schema, engine, .. }) = &self.trained else {
             return Err(Error::Interrupted);
         };
-        let (network, transform, meaning) = (network.clone(), transform.clone(), meaning.clone());
+        let (network, transform, data_schema) = (network.clone(), transform.clone(), data_schema.clone());
         let mut settings = self.config.settings();
         settings.insert("epoch".to_owned(), epoch.to_string());
         settings.extend(self.data.tested_rows().map(|rows| (TESTED_ROWS.to_owned(), rows.sum.to_string())));
@@ -433,7 +433,7 @@ impl Run {
             settings.remove("threads");
         }
         let origin = Some(description.origin());
-        Ok(Model { network, transform, meaning, parameters, ensemble: None, origin, settings })
+        Ok(Model { network, transform, data_schema, parameters, ensemble: None, origin, settings })
     }
 
     fn non_finite(&self, epoch: usize) -> Error {

@@ -27,14 +27,15 @@ impl SharedData {
     /// # Errors
     /// Those of the data; [`Error::Setting`] if there are not as many weights as classes.
     pub fn new(mut data: TrainingData, weights: &ClassWeights) -> Result<Arc<Self>> {
-        data.make_whole()?;
+        data.read_all()?;
         if u32::try_from(data.reader.rows()).is_err() {
             return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
         }
         data.weigh_classes(weights)?;
-        let (inputs, meaning) = (data.inputs(), data.meaning());
+        let (inputs, data_schema) = (data.inputs(), data.data_schema());
         let mut unknown = 0;
-        let held_out = Arc::new(data.held_out_rows_for(inputs, &meaning, &mut |_, cells| unknown += cells)?);
+        let held_out =
+            Arc::new(data.held_out_rows_for(inputs, &data_schema, &mut |_, cells| unknown += cells)?);
         Ok(Arc::new(Self { data, held_out, unknown, team_rows: Arc::default() }))
     }
 
@@ -102,11 +103,11 @@ impl RunData {
     pub(super) fn take_held_out(
         &mut self,
         inputs: usize,
-        meaning: &DataSchema,
+        data_schema: &DataSchema,
         mut unknown: impl FnMut(&'static str, u64),
     ) -> Result<HeldOutRows> {
         let Some(data) = self.own() else { return Ok([None, None]) };
-        data.held_out_rows_for(inputs, meaning, &mut unknown)
+        data.held_out_rows_for(inputs, data_schema, &mut unknown)
     }
 
     /// Waits for a block of rows more.

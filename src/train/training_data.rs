@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::{
-    BLOCK_ROWS, Classes, Dataset, IgnoredColumn, LateText, NumbersAsText, OddLabel, Reader, Rows, Scale,
+    BLOCK_ROWS, Classes, Dataset, IgnoredColumn, MixedColumn, NumbersAsText, OddLabel, Reader, Rows, Scale,
     TargetScale, Transform, is_sorted,
 };
 use crate::error::{Error, Result};
@@ -56,7 +56,7 @@ pub struct TrainingData {
     pub(super) files_without_weights: Vec<PathBuf>,
     options: DataOptions,
     /// How many columns had text and numbers when `transform` was made.
-    late_texts: usize,
+    mixed_columns: usize,
 }
 
 impl TrainingData {
@@ -88,7 +88,7 @@ impl TrainingData {
         };
         let clips = options.clips(encodes)?;
         // Values have no classes by which an order of the rows would show.
-        let read_first = FullReadReason::of(&reader, encodes, !options.split.is_none());
+        let read_first = FullReadReason::for_reader(&reader, encodes, !options.split.is_none());
         let of_first_block = reader.rows().min(BLOCK_ROWS);
         if read_first.is_some() {
             reader.read_to_end()?;
@@ -104,14 +104,14 @@ impl TrainingData {
             {
                 reader.read_to_end()?;
                 let [validation, test] = others;
-                return match reader.late_texts() {
+                return match reader.mixed_columns() {
                     [] => Err(error),
                     _ => Self::new(reader, validation, test, options),
                 };
             }
         }
         let [validation, test] = others;
-        let late_texts = reader.late_texts().len();
+        let mixed_columns = reader.mixed_columns().len();
         let is_whole = read_first.is_some_and(FullReadReason::is_final) || is_sorted(reader.labels());
         let read_first = read_first.filter(|_| reader.rows() > of_first_block);
         reader.check_classes()?;
@@ -121,7 +121,7 @@ impl TrainingData {
         let held_out =
             if options.split.is_none() { Vec::new() } else { reader.divide(&options.split)?.into() };
         let tested_rows = held_out.get(1).filter(|_| options.split.test > 0.0);
-        let tested_rows = tested_rows.map(TrainedRows::of_held_out);
+        let tested_rows = tested_rows.map(TrainedRows::from_held_out);
         if reader.is_complete() {
             reader.check_weights()?;
             reader.normalise_weights();
@@ -197,7 +197,7 @@ impl TrainingData {
             odd_labels,
             files_without_weights,
             options: *options,
-            late_texts,
+            mixed_columns,
         })
     }
 
@@ -244,7 +244,7 @@ impl TrainingData {
     /// Those of the data.
     pub fn read_rows(&mut self, rows: usize) -> Result<()> {
         if self.rows().is_none() {
-            self.make_whole()?;
+            self.read_all()?;
         }
         while self.reader.rows() < rows && self.reader.next_block()? {}
         Ok(())
@@ -261,7 +261,7 @@ impl TrainingData {
     }
 
     /// Whether all rows were read before training, and are shuffled over the whole set from the first epoch on.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_fully_read(&self) -> bool {
         self.is_whole
     }
 
@@ -288,13 +288,13 @@ impl TrainingData {
     pub(super) fn held_out_rows_for(
         &mut self,
         inputs: usize,
-        meaning: &DataSchema,
+        data_schema: &DataSchema,
         unknown: &mut dyn FnMut(&'static str, u64),
     ) -> Result<[Option<Dataset>; 2]> {
         let transform = &self.transform;
         let mut rows = |set, held_out: Option<HeldOut>| {
             let Some(held_out) = held_out else { return Ok(None) };
-            let (rows, cells) = held_out.rows(inputs, transform, meaning)?;
+            let (rows, cells) = held_out.rows(inputs, transform, data_schema)?;
             if cells > 0 {
                 unknown(set, cells);
             }
@@ -303,7 +303,7 @@ impl TrainingData {
         let is_file = matches!(self.test, Some(HeldOut::File(_)));
         let found = [rows("validation", self.validation.take())?, rows("test", self.test.take())?];
         if let Some(test) = found[1].as_ref().filter(|_| is_file) {
-            self.tested_rows = Some(TrainedRows::of_held_out(test));
+            self.tested_rows = Some(TrainedRows::from_held_out(test));
         }
         Ok(found)
     }
@@ -359,8 +359,8 @@ impl TrainingData {
     }
 
     /// Columns that are categories since they hold text and numbers.
-    pub fn late_texts(&self) -> &[LateText] {
-        self.reader.late_texts()
+    pub fn mixed_columns(&self) -> &[MixedColumn] {
+        self.reader.mixed_columns()
     }
 
     /// Inputs that may hold identifiers.
@@ -374,23 +374,23 @@ impl TrainingData {
     }
 
     /// What inputs and outputs stand for, as far as the rows so far tell.
-    pub fn meaning(&self) -> DataSchema {
+    pub fn data_schema(&self) -> DataSchema {
         let (classes, schema) = (self.reader.classes().clone(), self.reader.schema().cloned());
         DataSchema { classes, schema, image: self.reader.image(), target_scale: self.target_scale.clone() }
     }
 
     /// What a network for the rows so far is made for.
-    pub(super) fn seen(&self) -> ObservedRows {
+    pub(super) fn observed_rows(&self) -> ObservedRows {
         ObservedRows { classes: self.reader.classes().clone(), has_bytes: self.reader.has_bytes() }
     }
 
     /// What the rows so far show that a network was not made for.
-    pub(super) fn outdated(
+    pub(super) fn changed_since(
         &self,
         ObservedRows { classes: known, has_bytes }: &ObservedRows,
     ) -> Option<String> {
         let reader = &self.reader;
-        if let Some(text) = reader.late_texts().get(self.late_texts) {
+        if let Some(text) = reader.mixed_columns().get(self.mixed_columns) {
             return Some(text.to_string());
         }
         if reader.classes() != known {
@@ -411,9 +411,9 @@ impl TrainingData {
     }
 
     /// Reads all that is left, after a later row has shown something that the first rows had not.
-    pub(crate) fn make_whole(&mut self) -> Result<()> {
+    pub(crate) fn read_all(&mut self) -> Result<()> {
         self.reader.read_to_end()?;
-        if self.late_texts().len() > self.late_texts {
+        if self.mixed_columns().len() > self.mixed_columns {
             // Nothing is known yet of how these categories become inputs.
             let file = |rows: Option<HeldOut>| match rows {
                 Some(HeldOut::File(reader)) => Some(*reader),
@@ -435,11 +435,11 @@ impl HeldOut {
         self,
         inputs: usize,
         transform: &Transform,
-        meaning: &DataSchema,
+        data_schema: &DataSchema,
     ) -> Result<(Dataset, u64)> {
         let (rows, unknown) = match self {
             HeldOut::Rows(rows, unknown) => (rows, unknown),
-            HeldOut::File(reader) => test_set(*reader, inputs, transform, &meaning.classes)?,
+            HeldOut::File(reader) => test_set(*reader, inputs, transform, &data_schema.classes)?,
         };
         if rows.rows() == 0 {
             return Err(Error::Config("no rows to test on".to_owned()));

@@ -48,12 +48,12 @@ fn rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RowsName, D::Error
 
 impl TrainingWarning {
     /// Of predicted values of some rows.
-    pub(super) fn of_values(errors: &ValueErrors, rows: &'static str) -> Option<Self> {
+    pub(super) fn for_values(errors: &ValueErrors, rows: &'static str) -> Option<Self> {
         (errors.r2 <= 0.0).then_some(TrainingWarning::NoBetterThanMean { rows })
     }
 
     /// Of these predictions of these rows, which count so much each.
-    pub(crate) fn of(
+    pub(crate) fn for_predictions(
         labels: &[u32],
         predictions: &[u32],
         counts: &[f64],
@@ -105,20 +105,26 @@ mod tests {
 
     #[test]
     fn only_networks_that_beat_a_constant_are_trusted() {
-        let doubt = |labels: &[u32], predictions: &[u32]| {
-            TrainingWarning::of(labels, predictions, &vec![1.0; labels.len()], &Classes::numbered(3), "test")
+        let warning = |labels: &[u32], predictions: &[u32]| {
+            TrainingWarning::for_predictions(
+                labels,
+                predictions,
+                &vec![1.0; labels.len()],
+                &Classes::numbered(3),
+                "test",
+            )
         };
         let (class, rows) = ("1".to_owned(), "test");
         assert_eq!(
-            doubt(&[0, 1, 1, 2], &[1, 1, 1, 1]),
+            warning(&[0, 1, 1, 2], &[1, 1, 1, 1]),
             Some(TrainingWarning::OneClass { class: class.clone(), rows })
         );
         assert_eq!(
-            doubt(&[0, 1, 1, 2], &[0, 0, 1, 0]),
+            warning(&[0, 1, 1, 2], &[0, 0, 1, 0]),
             Some(TrainingWarning::NoBetter { class, share: 0.5, rows })
         );
-        assert_eq!(doubt(&[0, 1, 1, 2], &[0, 0, 1, 2]), None);
-        assert_eq!(doubt(&[1, 1], &[0, 0]), None);
-        assert_eq!(doubt(&[], &[]), None);
+        assert_eq!(warning(&[0, 1, 1, 2], &[0, 0, 1, 2]), None);
+        assert_eq!(warning(&[1, 1], &[0, 0]), None);
+        assert_eq!(warning(&[], &[]), None);
     }
 }

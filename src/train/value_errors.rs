@@ -44,7 +44,7 @@ pub struct TargetErrors {
 impl ValueErrors {
     /// Of the outputs of a network against `values`, both [rows, columns]. Where the network learnt scaled values, the loss is
     /// that of these, and all else is measured in the units of the values. Each row counts so much.
-    pub fn of(
+    pub fn from_outputs(
         loss: Loss,
         outputs: &[f32],
         values: &[f32],
@@ -54,11 +54,11 @@ impl ValueErrors {
     ) -> Self {
         match scale {
             None => {
-                let targets = TargetErrors::of(outputs, values, columns, counts);
+                let targets = TargetErrors::from_outputs(outputs, values, columns, counts);
                 Self::together(mean_loss(loss, outputs, values, columns, counts), targets)
             }
             Some(scale) => {
-                let targets = TargetErrors::of(&scale.restored(outputs), values, columns, counts);
+                let targets = TargetErrors::from_outputs(&scale.restored(outputs), values, columns, counts);
                 Self::together(mean_loss(loss, outputs, &scale.scaled(values), columns, counts), targets)
             }
         }
@@ -72,7 +72,7 @@ impl ValueErrors {
 
 impl TargetErrors {
     /// Of each column of outputs against `values`, both [rows, columns], of which each row counts as often as `counts` says.
-    pub(super) fn of(outputs: &[f32], values: &[f32], columns: usize, counts: &[f64]) -> Vec<Self> {
+    pub(super) fn from_outputs(outputs: &[f32], values: &[f32], columns: usize, counts: &[f64]) -> Vec<Self> {
         let mut sums = vec![Sums::default(); columns];
         // Near the values, so that their squares do not cancel.
         let near: Vec<f64> = values.iter().take(columns).map(|value| f64::from(*value)).collect();
@@ -140,7 +140,14 @@ mod tests {
     fn measures_are_the_published_ones() {
         let near = |got: f64, want: f64| assert!((got - want).abs() < 1e-6, "{got}, want {want}");
         let of = |loss, outputs: &[f32], values: &[f32], columns| {
-            ValueErrors::of(loss, outputs, values, columns, None, &vec![1.0; values.len() / columns])
+            ValueErrors::from_outputs(
+                loss,
+                outputs,
+                values,
+                columns,
+                None,
+                &vec![1.0; values.len() / columns],
+            )
         };
         let one = of(Loss::Mse, &[2.5, 0.0, 2.0, 8.0], &[3.0, -0.5, 2.0, 7.0], 1);
         near(one.loss, 0.375);
@@ -166,7 +173,8 @@ mod tests {
         // The same values as a network learns them that are 3 + 2 y.
         let scale = TargetScale { center: vec![3.0], width: vec![2.0] };
         let scaled = scale.scaled(&[2.5, 0.0, 2.0, 8.0]);
-        let same = ValueErrors::of(Loss::Mse, &scaled, &[3.0, -0.5, 2.0, 7.0], 1, Some(&scale), &[1.0; 4]);
+        let same =
+            ValueErrors::from_outputs(Loss::Mse, &scaled, &[3.0, -0.5, 2.0, 7.0], 1, Some(&scale), &[1.0; 4]);
         assert_eq!((same.rmse, same.mae, same.r2), (one.rmse, one.mae, one.r2));
         near(same.loss, 0.375 / 4.0);
     }
@@ -174,7 +182,7 @@ mod tests {
     #[test]
     fn a_single_row_has_no_coefficient_of_determination() {
         for (output, rmse) in [(1.0, 0.0), (3.0, 2.0)] {
-            let one = ValueErrors::of(Loss::Mse, &[output], &[1.0], 1, None, &[1.0]);
+            let one = ValueErrors::from_outputs(Loss::Mse, &[output], &[1.0], 1, None, &[1.0]);
             assert_eq!((one.rmse, one.mae), (rmse, rmse));
             assert!(one.r2.is_nan() && one.targets[0].r2.is_nan());
         }

@@ -23,7 +23,7 @@ pub struct Trainer {
     columns: Columns,
     device: DeviceRequest,
     #[cfg(feature = "gpu")]
-    opening: DeviceOptions,
+    device_options: DeviceOptions,
     measured: Measurements,
     validation: Option<Arc<Rows>>,
     test: Option<Arc<Rows>>,
@@ -37,8 +37,8 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Arc<Self> {
-        Arc::new(Self { x: x.to_owned(), y: y.answers() })
+    fn from_arrays(x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Arc<Self> {
+        Arc::new(Self { x: x.to_owned(), y: y.target_data() })
     }
 
     fn reader(&self, names: [&str; 2], trainer: &Trainer, training: &TargetData) -> Result<Reader> {
@@ -72,8 +72,8 @@ impl Trainer {
     /// How a GPU is opened: where compiled kernels are kept for the next time, and what they check.
     #[cfg(feature = "gpu")]
     #[must_use]
-    pub fn opening(mut self, opening: DeviceOptions) -> Self {
-        self.opening = opening;
+    pub fn device_options(mut self, device_options: DeviceOptions) -> Self {
+        self.device_options = device_options;
         self
     }
 
@@ -103,14 +103,14 @@ impl Trainer {
     /// Rows to validate on, [rows, columns], with what they should give: the model that is best on them is kept.
     #[must_use]
     pub fn validation(mut self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Self {
-        self.validation = Some(Rows::of(x, y));
+        self.validation = Some(Rows::from_arrays(x, y));
         self
     }
 
     /// Rows to test on after every epoch, [rows, columns], with what they should give. They are never used to choose anything.
     #[must_use]
     pub fn test(mut self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Self {
-        self.test = Some(Rows::of(x, y));
+        self.test = Some(Rows::from_arrays(x, y));
         self
     }
 
@@ -129,7 +129,7 @@ impl Trainer {
     /// for labels that are no classes; [`Error::Setting`] and [`Error::Config`] for
     /// settings that cannot be; [`Error::Device`] if the device is not there.
     pub fn start(&self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Result<Run> {
-        let y = y.answers();
+        let y = y.target_data();
         let other = |rows: &Option<Arc<Rows>>, names| {
             rows.as_ref().map(|rows| rows.reader(names, self, &y)).transpose()
         };
@@ -174,12 +174,13 @@ impl Trainer {
     }
 
     fn run(&self, mut reader: Reader, validation: Option<Reader>, test: Option<Reader>) -> Result<Run> {
-        let info = self.settings.look_at(&mut reader, validation.is_some(), test.is_some())?;
+        let info = self.settings.inspect(&mut reader, validation.is_some(), test.is_some())?;
         let device = find_device(&self.device)?;
         #[cfg(feature = "gpu")]
-        let device = device.opened(self.opening.clone());
+        let device = device.with_options(self.device_options.clone());
         let data = TrainingData::new(reader, validation, test, &self.settings.resolve(&info)?.data)?;
-        let config = Config { measured: self.measured.clone(), ..self.settings.resolve(&info.of(&data))? };
+        let config =
+            Config { measured: self.measured.clone(), ..self.settings.resolve(&info.with_data(&data))? };
         Run::new(config, data, device, None)
     }
 }

@@ -11,7 +11,7 @@ use crate::engine::Device;
 use crate::error::{Error, Place, Result};
 use crate::model::Model;
 use crate::output::Destination;
-use crate::train::{Evaluated, Predictor, Score, evaluate, evaluate_values, read_for};
+use crate::train::{Evaluated, Predictor, Score, evaluate, evaluate_values, read_dataset_for};
 
 /// What a model makes of rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,7 +86,7 @@ impl Model {
             values: Array2::from_shape_vec(shape(predictions.values.is_empty()), predictions.values)
                 .map_err(unshaped)?,
             unknown_cells: predictor.unknown_cells(),
-            names: self.meaning.classes.clone(),
+            names: self.data_schema.classes.clone(),
         })
     }
 
@@ -96,7 +96,7 @@ impl Model {
     /// # Errors
     /// As [`Model::predict`]; [`Error::Data`] for labels that no training row had, and for what is not as in training.
     pub fn score(&self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Result<Score> {
-        let y = y.answers();
+        let y = y.target_data();
         let columns = match self.network.outputs() {
             _ if self.network.loss().of_classes() => None,
             columns => Some(columns),
@@ -106,7 +106,7 @@ impl Model {
         self.cells(x)?;
         let columns = Columns { categorical: self.categorical(), missing: Missing::Fill, weights: None };
         let reader = Arrays { names: ["x", "y"], x: x.view(), y }.reader(&columns, false, None)?;
-        let (rows, _) = read_for(self, reader)?;
+        let (rows, _) = read_dataset_for(self, reader)?;
         if self.network.loss().of_classes() {
             let Evaluated { evaluation, accuracy, .. } = evaluate(self, &rows, &Device::Cpu, false)?;
             return Ok(Score { loss: evaluation.loss, accuracy, values: None, classes: None });

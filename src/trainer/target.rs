@@ -10,7 +10,7 @@ use crate::data::MemoryTargets;
 /// a row, or in an array [rows, values].
 pub trait Target {
     /// Gathers it, in the order of the rows.
-    fn answers(&self) -> TargetData;
+    fn target_data(&self) -> TargetData;
 }
 
 /// An element of what rows should give. A type of one's own has labels by [`TargetData::labels`].
@@ -86,31 +86,31 @@ impl Element for f32 {
 }
 
 impl<T: Element> Target for [T] {
-    fn answers(&self) -> TargetData {
+    fn target_data(&self) -> TargetData {
         T::gather(self.iter())
     }
 }
 
 impl<T: Element, const N: usize> Target for [T; N] {
-    fn answers(&self) -> TargetData {
+    fn target_data(&self) -> TargetData {
         T::gather(self.iter())
     }
 }
 
 impl<T: Element> Target for Vec<T> {
-    fn answers(&self) -> TargetData {
+    fn target_data(&self) -> TargetData {
         T::gather(self.iter())
     }
 }
 
 impl<T: Element, S: Data<Elem = T>> Target for ArrayBase<S, Ix1> {
-    fn answers(&self) -> TargetData {
+    fn target_data(&self) -> TargetData {
         T::gather(self.iter())
     }
 }
 
 impl<S: Data<Elem = f32>> Target for ArrayBase<S, Ix2> {
-    fn answers(&self) -> TargetData {
+    fn target_data(&self) -> TargetData {
         TargetData::values(self.ncols(), self.iter().copied())
     }
 }
@@ -128,13 +128,13 @@ mod tests {
             texts: texts.iter().map(|(text, row)| ((*text).to_owned(), *row)).collect(),
             numbers: numbers.to_vec(),
         };
-        assert_eq!(of(&|| [3u8, 1, 3].answers()), labels(&[("3", 1), ("1", 2)], &[0, 1, 0]));
-        assert_eq!(of(&|| array![-1i64, 1].view().answers()), labels(&[("-1", 1), ("1", 2)], &[0, 1]));
-        assert_eq!(of(&|| vec!["a", " a", "b"].answers()), labels(&[("a", 1), ("b", 3)], &[0, 0, 1]));
-        assert_eq!(of(&|| [true, false][..].answers()), labels(&[("true", 1), ("false", 2)], &[0, 1]));
+        assert_eq!(of(&|| [3u8, 1, 3].target_data()), labels(&[("3", 1), ("1", 2)], &[0, 1, 0]));
+        assert_eq!(of(&|| array![-1i64, 1].view().target_data()), labels(&[("-1", 1), ("1", 2)], &[0, 1]));
+        assert_eq!(of(&|| vec!["a", " a", "b"].target_data()), labels(&[("a", 1), ("b", 3)], &[0, 0, 1]));
+        assert_eq!(of(&|| [true, false][..].target_data()), labels(&[("true", 1), ("false", 2)], &[0, 1]));
         let values = |columns, values: &[f32]| MemoryTargets::Values { columns, values: values.to_vec() };
-        assert_eq!(of(&|| Array1::from(vec![0.5f32, 2.0]).answers()), values(1, &[0.5, 2.0]));
+        assert_eq!(of(&|| Array1::from(vec![0.5f32, 2.0]).target_data()), values(1, &[0.5, 2.0]));
         let turned: Array2<f32> = array![[1.0, 2.0], [3.0, 4.0]];
-        assert_eq!(of(&|| turned.t().answers()), values(2, &[1.0, 3.0, 2.0, 4.0]));
+        assert_eq!(of(&|| turned.t().target_data()), values(2, &[1.0, 3.0, 2.0, 4.0]));
     }
 }

@@ -170,7 +170,7 @@ impl<'a> Bench<'a> {
     }
 
     /// What comes of a candidate that should give `want`, where a step takes `best` so far.
-    pub fn verdict(
+    pub fn judge(
         &self,
         schedule: ScheduleKind,
         tuning: Tuning,

@@ -87,15 +87,15 @@ pub type OnProgress<'a> = dyn FnMut(usize, usize) + 'a;
 pub fn tune(subject: &TuningTarget<'_>, limit: Duration, report: &mut OnProgress<'_>) -> Result<Tuned> {
     let bench = Bench::new(subject)?;
     let context = &bench.compute.context;
-    let built_in = Tuning::of(context);
+    let built_in = Tuning::for_device(context);
     let rule = subject.config.engine_options(subject.batch).rule;
     let step = TrainingStep::new(subject.network, &rule, subject.batch);
-    let limits = DeviceLimits::of(context, &built_in);
+    let limits = DeviceLimits::from_context(context, &built_in);
     let kinds = match subject.config.schedule {
-        Some(asked) => vec![SelectedPlan::of(Some(asked), &step, &limits).kind],
+        Some(asked) => vec![SelectedPlan::choose(Some(asked), &step, &limits).kind],
         None => promising(&estimates(&step, &limits)),
     };
-    let choices = kinds.iter().flat_map(|kind| choosables(*kind));
+    let choices = kinds.iter().flat_map(|kind| tunable_parameters(*kind));
     let of = choices.map(|of| built_in.variants(*of, context).len()).sum();
     let mut search = Search { bench, built_in, tuned: Tuned::default(), report, done: 0, of };
     let begun = Instant::now();
@@ -116,7 +116,7 @@ fn promising(estimates: &[(ScheduleKind, f64)]) -> Vec<ScheduleKind> {
 }
 
 /// The choices that matter to a schedule, what matters most first.
-fn choosables(kind: ScheduleKind) -> &'static [TileParameter] {
+fn tunable_parameters(kind: ScheduleKind) -> &'static [TileParameter] {
     match kind {
         ScheduleKind::Plain | ScheduleKind::Fused => &[TileParameter::Product, TileParameter::Wide],
         ScheduleKind::TwoDispatch => &[TileParameter::Row, TileParameter::Column, TileParameter::Owners],
@@ -141,7 +141,7 @@ impl Search<'_, '_> {
         let timed = TrialOutcome::Timed(built_in);
         self.tuned.trials.push(Attempt { schedule, varied: None, tuning: start, verdict: timed });
         let (mut tuning, mut step) = (start, built_in);
-        let (now, choices) = (Instant::now(), choosables(schedule));
+        let (now, choices) = (Instant::now(), tunable_parameters(schedule));
         for (index, varied) in choices.iter().enumerate() {
             let share = (index + 1) as f64 / choices.len() as f64;
             let deadline = now + deadline.saturating_duration_since(now).mul_f64(share);
@@ -160,7 +160,7 @@ impl Search<'_, '_> {
                     self.tuned.left_out += 1;
                     continue;
                 }
-                let verdict = self.bench.verdict(schedule, candidate, &want, step, deadline);
+                let verdict = self.bench.judge(schedule, candidate, &want, step, deadline);
                 if let TrialOutcome::Timed(took) = verdict
                     && took < step
                 {

@@ -285,7 +285,7 @@ fn model(bytes: &[u8]) -> bool {
         }
     }
     for target in [Target::Auto, Target::Absent] {
-        let columns = Selection { schema: model.meaning.schema.clone(), target, ..Selection::default() };
+        let columns = Selection { schema: model.data_schema.schema.clone(), target, ..Selection::default() };
         let options = ReadOptions { columns, threads: Some(1), ..ReadOptions::default() };
         let text = "a,b,kind\n1,x,no\n2,y,yes\n";
         let is_labelled = options.columns.target != Target::Absent;

@@ -187,11 +187,11 @@ fn interlaced() -> Vec<u8> {
     bytes
 }
 
-fn of_network(network: Network, transform: Transform, meaning: DataSchema) -> Model {
+fn of_network(network: Network, transform: Transform, data_schema: DataSchema) -> Model {
     let parameters = Parameters::he_normal(&network, 3);
     let settings =
         BTreeMap::from([("epochs", "3"), ("version", "0.1.0")].map(|(k, v)| (k.to_owned(), v.to_owned())));
-    Model { network, transform, meaning, parameters, ensemble: None, origin: None, settings }
+    Model { network, transform, data_schema, parameters, ensemble: None, origin: None, settings }
 }
 
 fn models() -> Vec<Model> {
@@ -229,7 +229,7 @@ fn of_table() -> Model {
     let inputs =
         vec![InputColumn::Periodic, InputColumn::Number, InputColumn::Embedding { categories: 4, size: 3 }];
     let layer = InputLayer::new(inputs, true).unwrap();
-    let network = Network::classifier(&[layer.inputs(), 4, 2]).unwrap().behind(layer).unwrap();
+    let network = Network::classifier(&[layer.inputs(), 4, 2]).unwrap().with_input_layer(layer).unwrap();
     let column = |name: &str, position| Column { name: Some(name.to_owned()), position };
     let schema = Schema {
         columns: 3,
@@ -244,9 +244,9 @@ fn of_table() -> Model {
         missing: vec!["-99".to_owned()],
         decimal: Some(b'.'),
     };
-    let meaning =
+    let data_schema =
         DataSchema { classes: names(&["no", "yes"]), schema: Some(schema), image: None, target_scale: None };
-    of_network(network, Transform::Columns(Encoding { columns, is_numbered: true }), meaning)
+    of_network(network, Transform::Columns(Encoding { columns, is_numbered: true }), data_schema)
 }
 
 /// Of a table without names whose numbers become ranks, and which predicts values.
@@ -273,9 +273,9 @@ fn of_values() -> Model {
         decimal: Some(b','),
     };
     let target_scale = Some(TargetScale { center: vec![3.0], width: vec![0.5] });
-    let meaning =
+    let data_schema =
         DataSchema { classes: Classes::numbered(0), schema: Some(schema), image: None, target_scale };
-    of_network(network, Transform::Columns(Encoding { columns, is_numbered: false }), meaning)
+    of_network(network, Transform::Columns(Encoding { columns, is_numbered: false }), data_schema)
 }
 
 /// Of a run within its first epoch, behind it, within the last, and at its end.

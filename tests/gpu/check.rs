@@ -10,7 +10,8 @@ use crate::lab::labs;
 fn every_kernel_has_a_place_and_passes() {
     for lab in labs() {
         // The shapes of real GPUs use workgroup memory most, so these are what runs checked.
-        let tuning = if lab.context.opening.checked { Tuning::GPU } else { Tuning::of(&lab.context) };
+        let tuning =
+            if lab.context.device_options.checked { Tuning::GPU } else { Tuning::for_device(&lab.context) };
         let _turn = lab.turn();
         let mut outcomes: Vec<Outcome> = Vec::new();
         kernels(&lab.compute(&tuning), &mut |outcome| outcomes.push(outcome));

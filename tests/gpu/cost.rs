@@ -59,7 +59,7 @@ fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
         all.push(Box::new(Forward { rows, inputs, outputs, offset, nonlinearity, source }));
         all.push(Box::new(InputGradient { rows, inputs, outputs, offset, below: Some(nonlinearity) }));
         let rule = UpdateRule { optimizer: kinds[number].defaults(), ..UpdateRule::sgd(0.5) };
-        for update in [None, Some(LayerUpdate::of(&rule, &layout, 0))] {
+        for update in [None, Some(LayerUpdate::for_layer(&rule, &layout, 0))] {
             all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, source }));
         }
         let clip = [None, Some(1), Some(5)][number];
@@ -87,12 +87,12 @@ fn input_layers([rows, columns, categories]: [usize; 3]) -> Vec<Box<dyn Kernel>>
     for (scaled, kind) in [(false, OptimizerKind::Sgd), (true, OptimizerKind::Adam)] {
         let layer = InputLayer::new(kinds.clone(), scaled).unwrap();
         let inputs = layer.inputs();
-        let network = Network::classifier(&[inputs, 2]).unwrap().behind(layer.clone()).unwrap();
+        let network = Network::classifier(&[inputs, 2]).unwrap().with_input_layer(layer.clone()).unwrap();
         let layout = ParameterLayout::new(&network).with_states(kind.states());
         let place = layout.input().unwrap();
         let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.5) };
         all.extend(Embed::all(rows, &layer, place).into_iter().map(|it| Box::new(it) as _));
-        for update in [None, Some(LayerUpdate::of_input(&rule, &layout))] {
+        for update in [None, Some(LayerUpdate::for_input_layer(&rule, &layout))] {
             let gradients = EmbedGradient::all(rows, &layer, place, update);
             all.extend(gradients.into_iter().map(|it| Box::new(it) as Box<dyn Kernel>));
             if scaled {
@@ -235,7 +235,7 @@ pub fn kernels(shape: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
 fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     let context = &lab.context;
     let word = u32::from(kernel.shader().name != "radix_sort");
-    let program = counted(&program(kernel, tuning, context.carrier));
+    let program = counted(&program(kernel, tuning, context.transport));
     let mut buffers: Vec<_> =
         kernel.shader().bindings.iter().map(|_| lab.upload(&vec![word; WORDS])).collect();
     if kernel.shader().name == "resident" {

@@ -28,7 +28,8 @@ impl Problem {
         ];
         let columns: Vec<InputColumn> = kinds.into_iter().cycle().take(columns).collect();
         let layer = InputLayer::new(columns.clone(), scaled).unwrap();
-        let network = Network::classifier(&[layer.inputs(), 3]).unwrap().behind(layer.clone()).unwrap();
+        let network =
+            Network::classifier(&[layer.inputs(), 3]).unwrap().with_input_layer(layer.clone()).unwrap();
         let layout = ParameterLayout::new(&network);
         let mut parameters = Parameters::he_normal(&network, 4);
         let scale = random(1, layer.inputs(), 5);

@@ -72,7 +72,7 @@ fn check(lab: &Lab, tuning: &Tuning, problem: &Problem, rule: &UpdateRule) {
     let updated = Updated::new(problem, rule);
     let output = lab.output(updated.before.len());
     lab.context.queue.write_buffer(&output.buffer, 0, bytemuck::cast_slice(&updated.before));
-    let update = Some(LayerUpdate::of_input(rule, &updated.layout));
+    let update = Some(LayerUpdate::for_input_layer(rule, &updated.layout));
     for kernel in EmbedGradient::all(rows + 1, &problem.layer, layout, update) {
         lab.run(&kernel, tuning, &[&on_rows, &on_dx, &output.buffer], record);
     }

@@ -96,7 +96,7 @@ pub fn one_of_each(mut kernels: Vec<Box<dyn Kernel>>) -> Vec<Box<dyn Kernel>> {
 #[test]
 fn buffers_that_are_too_small_are_refused() {
     let lab = &labs()[0];
-    let tuning = Tuning::of(&lab.context);
+    let tuning = Tuning::for_device(&lab.context);
     let (compute, _turn) = (lab.compute(&tuning), lab.turn());
     for kernel in variants(&tuning) {
         let (kernel, name) = (&*kernel, name(&*kernel));
@@ -119,7 +119,7 @@ fn buffers_that_are_too_small_are_refused() {
 #[test]
 fn buffers_that_are_exactly_large_enough_are_not() {
     let lab = &labs()[0];
-    let tuning = Tuning::of(&lab.context);
+    let tuning = Tuning::for_device(&lab.context);
     let (compute, _turn) = (lab.compute(&tuning), lab.turn());
     for kernel in different(variants(&tuning), &tuning) {
         let extents = kernel.extents(&tuning, &RECORD).unwrap();
@@ -131,7 +131,7 @@ fn buffers_that_are_exactly_large_enough_are_not() {
 
 /// How many bytes of each binding a kernel reached, all of whose buffers are full of one word and larger than it needs.
 fn reach(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, word: u32) -> Vec<u64> {
-    let original = program(kernel, tuning, lab.context.carrier);
+    let original = program(kernel, tuning, lab.context.transport);
     let extents = kernel.extents(tuning, &RECORD).unwrap();
     let mut buffers: Vec<_> = extents.iter().map(|bytes| buffer(lab, bytes + 4096, word)).collect();
     buffers.push(lab.upload(&[0u32; 2 * MOST_BUFFERS]));
@@ -212,7 +212,7 @@ fn more_rows_than_a_kernel_has_room_for_are_refused() {
 fn what_would_lead_out_of_bounds_is_refused() {
     let lab = &labs()[0];
     let _turn = lab.turn();
-    let tuning = Tuning::of(&lab.context);
+    let tuning = Tuning::for_device(&lab.context);
     let compute = lab.compute(&tuning);
     let record = StepRecord::all(9);
     let says = |kernel: &dyn Kernel, record, word: &str| {
@@ -244,7 +244,7 @@ fn what_would_lead_out_of_bounds_is_refused() {
     says(&RadixSort { group: 3, ..RadixSort::new(9, &tuning) }, record, "groups of");
     says(&Scan { block: 4, ..Scan::new::<f32>(9, false, &tuning) }, record, "blocks of");
     says(&ScanAdd { length: 900, block: 6, integers: false }, record, "a multiple of 4");
-    let none = compute.tuned(Tuning { workgroup: 0, ..tuning });
+    let none = compute.with_tuning(Tuning { workgroup: 0, ..tuning });
     let buffers = [(); 2].map(|()| buffer(lab, 1 << 16, 0));
     assert!(matches!(run(&none, &activate, &buffers, StepRecord::all(3)), Err(Error::Device(_))));
 }

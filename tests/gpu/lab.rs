@@ -37,8 +37,10 @@ pub fn labs() -> &'static [Lab] {
                     (adapter, DeviceOptions { checked, offsets: checked, ..DeviceOptions::default() })
                 })
             })
-            .filter(|(adapter, opening)| !opening.checked || adapter.backend != Backend::Gl && tests_all())
-            .map(|(adapter, opening)| Lab::open(adapter, opening))
+            .filter(|(adapter, device_options)| {
+                !device_options.checked || adapter.backend != Backend::Gl && tests_all()
+            })
+            .map(|(adapter, device_options)| Lab::open(adapter, device_options))
             .collect()
     });
     assert!(
@@ -82,16 +84,16 @@ pub struct Output {
 }
 
 impl Lab {
-    fn open(adapter: &Adapter, opening: DeviceOptions) -> Self {
-        let adapter = adapter.clone().opened(opening);
+    fn open(adapter: &Adapter, device_options: DeviceOptions) -> Self {
+        let adapter = adapter.clone().with_options(device_options);
         let compute = Compute::open(&adapter).expect("every adapter of the machine opens").guarded();
         Self { context: Arc::clone(&compute.context), compute, turn: Mutex::new(()) }
     }
 
     /// Whether it is tested under a tuning.
     pub fn has(&self, tuning: &Tuning) -> bool {
-        let is_own = *tuning == Tuning::of(&self.context) || tests_all();
-        let is_asked = *tuning == Tuning::GPU || is_own && !self.context.opening.checked;
+        let is_own = *tuning == Tuning::for_device(&self.context) || tests_all();
+        let is_asked = *tuning == Tuning::GPU || is_own && !self.context.device_options.checked;
         is_asked && tuning.runs_on(&self.context)
     }
 
@@ -153,7 +155,7 @@ impl Lab {
 
     /// The adapter for the kernels' own functions: outputs are full of NaN before, with traps behind them.
     pub fn compute(&self, tuning: &Tuning) -> Compute {
-        self.compute.tuned(*tuning)
+        self.compute.with_tuning(*tuning)
     }
 
     /// Runs a kernel once.

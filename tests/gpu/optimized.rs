@@ -40,7 +40,7 @@ pub fn optimized(
     parameter: (f64, f64, f64),
     state: [f64; 2],
 ) -> [[f64; 2]; 3] {
-    bounds::optimize(rule, STEP, (rule.factors.of(layer)[bias].into(), bias == 1), parameter, state)
+    bounds::optimize(rule, STEP, (rule.factors.for_layer(layer)[bias].into(), bias == 1), parameter, state)
 }
 
 /// The same of a weight of an input layer, or of a factor of an input, which is updated as a bias is.
@@ -50,7 +50,7 @@ pub fn optimized_input(
     parameter: (f64, f64, f64),
     state: [f64; 2],
 ) -> [[f64; 2]; 3] {
-    bounds::optimize(rule, STEP, (rule.factors.of_input()[bias].into(), bias == 1), parameter, state)
+    bounds::optimize(rule, STEP, (rule.factors.for_input_layer()[bias].into(), bias == 1), parameter, state)
 }
 
 /// Fails with the first number of a row that is off.

@@ -204,7 +204,7 @@ fn a_mixed_pack_is_what_the_reference_and_each_by_itself_are() {
     let references: Vec<_> = members.iter().map(|it| reference(it, &data, &order)).collect();
     for lab in labs() {
         let _turn = lab.turn();
-        let tuning = Tuning::of(&lab.context);
+        let tuning = Tuning::for_device(&lab.context);
         let mut pack = pack(lab, &tuning, &members);
         let metrics = train(&mut pack, &data, &order);
         assert_eq!(metrics.len(), 20 * members.len());
@@ -231,7 +231,7 @@ fn members_that_are_evaluated_together_give_what_each_gives_by_itself() {
     let (members, data, many) = (mixed(), data(), rows(1100));
     for lab in labs() {
         let _turn = lab.turn();
-        let tuning = Tuning::of(&lab.context);
+        let tuning = Tuning::for_device(&lab.context);
         let mut pack = pack(lab, &tuning, &members);
         train(&mut pack, &data, &order()[..3 * BATCH]);
         let numbers = [10, 2, 13, 6, 12, 15, 2];
@@ -263,7 +263,7 @@ fn what_becomes_of_others_changes_no_bit() {
     members[2].options.rule.rates = Rates::constant(1e38);
     for lab in labs() {
         let _turn = lab.turn();
-        let tuning = Tuning::of(&lab.context);
+        let tuning = Tuning::for_device(&lab.context);
         let mut pack = pack(lab, &tuning, &members);
         let (first, rest) = order.split_at(7 * BATCH);
         let mut metrics = train(&mut pack, &data, first);
@@ -292,7 +292,7 @@ fn what_becomes_of_others_changes_no_bit() {
 #[test]
 fn what_no_pack_can_train_is_refused() {
     let lab = &labs()[0];
-    let tuning = Tuning::of(&lab.context);
+    let tuning = Tuning::for_device(&lab.context);
     let says = |members: &[Trained], word: &str| {
         let members: Vec<_> = members.iter().map(Trained::as_member).collect();
         match GpuPack::with_tuning(lab.compute(&tuning), tuning, &members) {

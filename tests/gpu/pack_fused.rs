@@ -81,7 +81,7 @@ impl Shape {
         let inputs = input.map_or(INPUTS, InputLayer::inputs);
         let network = Network::new(inputs, layers, Loss::CrossEntropy).unwrap();
         let network = match input {
-            Some(input) => network.behind(input.clone()).unwrap(),
+            Some(input) => network.with_input_layer(input.clone()).unwrap(),
             None => network,
         };
         let mut options = options(number, optimizer, ScheduleKind::Fused);
@@ -102,7 +102,7 @@ fn check(members: &[Trained], data: &Dataset) {
     let references: Vec<_> = members.iter().map(|it| reference(it, data, &order)).collect();
     for lab in labs() {
         let _turn = lab.turn();
-        let tuning = Tuning::of(&lab.context);
+        let tuning = Tuning::for_device(&lab.context);
         let mut pack = pack(lab, &tuning, members);
         let metrics = train(&mut pack, data, &order);
         assert_eq!(metrics.len(), 20 * members.len());
@@ -142,7 +142,7 @@ fn members_that_stop_leave_the_grid() {
     members[3].options.rule.rates = Rates::constant(1e38);
     for lab in labs() {
         let _turn = lab.turn();
-        let tuning = Tuning::of(&lab.context);
+        let tuning = Tuning::for_device(&lab.context);
         let mut pack = pack(lab, &tuning, &members);
         let (first, rest) = order.split_at(7 * BATCH);
         let mut metrics = train(&mut pack, &data, first);
@@ -175,7 +175,7 @@ fn many_members_are_several_groups() {
     let (data, order) = (data(), order());
     let order = &order[..2 * BATCH + 1];
     let lab = &labs()[0];
-    let tuning = Tuning::of(&lab.context);
+    let tuning = Tuning::for_device(&lab.context);
     let mut pack = pack(lab, &tuning, &members);
     let metrics = train(&mut pack, &data, order);
     assert_eq!(metrics.len(), 3 * members.len());
@@ -190,7 +190,7 @@ fn many_members_are_several_groups() {
 #[test]
 fn a_schedule_that_nobody_asks_for_is_chosen() {
     let lab = &labs()[0];
-    let tuning = Tuning::of(&lab.context);
+    let tuning = Tuning::for_device(&lab.context);
     let mut member = SHAPES[2].trained(0, None);
     let pack = |member: &Trained| {
         let members = [PackMember {
@@ -237,7 +237,7 @@ fn members_that_learn_weighted_values_are_what_each_is_by_itself() {
     };
     for lab in labs() {
         let _turn = lab.turn();
-        let tuning = Tuning::of(&lab.context);
+        let tuning = Tuning::for_device(&lab.context);
         for schedule in [ScheduleKind::Fused, ScheduleKind::Resident] {
             let members: Vec<Trained> = (0..5).map(|number| member(number, schedule)).collect();
             let mut pack = pack(lab, &tuning, &members);

@@ -90,7 +90,7 @@ impl<'a> Watch<'a> {
         rows: usize,
         mut told: impl FnMut(&'static str, usize, &dyn Fn() -> bool),
     ) {
-        let original = program(kernel, tuning, self.lab.context.carrier);
+        let original = program(kernel, tuning, self.lab.context.transport);
         let source = text(&original, &resolved(&original));
         for barrier in ["workgroupBarrier();", "storageBarrier();"] {
             for (number, (place, _)) in source.match_indices(barrier).enumerate() {
@@ -107,7 +107,7 @@ impl<'a> Watch<'a> {
     /// The first race of each kernel that has one.
     fn first_races(&self, kernels: &[Box<dyn Kernel>], tuning: &Tuning, rows: usize) -> Vec<String> {
         let first = |kernel: &dyn Kernel| {
-            let program = program(kernel, tuning, self.lab.context.carrier);
+            let program = program(kernel, tuning, self.lab.context.transport);
             let race = self.races(kernel, tuning, &program, rows).pop_first()?;
             Some(format!("{} {}: {race}", kernel.label(), kernel.description().shape))
         };
@@ -288,7 +288,7 @@ fn workgroups_race_whatever_stands_between() {
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     let tuning = Tuning::GPU;
     let kernel = MapKernel { rows: 2, columns: 300, operation: Map::Square, grid: Grid::Line };
-    let original = program(&kernel, &tuning, lab.context.carrier);
+    let original = program(&kernel, &tuning, lab.context.transport);
     let source = text(&original, &resolved(&original));
     let place = source.rfind("y[").expect("the result is written");
     let end = place + source[place..].find(']').expect("an index ends");

@@ -76,7 +76,7 @@ fn vectors_of_odd_lengths() {
 fn ten_million_elements_with_pairwise_accuracy() {
     for lab in labs() {
         let _turn = lab.turn();
-        let compute = lab.compute(&Tuning::of(&lab.context));
+        let compute = lab.compute(&Tuning::for_device(&lab.context));
         // One after the other in f32, 0.1 ten million times would be off by 9 %.
         let x = vec![0.1f32; 10_000_000];
         let want = 10_000_000.0 * f64::from(0.1f32);

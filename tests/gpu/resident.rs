@@ -43,7 +43,7 @@ fn steps(
     let mut engine =
         GpuEngine::with_tuning(lab.compute(tuning), *tuning, &parameters, network, &options).unwrap();
     // Left to itself a run begins with submissions of one step.
-    let recorder = Arc::new(Recorder::repeating(Detail::Submissions, vec![3, 3, 1]));
+    let recorder = Arc::new(Recorder::with_sizes(Detail::Submissions, vec![3, 3, 1]));
     engine.observe(Some(Arc::clone(&recorder)));
     let mut losses = Vec::new();
     let order: Vec<u32> = (0..data.rows() as u32).rev().collect();
@@ -99,7 +99,7 @@ fn steps_of_one_dispatch_are_those_of_the_reference() {
                 .collect();
             let largest = after.iter().fold(0.0f64, |most, value| most.max(value.abs()));
 
-            let tuning = Tuning { row: threads, ..Tuning::of(&lab.context) };
+            let tuning = Tuning { row: threads, ..Tuning::for_device(&lab.context) };
             let (got, losses) = steps(lab, &tuning, &network, &data, &rule);
             // Some hundred roundings a step, relative to the largest.
             let bound = 7.0 * 100.0 * f64::from(f32::EPSILON);

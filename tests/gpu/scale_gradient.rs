@@ -32,7 +32,7 @@ fn check(lab: &Lab, tuning: &Tuning, [columns, rows]: [usize; 2], rule: &UpdateR
     let updated = Updated::new(&problem, rule);
     let output = lab.output(updated.before.len());
     lab.context.queue.write_buffer(&output.buffer, 0, bytemuck::cast_slice(&updated.before));
-    let update = Some(LayerUpdate::of_input(rule, &updated.layout));
+    let update = Some(LayerUpdate::for_input_layer(rule, &updated.layout));
     lab.run(&ScaleGradient { update, ..kernel }, tuning, &[&on_x, &on_dx, &output.buffer], record);
     let after = lab.floats(&output);
     let scale = |values: &[f32], place: usize| updated.region(values, place).input.unwrap().scale;

@@ -79,7 +79,7 @@ fn check_with(lab: &Lab, tuning: &Tuning, case: Case, rule: &UpdateRule) {
     let update = LayerUpdate {
         state: region * blocks(outputs),
         region: region * blocks(outputs),
-        ..LayerUpdate::of(rule, &layout, 1)
+        ..LayerUpdate::for_layer(rule, &layout, 1)
     };
     let mut before = random((1 + kind.states()) * region, outputs, 3);
     let states = state(kind, length, outputs);

@@ -37,13 +37,13 @@ fn tested_adapters() -> Vec<Adapter> {
 
 /// An adapter, opened once for all tests of a process, with what was compiled for it. GL has one context that no two may have at a
 /// time, so there each engine opens its own.
-fn opened(adapter: &Adapter, opening: &DeviceOptions) -> Compute {
+fn opened(adapter: &Adapter, device_options: &DeviceOptions) -> Compute {
     static OPENED: Mutex<Vec<(String, Compute)>> = Mutex::new(Vec::new());
-    let open = || Compute::new(Context::open(&adapter.clone().opened(opening.clone())).unwrap());
+    let open = || Compute::new(Context::open(&adapter.clone().with_options(device_options.clone())).unwrap());
     if adapter.backend == Backend::Gl {
         return open();
     }
-    let name = format!("{} {} {opening:?}", adapter.index, adapter.backend);
+    let name = format!("{} {} {device_options:?}", adapter.index, adapter.backend);
     let mut all = OPENED.lock().unwrap();
     if let Some((_, compute)) = all.iter().find(|(other, _)| *other == name) {
         return compute.clone();
@@ -67,20 +67,23 @@ pub fn engines() -> Vec<(String, Make)> {
     }
     for adapter in tested_adapters() {
         let context = opened(&adapter, &DeviceOptions::default()).context;
-        let own = Tuning::of(&context);
+        let own = Tuning::for_device(&context);
         let is_tested = |tuning: &Tuning| [Tuning::GPU, own].contains(tuning) || tests_all();
         let trusted = Tuning::ALL.into_iter().filter(|tuning| is_tested(tuning) && tuning.runs_on(&context));
         let checked =
             tests_all().then(|| DeviceOptions { checked: true, offsets: true, ..DeviceOptions::default() });
         let trusted = trusted.map(|tuning| (tuning, DeviceOptions::default()));
-        for (tuning, opening) in trusted.chain(checked.map(|opening| (own, opening))) {
+        for (tuning, device_options) in trusted.chain(checked.map(|device_options| (own, device_options))) {
             for schedule in ScheduleKind::ALL {
-                let (adapter, opening) = (adapter.clone(), opening.clone());
+                let (adapter, device_options) = (adapter.clone(), device_options.clone());
                 all.push((
-                    format!("{} ({}), {opening:?}, {schedule}, {tuning:?}", adapter.name, adapter.backend),
+                    format!(
+                        "{} ({}), {device_options:?}, {schedule}, {tuning:?}",
+                        adapter.name, adapter.backend
+                    ),
                     Box::new(move |parameters, network, options| {
                         let options = EngineOptions { schedule: Some(schedule), ..options.clone() };
-                        let compute = opened(&adapter, &opening);
+                        let compute = opened(&adapter, &device_options);
                         Box::new(
                             GpuEngine::with_tuning(compute, tuning, parameters, network, &options).unwrap(),
                         )

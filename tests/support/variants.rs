@@ -147,7 +147,7 @@ fn updates() -> Vec<Box<dyn Kernel>> {
     for (number, kind) in OptimizerKind::ALL.iter().enumerate() {
         let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.1) };
         let layout = layout.clone().with_states(kind.states());
-        let (update, source) = (Some(LayerUpdate::of(&rule, &layout, 1)), SOURCES[number % 3]);
+        let (update, source) = (Some(LayerUpdate::for_layer(&rule, &layout, 1)), SOURCES[number % 3]);
         all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, source }));
         for clip in [None, Some(3)] {
             all.extend(Update::all(&rule, &layout, clip).into_iter().map(|it| Box::new(it) as _));
@@ -168,11 +168,12 @@ fn input_layers() -> Vec<Box<dyn Kernel>> {
         ];
         let layer = InputLayer::new(columns, scaled).unwrap();
         let inputs = layer.inputs();
-        let network = Network::classifier(&[inputs, OUTPUTS]).unwrap().behind(layer.clone()).unwrap();
+        let network =
+            Network::classifier(&[inputs, OUTPUTS]).unwrap().with_input_layer(layer.clone()).unwrap();
         let layout = ParameterLayout::new(&network);
         let place = layout.input().unwrap();
         let mut add = |layout: &ParameterLayout, rule: Option<&UpdateRule>| {
-            let update = rule.map(|rule| LayerUpdate::of_input(rule, layout));
+            let update = rule.map(|rule| LayerUpdate::for_input_layer(rule, layout));
             let gradients = EmbedGradient::all(ROWS, &layer, place, update);
             all.extend(gradients.into_iter().map(|it| Box::new(it) as Box<dyn Kernel>));
             if scaled {
@@ -227,7 +228,7 @@ pub fn pack([rows, inputs, outputs]: [usize; 3], samples: Samples) -> Resident {
     let mut base = 0;
     let networks = sizes.map(|sizes| {
         let network = Network::classifier(sizes).unwrap();
-        let shape = StepShape::resident(&network, &rule, false, rows).unwrap().behind(base);
+        let shape = StepShape::resident(&network, &rule, false, rows).unwrap().shifted(base);
         base += shape.layout().model();
         shape
     });
@@ -250,8 +251,10 @@ pub fn several(
     ];
     let input = InputLayer::new(columns, true).unwrap();
     let bare = Network::new(inputs, layers(0.5), Loss::CrossEntropy).unwrap();
-    let behind =
-        Network::new(input.inputs(), layers(0.0), Loss::CrossEntropy).unwrap().behind(input).unwrap();
+    let behind = Network::new(input.inputs(), layers(0.0), Loss::CrossEntropy)
+        .unwrap()
+        .with_input_layer(input)
+        .unwrap();
     let cases = [
         (&bare, OptimizerKind::Adam, None),
         (&behind, OptimizerKind::Sgd, None),

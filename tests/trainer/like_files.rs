@@ -48,7 +48,7 @@ fn assert_same(place: &Workplace, arguments: &[&str], model: &Model) {
     place.succeed(&[&common[..], device, arguments].concat());
     let file = Model::load(place.path("m.safetensors")).unwrap();
     assert_eq!((&file.network, &file.transform), (&model.network, &model.transform));
-    assert_eq!(file.meaning.classes, model.meaning.classes);
+    assert_eq!(file.data_schema.classes, model.data_schema.classes);
     assert!(tensors(&file) == tensors(model), "{arguments:?}");
     for (key, value) in &model.settings {
         assert_eq!(file.settings.get(key), Some(value), "{key}");
@@ -267,7 +267,7 @@ fn images_train_in_the_same_order() {
     place.write("t.csv", rows.csv());
     let x = Array2::from_shape_fn((4500, SIDE * SIDE), |(row, pixel)| f32::from(rows.pixels[row][pixel]));
     let model = trainer("epochs = 2\nhidden = 12").fit(&x, &rows.classes).unwrap();
-    let sides = model.meaning.image.map(|form| (form.height, form.width));
+    let sides = model.data_schema.image.map(|form| (form.height, form.width));
     assert_eq!((model.transform.to_string().as_str(), sides), ("1/255", Some((SIDE, SIDE))));
     assert_same(&place, &["--epochs", "2", "--hidden", "12"], &model);
     let sorted = {

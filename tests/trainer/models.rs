@@ -23,7 +23,7 @@ fn labels_have_names_and_the_program_reads_the_model() {
     let model = trainer().fit(&x, &y).unwrap();
     model.save(place.path("m")).unwrap();
     let loaded = Model::load(place.path("m")).unwrap();
-    assert_eq!(loaded.meaning, model.meaning);
+    assert_eq!(loaded.data_schema, model.data_schema);
     let predicted = loaded.predict(&x).unwrap();
     assert_eq!(predicted, model.predict(&x).unwrap());
     assert_eq!((predicted.values.dim(), predicted.probabilities.dim()), ((200, 0), (200, 2)));

@@ -37,7 +37,7 @@ fn two_dispatches_agree_with_the_reference_under_every_candidate() {
             row: rows[index % rows.len()],
             column: columns[index % columns.len()],
             owners: Tuning::OWNERS[index % Tuning::OWNERS.len()],
-            ..Tuning::of(&context)
+            ..Tuning::for_device(&context)
         };
         let context = Context::open(adapter).unwrap();
         let mut engine = GpuEngine::with_tuning(

@@ -66,7 +66,7 @@ fn random_network(draw: &mut Draw) -> Network {
     });
     let columns: Vec<InputColumn> = columns.collect();
     let layer = InputLayer::new(columns, draw.one_in(2)).unwrap();
-    Network::new(layer.inputs(), layers, loss).unwrap().behind(layer).unwrap()
+    Network::new(layer.inputs(), layers, loss).unwrap().with_input_layer(layer).unwrap()
 }
 
 /// Every optimizer, with every setting of an update rule as usual or not.

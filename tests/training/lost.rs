@@ -24,7 +24,7 @@ fn a_lost_device_is_an_error_and_the_processor_goes_on() {
             let rule = UpdateRule { optimizer: OptimizerKind::Momentum.defaults(), ..UpdateRule::sgd(0.1) };
             let options = EngineOptions { rule, schedule: Some(schedule), ..EngineOptions::sgd(BATCH, 0.1) };
             let context = Context::open(&adapter).unwrap();
-            let (device, tuning) = (context.device.clone(), Tuning::of(&context));
+            let (device, tuning) = (context.device.clone(), Tuning::for_device(&context));
             let mut engine =
                 GpuEngine::with_tuning(Compute::new(context), tuning, &parameters, &network, &options)
                     .unwrap();

@@ -152,10 +152,10 @@ fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
     let network = Network::classifier(&[12, 9, 7, 3]).unwrap();
     for adapter in gpus() {
         let context = Context::open(&adapter).unwrap();
-        let tuning = Tuning::of(&context);
+        let tuning = Tuning::for_device(&context);
         for (kind, no_timestamps) in [(Plain, false), (Fused, false), (TwoDispatch, false), (Plain, true)] {
-            let opening = DeviceOptions { no_timestamps, ..DeviceOptions::default() };
-            let device = Device::Gpu(Box::new(adapter.clone().opened(opening)));
+            let device_options = DeviceOptions { no_timestamps, ..DeviceOptions::default() };
+            let device = Device::Gpu(Box::new(adapter.clone().with_options(device_options)));
             let made = made(&device, &config(Some(kind)));
             let what = format!("{kind} on {}, no_timestamps: {no_timestamps}", made.report.device);
             assert_sums(&made, &what);
@@ -288,7 +288,7 @@ fn a_run_can_repeat_the_submissions_of_another() {
         let adapted = sizes(Recorder::new(Detail::Submissions));
         assert_eq!(adapted.iter().sum::<usize>(), STEPS);
         let asked = vec![3, 1, 9, 5, 2];
-        assert_eq!(sizes(Recorder::repeating(Detail::Stages, asked.clone())), asked);
+        assert_eq!(sizes(Recorder::with_sizes(Detail::Stages, asked.clone())), asked);
     }
 }
 

@@ -35,7 +35,8 @@ fn problem(case: usize) -> Problem {
         InputColumn::Number,
     ];
     let input_layer = InputLayer::new(columns.to_vec(), !case.is_multiple_of(3)).unwrap();
-    let network = if case < WITHOUT_INPUT_LAYER { network } else { network.behind(input_layer).unwrap() };
+    let network =
+        if case < WITHOUT_INPUT_LAYER { network } else { network.with_input_layer(input_layer).unwrap() };
     // In the second round another loss goes with each optimizer.
     let kind = OptimizerKind::ALL[case % OptimizerKind::ALL.len()];
     let mut optimizer = kind.defaults();

@@ -101,7 +101,7 @@ fn swept_by(members: Vec<Member>, plan: Plan) -> Vec<FinishedMember> {
 fn reference(config: &Config, data: &TrainingData) -> [ReferenceNetwork; 2] {
     let network = config.network_for(data, BATCH).unwrap();
     let rule = config.training_options(&network, BATCH, data.rows(), false).rule;
-    let first = Parameters::initial(&network, config.init, config.first_seed());
+    let first = Parameters::initial(&network, config.init, config.initial_seed());
     let mut run = ReferenceRun::new(ReferenceNetwork::new(&network, &first), rule);
     let before = run.network.clone();
     let rows = data.view();
@@ -109,7 +109,7 @@ fn reference(config: &Config, data: &TrainingData) -> [ReferenceNetwork; 2] {
         panic!("numbers and classes");
     };
     // Where all rows are there before the first epoch, that has the order of a later one.
-    let order = rows_at(config.seed, 1 + usize::from(data.is_whole()), ROWS, 0..ROWS);
+    let order = rows_at(config.seed, 1 + usize::from(data.is_fully_read()), ROWS, 0..ROWS);
     for (step, batch) in (0..).zip(order.chunks(BATCH)) {
         let row = |row: &u32| values[*row as usize * INPUTS..][..INPUTS].iter().copied().map(f64::from);
         let x = Array2::from_shape_vec((batch.len(), INPUTS), batch.iter().flat_map(row).collect()).unwrap();
@@ -137,8 +137,8 @@ fn every_member_of_a_mixed_sweep_is_the_reference() {
         let count = mine.len();
         let ended = swept(mine, device, 3);
         assert_eq!(ended.len(), count);
-        for FinishedMember { member, fate, runs, .. } in ended {
-            assert_eq!((&fate, runs.len()), (&TrialStatus::Done, 1), "member {member}");
+        for FinishedMember { member, status, runs, .. } in ended {
+            assert_eq!((&status, runs.len()), (&TrialStatus::Done, 1), "member {member}");
             let [after, before] = &wanted[member];
             let (after, before) = (flat(after), flat(before));
             let moved = after.iter().zip(&before).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
@@ -168,7 +168,7 @@ fn dead_members_and_few_members_change_nothing_for_the_others() {
     for (sound, wounded) in sound.iter().zip(&wounded) {
         if sound.member == 1 {
             assert!(
-                matches!(&wounded.fate, TrialStatus::Failed(reason) if reason.contains("loss became")),
+                matches!(&wounded.status, TrialStatus::Failed(reason) if reason.contains("loss became")),
                 "{wounded:?}"
             );
         } else {
@@ -213,27 +213,27 @@ fn members_of_a_team_are_what_each_is_by_itself() {
         let plan = Plan { halving, threads: Some(threads), ..plan(&Device::Cpu) };
         let ended = swept_by(all.clone(), plan);
         assert_eq!(ended.len(), all.len());
-        for (FinishedMember { member, fate, runs: trained, .. }, run) in ended.iter().zip(&runs) {
+        for (FinishedMember { member, status, runs: trained, .. }, run) in ended.iter().zip(&runs) {
             if *member == 6 {
                 assert!(
-                    matches!(fate, TrialStatus::Failed(reason) if reason.contains("loss became")),
-                    "{fate:?}"
+                    matches!(status, TrialStatus::Failed(reason) if reason.contains("loss became")),
+                    "{status:?}"
                 );
                 continue;
             }
             let (trained, epochs) = (&trained[0], trained[0].epochs.len());
-            match fate {
+            match status {
                 TrialStatus::Done => assert_eq!(epochs, run.epochs().len()),
                 TrialStatus::Dropped(at) => assert!(*at == epochs && halving.is_some()),
-                _ => panic!("member {member}: {fate:?}"),
+                _ => panic!("member {member}: {status:?}"),
             }
             assert_eq!(figures(&trained.epochs), figures(&run.epochs()[..epochs]), "member {member}");
-            if *fate == TrialStatus::Done {
+            if *status == TrialStatus::Done {
                 let (kept, model) = run.kept().unwrap();
                 assert_eq!((trained.kept, &trained.model.parameters), (kept, &model.parameters));
             }
         }
-        let dropped = ended.iter().filter(|ended| matches!(ended.fate, TrialStatus::Dropped(_))).count();
+        let dropped = ended.iter().filter(|ended| matches!(ended.status, TrialStatus::Dropped(_))).count();
         assert_eq!(dropped > 0, halving.is_some());
     }
     assert!(runs.iter().enumerate().any(|(number, run)| run.epochs().len() < 4 && number != 6), "patience");
@@ -264,7 +264,7 @@ fn members_whose_rows_find_no_room_beside_them_are_smaller_packs() {
         tried += 1;
         let planned = |member: &Member| {
             let (network, options) = member.config.plan(data.training(), &device).unwrap();
-            (member.config.first_parameters(&network), network, options)
+            (member.config.initial_parameters(&network), network, options)
         };
         let planned: Vec<_> = all.iter().map(planned).collect();
         let pack: Vec<PackMember<'_>> = planned
@@ -272,7 +272,8 @@ fn members_whose_rows_find_no_room_beside_them_are_smaller_packs() {
             .map(|(parameters, network, options)| PackMember { network, parameters, options })
             .collect();
         let own = GpuPack::member_bytes(&planned[0].1, &planned[0].2).unwrap();
-        let small = adapter.clone().opened(DeviceOptions { room: Some(5 * own), ..DeviceOptions::default() });
+        let small =
+            adapter.clone().with_options(DeviceOptions { room: Some(5 * own), ..DeviceOptions::default() });
         let refused = GpuPack::new(&small, &pack).unwrap().upload(&data.training().view());
         assert!(matches!(refused, Err(Error::Gpu(_))), "{refused:?}");
         let wanted = swept(all.clone(), &device, 1);
@@ -280,7 +281,7 @@ fn members_whose_rows_find_no_room_beside_them_are_smaller_packs() {
         assert_eq!(ended.len(), all.len());
         for (wanted, ended) in wanted.iter().zip(&ended) {
             assert_eq!(
-                (&wanted.fate, &ended.fate),
+                (&wanted.status, &ended.status),
                 (&TrialStatus::Done, &TrialStatus::Done),
                 "member {}",
                 ended.member
@@ -314,15 +315,15 @@ fn members_that_share_the_dispatches_of_fused_are_what_each_is_by_itself() {
         assert!(all.iter().all(|member| member.pack_schedule(adapter) == Some(ScheduleKind::Fused)));
         let ended = swept(all.clone(), device, 1);
         assert_eq!(ended.len(), all.len());
-        for (FinishedMember { fate, runs, .. }, member) in ended.iter().zip(&all) {
+        for (FinishedMember { status, runs, .. }, member) in ended.iter().zip(&all) {
             if member.number == 4 {
                 assert!(
-                    matches!(fate, TrialStatus::Failed(reason) if reason.contains("loss became")),
-                    "{fate:?}"
+                    matches!(status, TrialStatus::Failed(reason) if reason.contains("loss became")),
+                    "{status:?}"
                 );
                 continue;
             }
-            assert_eq!(fate, &TrialStatus::Done, "member {}", member.number);
+            assert_eq!(status, &TrialStatus::Done, "member {}", member.number);
             let mut run =
                 Run::shared(member.config.clone(), Arc::clone(&member.data[0]), device.clone()).unwrap();
             while run.next().unwrap().is_some() {}
@@ -348,7 +349,7 @@ fn planned_members_train_on_folds_and_once_more_on_all_rows() {
     assert_eq!(members[1].config.learning_rate, 0.5);
     let ended = swept(members.clone(), &Device::Cpu, 2);
     assert!(
-        ended.iter().all(|ended| ended.fate == TrialStatus::Done && ended.score(true).is_some()),
+        ended.iter().all(|ended| ended.status == TrialStatus::Done && ended.score(true).is_some()),
         "{ended:?}"
     );
     let mut told = Vec::new();

@@ -32,7 +32,7 @@ fn tuned(adapter: &Adapter, schedule: Option<ScheduleKind>, limit: Duration) -> 
 #[test]
 fn without_time_the_built_in_shapes_stay_and_all_others_are_left_out() {
     for adapter in adapters(None) {
-        let built_in = Tuning::of(&Context::open(&adapter).unwrap());
+        let built_in = Tuning::for_device(&Context::open(&adapter).unwrap());
         let (tuned, (done, of)) = tuned(&adapter, None, Duration::ZERO);
         let schedules: Vec<ScheduleKind> = tuned.schedules.iter().map(|found| found.schedule).collect();
         assert_eq!(schedules, [ScheduleKind::Fused, ScheduleKind::TwoDispatch, ScheduleKind::Resident]);
@@ -50,7 +50,7 @@ fn without_time_the_built_in_shapes_stay_and_all_others_are_left_out() {
 fn candidates_are_right_and_the_winner_is_one_of_them() {
     for adapter in adapters(None) {
         let context = Context::open(&adapter).unwrap();
-        let built_in = Tuning::of(&context);
+        let built_in = Tuning::for_device(&context);
         let (tuned, (done, of)) = tuned(&adapter, Some(ScheduleKind::Fused), Duration::from_secs(600));
         assert_eq!((done, tuned.left_out), (of, 0));
         let of_products = tuned.trials.iter().filter(|trial| trial.varied != Some(TileParameter::Wide));
@@ -78,7 +78,8 @@ fn engine(
 ) -> Box<dyn Engine> {
     let mut measured = Measurements::default();
     for (schedule, step) in steps {
-        let (workload, step) = (Workload::of(adapter, &network(), BATCH), Duration::from_micros(*step));
+        let (workload, step) =
+            (Workload::for_network(adapter, &network(), BATCH), Duration::from_micros(*step));
         measured.insert(Measurement { workload, schedule: *schedule, tuning, step });
     }
     let config = Config { schedule, measured, ..Config::default() };
@@ -91,7 +92,7 @@ fn what_was_measured_for_the_same_work_is_taken() {
     use ScheduleKind::{Fused, Plain, TwoDispatch};
     for adapter in adapters(None) {
         let context = Context::open(&adapter).unwrap();
-        let built_in = Tuning::of(&context);
+        let built_in = Tuning::for_device(&context);
         let other = built_in.variants(TileParameter::Product, &context).pop().unwrap();
         let both = [(Fused, 20), (TwoDispatch, 10)];
         let turned = [(Fused, 10), (TwoDispatch, 20)];

@@ -209,7 +209,7 @@ fn others() -> Vec<Box<dyn Kernel>> {
         let layers =
             vec![dense(300, activation(0)), dense(100, activation(1)), Dense::new(10, Activation::Identity)];
         let network = Network::new(784, layers, Loss::ALL[number % Loss::ALL.len()]).unwrap();
-        let behind = network.clone().behind(input_layer(number > 0)).unwrap();
+        let behind = network.clone().with_input_layer(input_layer(number > 0)).unwrap();
         // Two dispatches take the longest to compile.
         let schedules: &[ScheduleKind] = match number {
             0 => &[ScheduleKind::Fused, ScheduleKind::Plain],

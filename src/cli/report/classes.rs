@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::train::{Calibration, calibration, class_figures, confusion};
 
-use super::predictions::RunPredictions;
+use super::evaluated_run::EvaluatedRun;
 use crate::cli::eval_text::{class_table, count, shown, weighted};
 use crate::cli::html::{Axis, Plot, SIZE, escaped, table, wide};
 use crate::cli::text::{Table, percent};
@@ -22,10 +22,10 @@ const DARKEST: f64 = 45.0;
 const BINS: usize = 10;
 
 /// The sections.
-pub fn classes(judged: &RunPredictions) -> String {
-    let (labels, predictions) = (judged.rows.data.labels(), &judged.predictions.classes);
-    let names = &judged.model.meaning.classes;
-    let counts = judged.rows.data.view().counts();
+pub fn classes(evaluated: &EvaluatedRun) -> String {
+    let (labels, predictions) = (evaluated.rows.data.labels(), &evaluated.predictions.classes);
+    let names = &evaluated.model.data_schema.classes;
+    let counts = evaluated.rows.data.view().counts();
     let figures = class_figures(labels, predictions, &counts, names.len());
     let occurring = figures.iter().filter(|figures| figures.occurs()).count();
     let cut = if occurring > MOST_FIGURES {
@@ -36,16 +36,16 @@ pub fn classes(judged: &RunPredictions) -> String {
     let mut html = String::from("<h3>Classes</h3>\n");
     html += &table(&format!("Figures by class{cut}"), &class_table(&figures, names, MOST_FIGURES));
     html += "<h3>Confusion</h3>\n";
-    html += &if names.len() <= MOST_CLASSES { matrix(judged) } else { pairs(judged) };
-    let found = calibration(&judged.predictions.probabilities, labels, predictions, &counts, BINS);
-    html + "<h3>Calibration</h3>\n" + &reliability(&found, weighted(&judged.rows.data))
+    html += &if names.len() <= MOST_CLASSES { matrix(evaluated) } else { pairs(evaluated) };
+    let found = calibration(&evaluated.predictions.probabilities, labels, predictions, &counts, BINS);
+    html + "<h3>Calibration</h3>\n" + &reliability(&found, weighted(&evaluated.rows.data))
 }
 
 /// The confusion matrix. A cell is the darker the more of its class it has; an error stands out by its colour.
-fn matrix(judged: &RunPredictions) -> String {
-    let names = &judged.model.meaning.classes;
-    let data = &judged.rows.data;
-    let counts = confusion(data.labels(), &judged.predictions.classes, &data.view().counts(), names.len());
+fn matrix(evaluated: &EvaluatedRun) -> String {
+    let names = &evaluated.model.data_schema.classes;
+    let data = &evaluated.rows.data;
+    let counts = confusion(data.labels(), &evaluated.predictions.classes, &data.view().counts(), names.len());
     let caption =
         format!("Rows of each class (down) that were taken for each class (across){}", weighted(data));
     let mut html = wide(&caption) + "<table class=\"confusion\">\n";
@@ -78,11 +78,11 @@ fn matrix(judged: &RunPredictions) -> String {
 }
 
 /// Of many classes those that are taken for one another most often.
-fn pairs(judged: &RunPredictions) -> String {
-    let names = &judged.model.meaning.classes;
-    let data = &judged.rows.data;
+fn pairs(evaluated: &EvaluatedRun) -> String {
+    let names = &evaluated.model.data_schema.classes;
+    let data = &evaluated.rows.data;
     let mut counts: BTreeMap<(u32, u32), f64> = BTreeMap::new();
-    let pairs = data.labels().iter().copied().zip(judged.predictions.classes.iter().copied());
+    let pairs = data.labels().iter().copied().zip(evaluated.predictions.classes.iter().copied());
     for (pair, count) in pairs.zip(data.view().counts()).filter(|((label, taken), _)| label != taken) {
         *counts.entry(pair).or_default() += count;
     }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use super::evaluated_run::EvaluatedRun;
 use super::pictures::{cells, columns, picture};
-use super::predictions::RunPredictions;
 use crate::cli::eval_text::value_names;
 use crate::cli::html::{escaped, table};
 use crate::cli::text::{Align, Table, counted, percent, short};
@@ -12,10 +12,10 @@ use crate::cli::text::{Align, Table, counted, percent, short};
 const MOST: usize = 24;
 
 /// Rows that are taken for another class, those first whose own class has the least probability.
-pub fn of_classes(judged: &RunPredictions) -> String {
-    let (labels, predictions) = (judged.rows.data.labels(), &judged.predictions.classes);
+pub fn of_classes(evaluated: &EvaluatedRun) -> String {
+    let (labels, predictions) = (evaluated.rows.data.labels(), &evaluated.predictions.classes);
     let mut wrong: Vec<usize> = (0..labels.len()).filter(|row| labels[*row] != predictions[*row]).collect();
-    let own = |row: &usize| judged.probability(*row, labels[*row]);
+    let own = |row: &usize| evaluated.probability(*row, labels[*row]);
     wrong.sort_by(|a, b| own(a).total_cmp(&own(b)).then(a.cmp(b)));
     let all = counted(wrong.len() as u64, "row is", "rows are");
     let mut html = format!("<h3>Worst mistakes</h3>\n<p>{all} taken for another class.");
@@ -24,20 +24,20 @@ pub fn of_classes(judged: &RunPredictions) -> String {
     }
     wrong.truncate(MOST);
     html += " Here the right class has the least probability. Rows are numbered as they stand in the file, a header left out, as in <code>eval --errors</code>.</p>\n";
-    let name = |class: u32| judged.model.meaning.classes.name(class);
-    let shares = |row: usize| [predictions[row], labels[row]].map(|class| judged.probability(row, class));
-    if picture(judged, wrong[0], "").is_some() {
+    let name = |class: u32| evaluated.model.data_schema.classes.name(class);
+    let shares = |row: usize| [predictions[row], labels[row]].map(|class| evaluated.probability(row, class));
+    if picture(evaluated, wrong[0], "").is_some() {
         html += "<ul class=\"pictures\">\n";
         for row in wrong {
             let (label, prediction) = (name(labels[row]), name(predictions[row]));
-            let image = picture(judged, row, &format!("row {}, a {label}", judged.rows.number(row)))
+            let image = picture(evaluated, row, &format!("row {}, a {label}", evaluated.rows.number(row)))
                 .unwrap_or_default();
             let [predicted, own] = shares(row).map(percent);
             // Writing into a string cannot fail.
             let _ = writeln!(
                 html,
                 "<li>{image}<span>row {}<br>is <b>{}</b> ({own})<br>taken for <b>{}</b> ({predicted})</span></li>",
-                judged.rows.number(row),
+                evaluated.rows.number(row),
                 escaped(label),
                 escaped(prediction)
             );
@@ -48,7 +48,7 @@ pub fn of_classes(judged: &RunPredictions) -> String {
     let row = |row: usize| {
         let [predicted, own] = shares(row).map(percent);
         vec![
-            judged.rows.number(row).to_string(),
+            evaluated.rows.number(row).to_string(),
             name(labels[row]).to_owned(),
             name(predictions[row]).to_owned(),
             predicted,
@@ -57,17 +57,17 @@ pub fn of_classes(judged: &RunPredictions) -> String {
     };
     html + &as_table(
         "Worst mistakes, with what the rows hold",
-        judged,
+        evaluated,
         header,
         wrong.iter().map(|at| (*at, row(*at))),
     )
 }
 
 /// Rows whose values are furthest from those that are predicted; of several targets, in units of the standard deviation of each.
-pub fn of_values(judged: &RunPredictions) -> String {
-    let (columns, values) = judged.values();
-    let names = value_names(&judged.model.meaning, columns);
-    let predicted = &judged.predictions.values;
+pub fn of_values(evaluated: &EvaluatedRun) -> String {
+    let (columns, values) = evaluated.values();
+    let names = value_names(&evaluated.model.data_schema, columns);
+    let predicted = &evaluated.predictions.values;
     let widths: Vec<f64> =
         (0..columns).map(|column| deviation(values.iter().skip(column).step_by(columns))).collect();
     let distance =
@@ -84,7 +84,7 @@ pub fn of_values(judged: &RunPredictions) -> String {
     header.extend(["value", "predicted", "error"].map(String::from));
     let row = |at: &usize| {
         let error = f64::from(predicted[*at]) - f64::from(values[*at]);
-        let mut cells = vec![judged.rows.number(at / columns).to_string()];
+        let mut cells = vec![evaluated.rows.number(at / columns).to_string()];
         cells.extend(several.then(|| names[at % columns].clone()));
         cells.extend([short(values[*at].into()), rounded(predicted[*at].into()), rounded(error)]);
         (at / columns, cells)
@@ -92,7 +92,7 @@ pub fn of_values(judged: &RunPredictions) -> String {
     let rows = places.iter().take(MOST).map(row);
     "<h3>Worst mistakes</h3>\n<p>Here values are furthest from what is predicted. Rows are numbered as they stand in the file, a header left out.</p>\n"
         .to_owned()
-        + &as_table("Worst mistakes, with what the rows hold", judged, header, rows)
+        + &as_table("Worst mistakes, with what the rows hold", evaluated, header, rows)
 }
 
 /// A number with five digits that count.
@@ -111,10 +111,10 @@ fn deviation<'a>(values: impl Iterator<Item = &'a f32> + Clone) -> f64 {
 /// Rows by their numbers, each with cells that go before those of the file.
 fn as_table(
     caption: &str,
-    judged: &RunPredictions,
+    evaluated: &EvaluatedRun,
     header: Vec<String>,
     rows: impl Iterator<Item = (usize, Vec<String>)>,
 ) -> String {
-    let rows = rows.map(|(row, first)| [first, cells(judged, row)].concat());
-    table(caption, &Table::alike([header, columns(judged)].concat(), Align::Right, rows))
+    let rows = rows.map(|(row, first)| [first, cells(evaluated, row)].concat());
+    table(caption, &Table::alike([header, columns(evaluated)].concat(), Align::Right, rows))
 }

@@ -1,10 +1,10 @@
 //! `tinytrain report`: runs as one page.
 
 mod classes;
+mod evaluated_run;
 mod mistakes;
 mod page;
 mod pictures;
-mod predictions;
 mod values;
 
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use crate::data::data_paths;
 use crate::error::{Error, Result};
 use crate::output::Destination;
 
-pub use self::predictions::Options;
-use self::predictions::RunPredictions;
+use self::evaluated_run::EvaluatedRun;
+pub use self::evaluated_run::Options;
 use super::devices;
 use super::output::{print_line, warn};
 use super::sweep::page_of;
@@ -30,7 +30,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(sweep) = options.runs.iter().find(|run| is_sweep(run)) {
         return of_sweep(sweep, options);
     }
-    let runs = options.runs.iter().map(|path| RunSummary::of(path)).collect::<Result<Vec<RunSummary>>>()?;
+    let runs = options.runs.iter().map(|path| RunSummary::read(path)).collect::<Result<Vec<RunSummary>>>()?;
     let destination = Destination::check(&options.out)?;
     let files: Vec<PathBuf> = options
         .runs
@@ -39,16 +39,16 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         .collect();
     let files = files.iter().map(|file| (file.as_path(), "which belongs to a run"));
     data_paths::spare_files("--out", Some(&options.out), files)?;
-    let device = devices::opened(&options.device, options.checked)?;
+    let device = devices::find_and_report(&options.device, options.checked)?;
     let judge = |run: &RunSummary| {
-        let judged = RunPredictions::of(run, options, &device)?;
-        if let Err(why) = &judged {
+        let evaluated = EvaluatedRun::evaluate(run, options, &device)?;
+        if let Err(why) = &evaluated {
             warn(&format!("{}: {why}", run.name()));
         }
-        Ok(judged)
+        Ok(evaluated)
     };
-    let judged = runs.iter().map(judge).collect::<Result<Vec<_>>>()?;
-    destination.write(page::page(&runs, &judged).as_bytes())?;
+    let evaluated = runs.iter().map(judge).collect::<Result<Vec<_>>>()?;
+    destination.write(page::page(&runs, &evaluated).as_bytes())?;
     Ok(print_line(&format!("report: {}", shell_word(destination.path())))?)
 }
 

@@ -4,9 +4,9 @@
 use std::fmt::Write;
 
 use super::classes::classes;
+use super::evaluated_run::EvaluatedRun;
 use super::mistakes;
 use super::pictures::weights;
-use super::predictions::RunPredictions;
 use super::values::values;
 use crate::cli::eval_text::{measure_table, target_table, value_names, weight_line};
 use crate::cli::html::{self, Axis, Plot, SIZE, escaped, short, table, thinned};
@@ -39,7 +39,7 @@ summary { cursor: pointer; }
 ";
 
 /// The page of some runs.
-pub fn page(runs: &[RunSummary], judged: &[Result<RunPredictions, String>]) -> String {
+pub fn page(runs: &[RunSummary], evaluated: &[Result<EvaluatedRun, String>]) -> String {
     let title = match runs {
         [run] => format!("Report of {}", run.name()),
         runs => format!("Report of {} runs", runs.len()),
@@ -51,10 +51,10 @@ pub fn page(runs: &[RunSummary], judged: &[Result<RunPredictions, String>]) -> S
         table("What the best epoch of each run reached", &side_by_side(runs, compared(runs)))
     );
     body += &format!("<h2>Settings</h2>\n{}", setting_tables(runs));
-    for (run, judged) in runs.iter().zip(judged) {
+    for (run, evaluated) in runs.iter().zip(evaluated) {
         body += &format!("<h2>{}</h2>\n", escaped(&run.name()));
-        body += &match judged {
-            Ok(judged) => section(judged),
+        body += &match evaluated {
+            Ok(evaluated) => section(evaluated),
             Err(why) => format!("<p>{}</p>\n", escaped(why)),
         };
     }
@@ -62,28 +62,28 @@ pub fn page(runs: &[RunSummary], judged: &[Result<RunPredictions, String>]) -> S
 }
 
 /// What a model makes of the rows it is evaluated on.
-fn section(judged: &RunPredictions) -> String {
-    let samples = counted(judged.rows.data.rows() as u64, "row", "rows");
+fn section(evaluated: &EvaluatedRun) -> String {
+    let samples = counted(evaluated.rows.data.rows() as u64, "row", "rows");
     let mut html = format!(
         "<p>{}, evaluated on {samples} of {}, on {}. Loss ({}) {}.</p>\n",
-        escaped(&judged.model.description()),
-        escaped(&judged.rows.name),
-        escaped(&judged.device),
-        judged.model.network.loss(),
-        loss(judged.loss)
+        escaped(&evaluated.model.description()),
+        escaped(&evaluated.rows.name),
+        escaped(&evaluated.device),
+        evaluated.model.network.loss(),
+        loss(evaluated.loss)
     );
-    html += &weight_line(&judged.model, &judged.rows.data)
+    html += &weight_line(&evaluated.model, &evaluated.rows.data)
         .map_or_else(String::new, |line| format!("<p>Measures are {}.</p>\n", escaped(&line)));
-    let names = value_names(&judged.model.meaning, judged.model.network.outputs());
-    html += &match &judged.errors {
+    let names = value_names(&evaluated.model.data_schema, evaluated.model.network.outputs());
+    html += &match &evaluated.errors {
         Some(errors) if errors.targets.len() > 1 => {
-            table("Measures by target", &target_table(&judged.measured, &names))
+            table("Measures by target", &target_table(&evaluated.measured, &names))
         }
-        _ => table("Measures", &measure_table(&judged.measured)),
+        _ => table("Measures", &measure_table(&evaluated.measured)),
     };
-    match &judged.errors {
-        Some(_) => html + &values(judged) + &mistakes::of_values(judged) + &weights(judged),
-        None => html + &classes(judged) + &mistakes::of_classes(judged) + &weights(judged),
+    match &evaluated.errors {
+        Some(_) => html + &values(evaluated) + &mistakes::of_values(evaluated) + &weights(evaluated),
+        None => html + &classes(evaluated) + &mistakes::of_classes(evaluated) + &weights(evaluated),
     }
 }
 

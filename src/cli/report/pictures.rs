@@ -6,7 +6,7 @@ use crate::data::{Features, ImageForm, Transform};
 use crate::model::Layer;
 use png::{BitDepth, ColorType, Encoder, EncodingError};
 
-use super::predictions::RunPredictions;
+use super::evaluated_run::EvaluatedRun;
 use crate::cli::html::escaped;
 use crate::cli::text::{column_name, short};
 
@@ -14,10 +14,10 @@ use crate::cli::text::{column_name, short};
 const MOST_COLUMNS: usize = 60;
 
 /// A row as a picture, if rows are pictures.
-pub fn picture(judged: &RunPredictions, row: usize, alternative: &str) -> Option<String> {
-    let form = judged.model.meaning.image?;
+pub fn picture(evaluated: &EvaluatedRun, row: usize, alternative: &str) -> Option<String> {
+    let form = evaluated.model.data_schema.image?;
     let size = form.values();
-    let pixels: Vec<u8> = match &judged.read.features {
+    let pixels: Vec<u8> = match &evaluated.read.features {
         Features::Bytes(bytes) => bytes.get(row * size..(row + 1) * size)?.to_vec(),
         // Grey values that are no whole numbers.
         Features::Floats(floats) => {
@@ -28,16 +28,16 @@ pub fn picture(judged: &RunPredictions, row: usize, alternative: &str) -> Option
 }
 
 /// The names of the columns that are shown of a table.
-pub fn columns(judged: &RunPredictions) -> Vec<String> {
-    let inputs = judged.model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
+pub fn columns(evaluated: &EvaluatedRun) -> Vec<String> {
+    let inputs = evaluated.model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
     inputs.iter().take(MOST_COLUMNS).map(column_name).collect()
 }
 
 /// The cells of a row in these columns; empty where they are missing.
-pub fn cells(judged: &RunPredictions, row: usize) -> Vec<String> {
-    let Some(schema) = &judged.model.meaning.schema else { return Vec::new() };
+pub fn cells(evaluated: &EvaluatedRun, row: usize) -> Vec<String> {
+    let Some(schema) = &evaluated.model.data_schema.schema else { return Vec::new() };
     let width = schema.inputs.len();
-    let value = |column: usize| match &judged.read.features {
+    let value = |column: usize| match &evaluated.read.features {
         Features::Bytes(bytes) => f32::from(bytes[row * width + column]),
         Features::Floats(floats) => floats[row * width + column],
     };
@@ -45,7 +45,7 @@ pub fn cells(judged: &RunPredictions, row: usize) -> Vec<String> {
         let category = schema.categories.iter().position(|category| *category == column);
         match category {
             Some(category) => {
-                let text = judged.read.dictionaries[category].text(value(column) as u32);
+                let text = evaluated.read.dictionaries[category].text(value(column) as u32);
                 text.unwrap_or_default().to_owned()
             }
             None if value(column).is_nan() => String::new(),
@@ -56,26 +56,30 @@ pub fn cells(judged: &RunPredictions, row: usize) -> Vec<String> {
 }
 
 /// Whether rows are pictures of which the first layer of the network sees the pixels.
-fn sees_pixels(judged: &RunPredictions) -> bool {
-    let is_image =
-        judged.model.meaning.image.is_some_and(|form| form.height * form.width == judged.rows.data.inputs);
-    let is_one_each = match &judged.model.transform {
+fn sees_pixels(evaluated: &EvaluatedRun) -> bool {
+    let is_image = evaluated
+        .model
+        .data_schema
+        .image
+        .is_some_and(|form| form.height * form.width == evaluated.rows.data.inputs);
+    let is_one_each = match &evaluated.model.transform {
         Transform::Bytes | Transform::None => true,
         Transform::Columns(encoding) => encoding.inputs() == encoding.columns.len(),
     };
-    is_image && is_one_each && judged.model.network.input_layer().is_none()
+    is_image && is_one_each && evaluated.model.network.input_layer().is_none()
 }
 
 /// Units that are shown.
 const MOST_UNITS: usize = 64;
 
 /// The section; nothing where rows are no pictures.
-pub fn weights(judged: &RunPredictions) -> String {
-    let (Some(ImageForm { height, width, .. }), true) = (judged.model.meaning.image, sees_pixels(judged))
+pub fn weights(evaluated: &EvaluatedRun) -> String {
+    let (Some(ImageForm { height, width, .. }), true) =
+        (evaluated.model.data_schema.image, sees_pixels(evaluated))
     else {
         return String::new();
     };
-    let Some(layer) = judged.model.parameters.layers.first() else { return String::new() };
+    let Some(layer) = evaluated.model.parameters.layers.first() else { return String::new() };
     let shown = longest(layer, MOST_UNITS);
     let which = match layer.outputs {
         units if units > MOST_UNITS => {

@@ -11,11 +11,11 @@ use crate::cli::text::{Table, counted, loss, percent, quoted};
 
 /// The best members for people, with the settings in which they differ.
 pub fn table(ranked: &[RankedMember]) -> Vec<String> {
-    board(ranked, ranked.len(), false).lines()
+    live_leaderboard(ranked, ranked.len(), false).lines()
 }
 
 /// The best members, so many of them, with the settings in which they differ.
-pub fn board(ranked: &[RankedMember], most: usize, has_seconds: bool) -> Table {
+pub fn live_leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> Table {
     let names = names(ranked.iter().map(|ranked| &ranked.record));
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let mut columns = vec![">rank", ">member", ">loss", ">epochs"];
@@ -87,8 +87,8 @@ impl Overview {
     ///
     /// # Errors
     /// Those of the folder.
-    pub fn of(path: &Path) -> Result<Self> {
-        let folder = Folder::look_at(path)?;
+    pub fn read(path: &Path) -> Result<Self> {
+        let folder = Folder::open_unlocked(path)?;
         let best = best(&ranked(&folder.records), folder.is_on_folds()?).map(|best| best.record.clone());
         Ok(Self {
             path: path.to_owned(),

@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::runs::new_folder;
 use crate::settings::DatasetInfo;
 use crate::sweep::{
-    Asked, Finish, FinishEvent, Folder, Halving, LEADERBOARD, Member, PAGE, Plan, RankedMember, Sources,
-    Sweep, TrialPlan, best, check_apart, csv, merge as put_together, open_shards, ranked, tell,
+    Asked, FinishEvent, FinishedSweep, Folder, Halving, LEADERBOARD, Member, PAGE, Plan, RankedMember,
+    Sources, Sweep, TrialPlan, best, check_apart, csv, merge as put_together, open_shards, ranked, tell,
 };
 use anyhow::Context;
 use clap::{ArgMatches, Parser};
@@ -51,19 +51,19 @@ struct Line {
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, matches: &ArgMatches, line: &[String], start: Instant) -> anyhow::Result<()> {
     if let Some(Action::Merge(merge)) = &options.action {
-        return merged(merge);
+        return merge_shards(merge);
     }
     check(options)?;
     if let Some(path) = &options.resume {
         let folder = Folder::open(path)?;
         let options = stored(&folder)?.go_on(options, matches)?;
         check(&options)?;
-        return swept(&options, Some(folder), line, start);
+        return train(&options, Some(folder), line, start);
     }
     if options.ask.is_some() || options.tell.is_some() {
-        return by_others(options, line);
+        return ask_or_tell(options, line);
     }
-    swept(options, None, line, start)
+    train(options, None, line, start)
 }
 
 /// The options with which the sweep in a folder began.
@@ -90,12 +90,12 @@ fn check(options: &Options) -> Result<()> {
 }
 
 /// Trains what has not ended yet, and writes down the best.
-fn swept(options: &Options, resumed: Option<Folder>, line: &[String], start: Instant) -> anyhow::Result<()> {
+fn train(options: &Options, resumed: Option<Folder>, line: &[String], start: Instant) -> anyhow::Result<()> {
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     if let Some(folder) = &resumed {
         check_fold_models(options.ensemble, options.train.folds, std::slice::from_ref(folder))?;
     }
-    let (mut prepared, mut sources) = PreparedSweep::of(options, "training")?;
+    let (mut prepared, mut sources) = PreparedSweep::prepare(options, "training")?;
     let rows = sources.rows()?;
     let mut folder = match resumed {
         Some(folder) => folder,
@@ -121,7 +121,7 @@ fn swept(options: &Options, resumed: Option<Folder>, line: &[String], start: Ins
         let member = members.iter().find(|member| member.number == record.member)?;
         Some((record.epochs, member.config.epochs))
     });
-    let first_stage = halving.map_or(0, |halving| halving.stage_behind(dropped));
+    let first_stage = halving.map_or(0, |halving| halving.stage_after(dropped));
     let plan = Plan {
         device: prepared.device.clone(),
         threads: options.train.training.settings.threads,
@@ -140,15 +140,15 @@ fn swept(options: &Options, resumed: Option<Folder>, line: &[String], start: Ins
     report.clear();
     if interrupts.has_come() {
         let are_on_folds = options.train.folds.is_some();
-        let (ranked, _) = standings(&folder, are_on_folds)?;
+        let (ranked, _) = write_leaderboard(&folder, are_on_folds)?;
         best(&ranked, are_on_folds).map_or(Ok(None), |first| folder.keep_best(&first.record))?;
         return Err(interrupted(&interrupts, &folder, options, prepared.planned.len()));
     }
-    ended(options, &prepared, &mut sources, &folder, &interrupts, report)
+    finish(options, &prepared, &mut sources, &folder, &interrupts, report)
 }
 
 /// Writes down what a sweep gave that is over, and tells it.
-fn ended(
+fn finish(
     options: &Options,
     prepared: &PreparedSweep,
     sources: &mut Sources,
@@ -157,9 +157,9 @@ fn ended(
     report: Report<'_>,
 ) -> anyhow::Result<()> {
     let settings = &prepared.common.base.training.settings;
-    let (ranked, failed) = standings(folder, options.train.folds.is_some())?;
+    let (ranked, failed) = write_leaderboard(folder, options.train.folds.is_some())?;
     let mut bar = Bar::new(!options.train.quiet && !options.is_json());
-    let mut finish = Finish {
+    let mut finish = FinishedSweep {
         folder,
         members: &prepared.members,
         sources,
@@ -191,7 +191,7 @@ fn ended(
 }
 
 /// Writes the members down in the order of their scores; these, and how many have failed.
-fn standings(folder: &Folder, are_on_folds: bool) -> Result<(Vec<RankedMember>, usize)> {
+fn write_leaderboard(folder: &Folder, are_on_folds: bool) -> Result<(Vec<RankedMember>, usize)> {
     folder.write(LEADERBOARD, &csv(&folder.records, command)?)?;
     let (page, ranked, failed) = page::standing(folder, are_on_folds)?;
     folder.write(PAGE, &page)?;
@@ -253,7 +253,7 @@ fn compare(folder: &Folder, PreparedSweep { common, planned, .. }: &PreparedSwee
 }
 
 /// Prints the next settings for something else that trains, or takes its results.
-fn by_others(options: &Options, line: &[String]) -> anyhow::Result<()> {
+fn ask_or_tell(options: &Options, line: &[String]) -> anyhow::Result<()> {
     let Some(out) = &options.train.out else { return Ok(()) };
     let mut folder = Folder::open_or_create(out, line)?;
     if let Some(path) = &options.tell {
@@ -265,7 +265,7 @@ fn by_others(options: &Options, line: &[String]) -> anyhow::Result<()> {
         print_line(&format!("{count} results taken; best of {}: {best}", folder.records.len()))?;
     }
     if let Some(count) = options.ask {
-        let common = SharedOptions::of(options);
+        let common = SharedOptions::from_options(options);
         let base = &common.base;
         // Data that somebody has named are most often a table.
         let info = DatasetInfo { is_table: !base.training.data.is_empty(), ..base.info() };
@@ -282,7 +282,7 @@ fn by_others(options: &Options, line: &[String]) -> anyhow::Result<()> {
 }
 
 /// The command line of a shard without what makes it one.
-fn whole(command: &[String]) -> Vec<String> {
+fn without_shard(command: &[String]) -> Vec<String> {
     let mut whole = Vec::new();
     let mut words = command.iter();
     while let Some(word) = words.next() {
@@ -296,7 +296,7 @@ fn whole(command: &[String]) -> Vec<String> {
 }
 
 /// Puts shards together.
-fn merged(merge: &Merge) -> anyhow::Result<()> {
+fn merge_shards(merge: &Merge) -> anyhow::Result<()> {
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let shards = open_shards(&merge.folders)?;
     let of_all = |folder: &Folder| stored(folder).and_then(|options| options.of_all_shards());
@@ -316,14 +316,14 @@ fn merged(merge: &Merge) -> anyhow::Result<()> {
     check_fold_models(picks, options.train.folds, &shards)?;
     (options.ensemble, options.shard) = (picks, None);
     (options.train.quiet, options.train.format) = (merge.quiet, merge.format);
-    let (prepared, mut sources) = PreparedSweep::of(&options, "evaluating")?;
+    let (prepared, mut sources) = PreparedSweep::prepare(&options, "evaluating")?;
     let rows = sources.rows()?;
     for shard in &shards {
         compare(shard, &prepared)?;
         shard.check_rows(&rows)?;
     }
     refuse_file_name(&merge.out, "a folder")?;
-    let folder = put_together(&shards, &merge.out, &whole(&shards[0].command()?), Some(rows))?;
+    let folder = put_together(&shards, &merge.out, &without_shard(&shards[0].command()?), Some(rows))?;
     let missing = |planned: &&TrialPlan| !folder.has(planned.number);
     let missing = prepared.planned.iter().filter(missing).count();
     if missing > 0 && options.are_counted() {
@@ -333,5 +333,5 @@ fn merged(merge: &Merge) -> anyhow::Result<()> {
         ));
     }
     let report = Report::new(&options, &prepared, Console::new(merge.quiet, 1), Instant::now());
-    ended(&options, &prepared, &mut sources, &folder, &interrupts, report)
+    finish(&options, &prepared, &mut sources, &folder, &interrupts, report)
 }

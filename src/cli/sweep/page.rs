@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::sweep::{Folder, RankedMember, Record, best, names, ranked};
 use serde_json::Value;
 
-use super::leaderboard::{board, command, figure, settings_text};
+use super::leaderboard::{command, figure, live_leaderboard, settings_text};
 use crate::cli::html::{self, Plot, escaped, short, table, thinned};
 
 /// Members that are drawn at most, the best.
@@ -78,7 +78,7 @@ fn page(ranked: &[RankedMember], best: Option<&RankedMember>, failed: usize, cur
 /// # Errors
 /// Those of the folder; [`crate::error::Error::Config`] for a page in the place of one of its files.
 pub fn page_of(path: &Path, out: &Path) -> Result<String> {
-    let folder = Folder::look_at(path)?;
+    let folder = Folder::open_unlocked(path)?;
     let files = Folder::FILES.map(|name| folder.file(name));
     let files = files.iter().map(|file| (file.as_path(), "which belongs to a sweep"));
     data_paths::spare_files("--out", Some(out), files)?;
@@ -98,7 +98,7 @@ pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<Rank
 }
 
 fn member_table(ranked: &[RankedMember]) -> String {
-    let mut text = table("The members by their scores", &board(ranked, ROWS, true));
+    let mut text = table("The members by their scores", &live_leaderboard(ranked, ROWS, true));
     if ranked.len() > ROWS {
         let all = ranked.len();
         text += &format!("<p>The best {ROWS} of {all}; <code>leaderboard.csv</code> has all.</p>\n");

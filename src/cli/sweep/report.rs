@@ -1,8 +1,8 @@
 //! What a sweep saves and tells while it goes on.
 
 use crate::sweep::{
-    Event, Finished, FinishedMember, Folder, Member, Models, Picked, RankedMember, Record, TrainedModel,
-    TrialPlan, TrialStatus, as_saved, by_score,
+    Event, FinishedMember, Folder, Member, Models, RankedMember, Record, SavedEnsemble, SweepResult,
+    TrainedModel, TrialPlan, TrialStatus, as_saved, by_score,
 };
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -141,7 +141,7 @@ impl<'a> Report<'a> {
             }
             Event::FinishedMember(ended) => {
                 self.running.remove(&ended.member);
-                match ended.fate {
+                match ended.status {
                     TrialStatus::Dropped(_) => self.dropped.push(*ended),
                     _ => self.end_member(&ended, folder)?,
                 }
@@ -181,7 +181,7 @@ impl<'a> Report<'a> {
         let both = (self.planned.get(&ended.member), self.members.get(&ended.member));
         let (Some(planned), Some(member)) = both else { return Ok(None) };
         let line = self.prepared.common.line(planned)?;
-        let record = Record::of(ended, &planned.own, &line, member.is_tested, self.of_classes);
+        let record = Record::from_finished(ended, &planned.own, &line, member.is_tested, self.of_classes);
         let models = self.models(ended, member, &record)?;
         Ok(Some((record, models)))
     }
@@ -236,9 +236,9 @@ impl<'a> Report<'a> {
         folder: &Folder,
         ranked: &[RankedMember],
         failed: usize,
-        finished: Finished,
+        finished: SweepResult,
     ) -> anyhow::Result<()> {
-        let Finished { best_member, best, ensemble } = finished;
+        let SweepResult { best_member, best, ensemble } = finished;
         let time = self.start.elapsed();
         if folder.records.is_empty() {
             anyhow::bail!(Error::Config(
@@ -359,7 +359,7 @@ fn score_text(record: &Record) -> String {
 }
 
 /// An ensemble for programs.
-fn ensemble_json(ensemble: &Picked) -> Value {
+fn ensemble_json(ensemble: &SavedEnsemble) -> Value {
     let members: Vec<Value> =
         ensemble.members.iter().map(|(member, picks)| json!({ "member": member, "picks": picks })).collect();
     let mut object = json!({
@@ -377,7 +377,7 @@ fn ensemble_json(ensemble: &Picked) -> Value {
 }
 
 /// An ensemble for people.
-fn ensemble_text(ensemble: &Picked) -> String {
+fn ensemble_text(ensemble: &SavedEnsemble) -> String {
     let picks: u32 = ensemble.members.iter().map(|(_, picks)| picks).sum();
     let figures = match ensemble.of_classes {
         true => format!("accuracy {}, loss {}", percent(ensemble.fit.accuracy), loss(ensemble.fit.loss)),

@@ -15,7 +15,7 @@ use clap::Args;
 
 use super::options::Options;
 use crate::cli::config_file;
-use crate::cli::data_text::{as_text, column_lines, late_texts, odd_labels};
+use crate::cli::data_text::{as_text, column_lines, mixed_column_lines, odd_labels};
 use crate::cli::open_data::{DataPaths, OpenData};
 use crate::cli::train_options;
 
@@ -29,7 +29,7 @@ pub struct SharedOptions {
 
 impl SharedOptions {
     /// Those of a sweep.
-    pub fn of(options: &Options) -> Self {
+    pub fn from_options(options: &Options) -> Self {
         let mut base = options.train.clone();
         let holds_out = !base.validates() && base.folds.is_none();
         if holds_out {
@@ -84,7 +84,7 @@ impl TrialSource {
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Data`] for a file that tells of no settings.
-    pub fn of(options: &Options, preset: Preset, of_classes: bool) -> Result<Self> {
+    pub fn from_options(options: &Options, preset: Preset, of_classes: bool) -> Result<Self> {
         if let Some(path) = &options.settings {
             let trials: Vec<Settings> = lines(path)?.into_iter().map(|(_, settings)| settings).collect();
             let origin = path.display().to_string();
@@ -113,7 +113,7 @@ fn check<'a>(names: impl Iterator<Item = &'a str>, origin: &str) -> Result<()> {
 /// The space of a sweep, and where it comes from.
 ///
 /// # Errors
-/// As [`TrialSource::of`].
+/// As [`TrialSource::from_options`].
 pub fn space(options: &Options, preset: Preset, of_classes: bool) -> Result<(Space, String)> {
     let (space, origin) = match &options.space {
         Some(path) => (Space::from_toml(&text(path)?, path)?, path.display().to_string()),
@@ -175,16 +175,16 @@ impl PreparedSweep {
     ///
     /// # Errors
     /// Those of the options, the data and the device.
-    pub fn of(options: &Options, work: &str) -> anyhow::Result<(Self, Sources)> {
-        let common = SharedOptions::of(options);
+    pub fn prepare(options: &Options, work: &str) -> anyhow::Result<(Self, Sources)> {
+        let common = SharedOptions::from_options(options);
         let base = &common.base;
         base.check()?;
         let mut own = config_file::table(&of_members(&options.train))?;
         // The settings of a member may decide whether factors of learning rates are of use.
         own.retain(|name, _| !name.starts_with("lr-"));
-        let opened = DataPaths::of(base)?.open(base, &own)?;
+        let opened = DataPaths::from_options(base)?.open(base, &own)?;
         let preset = base.training.settings.preset_for(&opened.info);
-        let tried = TrialSource::of(options, preset, !opened.info.predicts_values)?;
+        let tried = TrialSource::from_options(options, preset, !opened.info.predicts_values)?;
         let mut planned = common.planning(options, &tried.origin).plan(&tried.trials)?;
         if planned.is_empty() {
             return Err(Error::Config("expected at least one member, found none".to_owned()).into());
@@ -197,7 +197,7 @@ impl PreparedSweep {
         let mut sources = Sources::new(reader, validation, test);
         let members = sources.members(&mut planned, base.folds, &device, &measured)?;
         let data = members[0].data[0].training();
-        notices.extend([late_texts(data.late_texts()), odd_labels(data.odd_labels())].concat());
+        notices.extend([mixed_column_lines(data.mixed_columns()), odd_labels(data.odd_labels())].concat());
         notices.extend(column_lines(&base.training, data)?);
         let names = base.names_of_data(data);
         Ok((Self { common, tried, planned, members, names, device, notices }, sources))

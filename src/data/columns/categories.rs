@@ -28,7 +28,7 @@ impl Dictionary {
         let labels: Vec<Label> = numbers
             .filter_map(|number| self.labels.get((number as usize).checked_sub(1)?).cloned())
             .collect();
-        Classes::of(&labels).0
+        Classes::from_labels(&labels).0
     }
 }
 

@@ -57,7 +57,7 @@ impl Classes {
     }
 
     /// The classes of these labels, and the class of each label.
-    pub(crate) fn of(labels: &[Label]) -> (Self, Vec<u32>) {
+    pub(crate) fn from_labels(labels: &[Label]) -> (Self, Vec<u32>) {
         let numbers: Option<Vec<f64>> = labels.iter().map(|label| number(&label.text)).collect();
         let mut order: Vec<usize> = (0..labels.len()).collect();
         let compare = |a: usize, b: usize| match &numbers {
@@ -129,8 +129,8 @@ impl Classes {
 
     /// Some names, for a message.
     pub fn some_names(&self) -> String {
-        crate::data::excerpt::some(
-            self.names.iter().map(|name| crate::data::excerpt::show_name(name.as_bytes())),
+        crate::data::excerpt::list_some(
+            self.names.iter().map(|name| crate::data::excerpt::printable_name(name.as_bytes())),
         )
     }
 }
@@ -264,7 +264,7 @@ mod tests {
     fn classes(texts: &[&str]) -> (Vec<String>, Vec<u32>) {
         let labels: Vec<Label> =
             texts.iter().map(|text| Label { text: (*text).to_owned(), row: 1 }).collect();
-        let (classes, of) = Classes::of(&labels);
+        let (classes, of) = Classes::from_labels(&labels);
         for (text, class) in texts.iter().zip(&of) {
             assert_eq!(classes.find(text), Some(*class), "{text}");
         }
@@ -334,7 +334,7 @@ mod tests {
         let labels = |texts: &mut dyn Iterator<Item = String>| -> Vec<Label> {
             texts.zip(1..).map(|(text, row)| Label { text, row }).collect()
         };
-        let why = |labels: &[Label], rows| not_classes(labels, &Classes::of(labels).0, rows);
+        let why = |labels: &[Label], rows| not_classes(labels, &Classes::from_labels(labels).0, rows);
         let mixed = labels(&mut ["1", "2.5", "3"].map(String::from).into_iter());
         assert_eq!(why(&mixed, 100), Some(("2.5, a fraction".to_owned(), Some(1))));
         let text = labels(&mut ["v1", "2.5"].map(String::from).into_iter());

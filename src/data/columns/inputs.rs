@@ -46,7 +46,7 @@ impl Header<'_> {
     }
 
     /// The columns of a table to train on, of which `others` hold weights, groups and times.
-    pub(crate) fn chosen(
+    pub(crate) fn choose_inputs(
         &self,
         wanted: &Selection,
         named: &[usize],

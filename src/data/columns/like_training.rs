@@ -2,13 +2,13 @@
 
 use super::schema::{Column, Holds, Schema};
 use super::{Columns, Header, Target};
-use crate::data::excerpt::{show, some};
+use crate::data::excerpt::{list_some, quote};
 use crate::error::Result;
 use std::collections::HashMap;
 
 impl Header<'_> {
     /// The columns of a table like another.
-    pub(crate) fn known(&self, schema: &Schema, named: &[usize], wanted: &Target) -> Result<Columns> {
+    pub(crate) fn columns_like(&self, schema: &Schema, named: &[usize], wanted: &Target) -> Result<Columns> {
         let read = schema.read();
         let names =
             self.names.zip(read.iter().map(|(column, _)| column.name.as_deref()).collect::<Option<Vec<_>>>());
@@ -19,7 +19,7 @@ impl Header<'_> {
                 let missing: Vec<&str> =
                     inputs.iter().copied().filter(|name| place(name).is_none()).collect();
                 if !missing.is_empty() {
-                    let missing = some(missing.iter().map(|name| show(name.as_bytes())));
+                    let missing = list_some(missing.iter().map(|name| quote(name.as_bytes())));
                     let expected = format!("the columns of the training table, {missing} among them");
                     return Err(self.error(expected, self.list()));
                 }
@@ -49,9 +49,9 @@ impl Header<'_> {
             let missing = schema.targets().zip(&targets).find(|(_, found)| found.is_none());
             let expected = match missing.and_then(|(target, _)| target.name.as_deref()) {
                 Some(name) if schema.values.is_empty() => {
-                    format!("labels in the target column {}", show(name.as_bytes()))
+                    format!("labels in the target column {}", quote(name.as_bytes()))
                 }
-                Some(name) => format!("values in the target column {}", show(name.as_bytes())),
+                Some(name) => format!("values in the target column {}", quote(name.as_bytes())),
                 None if schema.values.is_empty() => "a column of labels".to_owned(),
                 None => format!("{wants} columns of values to predict"),
             };
@@ -70,7 +70,7 @@ impl Header<'_> {
     }
 
     /// Where a column of a table with this schema stands in this one, if it is there.
-    pub(crate) fn place_of(&self, column: &Column, schema: &Schema) -> Option<usize> {
+    pub(crate) fn position_of(&self, column: &Column, schema: &Schema) -> Option<usize> {
         match (self.names, &column.name) {
             (Some(names), Some(wanted)) => names.iter().position(|name| name == wanted),
             _ => Some(column.position).filter(|_| self.count == schema.columns),

@@ -18,7 +18,7 @@ use ::csv::ByteRecord;
 use self::schema::{Column, Holds, Schema};
 use self::time::PARTS;
 use crate::data::dialect::{Dialect, Kind, Sample};
-use crate::data::excerpt::{show, some};
+use crate::data::excerpt::{list_some, quote};
 use crate::error::{Error, Place, Result};
 
 /// How alike (Jaro-Winkler) two names are of which one may be a slip for the other.
@@ -206,7 +206,7 @@ impl Header<'_> {
             None => None,
         };
         let weight = match weight.zip(wanted.schema.as_ref()) {
-            Some((weight, schema)) => self.place_of(weight, schema),
+            Some((weight, schema)) => self.position_of(weight, schema),
             None => find(&wanted.weight, "a column of weights")?,
         };
         let (group, time) =
@@ -217,8 +217,8 @@ impl Header<'_> {
             Target::Auto | Target::Absent => Vec::new(),
         };
         let mut columns = match &wanted.schema {
-            Some(schema) => self.known(schema, &named, &wanted.target)?,
-            None => self.chosen(wanted, &named, [weight, group, time])?,
+            Some(schema) => self.columns_like(schema, &named, &wanted.target)?,
+            None => self.choose_inputs(wanted, &named, [weight, group, time])?,
         };
         (columns.id, columns.weight, columns.group, columns.time) = (id, weight, group, time);
         columns.folds_labels =
@@ -242,7 +242,7 @@ impl Header<'_> {
         let repeated = (1..columns.len()).find(|at| columns[..*at].contains(&columns[*at]));
         match repeated {
             Some(at) => {
-                let found = format!("{} twice", show(names[at].trim_ascii().as_bytes()));
+                let found = format!("{} twice", quote(names[at].trim_ascii().as_bytes()));
                 Err(self.error("different target columns".to_owned(), found))
             }
             None => Ok(columns),
@@ -279,10 +279,10 @@ impl Header<'_> {
                     ", a name; blanks stand between several".to_owned()
                 } else {
                     self.similar(wanted).map_or_else(String::new, |name| {
-                        format!(" (did you mean {}?)", show(name.as_bytes()))
+                        format!(" (did you mean {}?)", quote(name.as_bytes()))
                     })
                 };
-                Err(self.error(format!("{what} {}{hint}", show(wanted.as_bytes())), self.list()))
+                Err(self.error(format!("{what} {}{hint}", quote(wanted.as_bytes())), self.list()))
             }
         }
     }
@@ -310,8 +310,11 @@ impl Header<'_> {
         sorted.sort();
         match sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             Some(pair) => {
-                let name =
-                    if pair[0].0.is_empty() { "columns without a name" } else { &show(pair[0].0.as_bytes()) };
+                let name = if pair[0].0.is_empty() {
+                    "columns without a name"
+                } else {
+                    &quote(pair[0].0.as_bytes())
+                };
                 let found = format!("{name} twice, in columns {} and {}", pair[0].1, pair[1].1);
                 Err(self.error("different names of columns".to_owned(), found))
             }
@@ -322,7 +325,7 @@ impl Header<'_> {
     /// The columns, for a message.
     pub(crate) fn list(&self) -> String {
         match self.names {
-            Some(names) => format!("the columns {}", some(names.iter().map(|name| show_column(name)))),
+            Some(names) => format!("the columns {}", list_some(names.iter().map(|name| show_column(name)))),
             None => format!("the columns 0 to {}, without names", self.count - 1),
         }
     }
@@ -338,5 +341,9 @@ impl Header<'_> {
 }
 
 pub(crate) fn show_column(name: &str) -> String {
-    if name.is_empty() { "(no name)".to_owned() } else { crate::data::excerpt::show_name(name.as_bytes()) }
+    if name.is_empty() {
+        "(no name)".to_owned()
+    } else {
+        crate::data::excerpt::printable_name(name.as_bytes())
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{Header, NumbersAsText};
 use crate::data::dialect::Kind;
-use crate::data::excerpt::show;
+use crate::data::excerpt::quote;
 
 /// Signs of currencies.
 const CURRENCIES: &str = "$€£¥₹₽₩₺₪₫฿¢";
@@ -38,7 +38,7 @@ impl Header<'_> {
         let mark = most.chars().next().filter(|mark| DECIMALS.contains(mark));
         (count * 2 > texts.len()).then(|| NumbersAsText {
             column: column.to_string(),
-            cell: show(cell),
+            cell: quote(cell),
             decimal: mark,
             are_dates: most == DATE,
         })

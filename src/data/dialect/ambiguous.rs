@@ -1,7 +1,7 @@
 //! Numbers of a table whose decimal mark may be meant as something else: where nothing tells, it is asked.
 
 use super::{Dialect, Sample};
-use crate::data::excerpt::show;
+use crate::data::excerpt::quote;
 
 impl Sample {
     /// What is to be asked of the decimal mark, if the first rows leave it in doubt.
@@ -11,14 +11,14 @@ impl Sample {
         }
         let are_thousands = |number| format!("is {number} a fraction, or are these thousands?");
         let are_two = |number| format!("is {number} a fraction, or are these two numbers?");
-        let thousands = self.doubtful_number(dialect.delimiter).map(are_thousands);
-        thousands.or_else(|| self.doubtful_fraction(dialect).map(are_two))
+        let thousands = self.ambiguous_number(dialect.delimiter).map(are_thousands);
+        thousands.or_else(|| self.ambiguous_fraction(dialect).map(are_two))
     }
 
     /// A number that may be one of thousands or a fraction, where nothing tells which: all of its column that have a mark have
     /// three digits behind it. Numbers with a point are only asked about where semicolons stand between cells, as where a comma
     /// is the decimal mark.
-    fn doubtful_number(&self, delimiter: u8) -> Option<String> {
+    fn ambiguous_number(&self, delimiter: u8) -> Option<String> {
         let marks: &[u8] = match delimiter {
             b';' => b",.",
             _ => b",",
@@ -31,13 +31,13 @@ impl Sample {
                 let with: Vec<&[u8]> =
                     cells().filter(|cell| is_number(cell) && cell.contains(mark)).collect();
                 let is_doubtful = with.iter().all(|cell| may_be_thousands(cell, *mark));
-                with.first().filter(|_| is_doubtful).map(|cell| show(cell))
+                with.first().filter(|_| is_doubtful).map(|cell| quote(cell))
             })
         })
     }
 
     /// A number with a decimal comma between commas, where none of them can only be a fraction: they may be lists of two.
-    fn doubtful_fraction(&self, dialect: &Dialect) -> Option<String> {
+    fn ambiguous_fraction(&self, dialect: &Dialect) -> Option<String> {
         if dialect.delimiter != b',' || dialect.numbers.point != b',' {
             return None;
         }
@@ -47,7 +47,7 @@ impl Sample {
             let fraction = cell.split(|byte| *byte == b',').nth(1).unwrap_or_default();
             cell.starts_with(b"-") || cell.starts_with(b"0") || fraction.starts_with(b"0")
         };
-        with.first().filter(|_| !with.iter().any(is_sure)).map(|cell| show(cell))
+        with.first().filter(|_| !with.iter().any(is_sure)).map(|cell| quote(cell))
     }
 }
 
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn thousands_are_told_from_fractions_or_asked_about() {
         let doubt = |text: &str| {
-            let (dialect, sample) = Dialect::find(text.as_bytes(), true, &Format::default());
-            sample.doubtful_number(dialect.delimiter).filter(|_| !dialect.numbers.grouped)
+            let (dialect, sample) = Dialect::detect(text.as_bytes(), true, &Format::default());
+            sample.ambiguous_number(dialect.delimiter).filter(|_| !dialect.numbers.grouped)
         };
         for text in [
             "a;b\n1,234;x\n999;y\n",
@@ -110,8 +110,8 @@ mod tests {
             ("a;b\n13,91;x\n7,5;y\n", false),
             ("a,b\n\"13,91\",2.5\n\"7,5\",3\n", false),
         ] {
-            let (dialect, sample) = Dialect::find(text.as_bytes(), true, &Format::default());
-            assert_eq!(sample.doubtful_fraction(&dialect).is_some(), is_doubtful, "{text}");
+            let (dialect, sample) = Dialect::detect(text.as_bytes(), true, &Format::default());
+            assert_eq!(sample.ambiguous_fraction(&dialect).is_some(), is_doubtful, "{text}");
         }
     }
 }

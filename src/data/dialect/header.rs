@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Dialect, Kind, Sample};
-use crate::data::excerpt::show;
+use crate::data::excerpt::quote;
 
 impl Sample {
     /// Whether the first row is a header, by comparing it with the others; an error says why that is doubtful.
@@ -69,14 +69,14 @@ impl Sample {
                 _ => Err(format!(
                     "the first row holds {} above a column of numbers, and numbers in other columns: it may be a header \
                      or a damaged row",
-                    show(&first[named])
+                    quote(&first[named])
                 )),
             };
         }
         // Words stand above words only.
         if numbers > 0 {
             let is_like_no_row = fitting == 0 && repeated == 0 && distinct && alike > 2;
-            return if is_like_no_row { Err(doubtful()) } else { Ok(false) };
+            return if is_like_no_row { Err(ambiguous_header()) } else { Ok(false) };
         }
         Ok(distinct && repeated == 0)
     }
@@ -85,20 +85,20 @@ impl Sample {
     fn counts(&self, cells: &[Kind], fitting: usize, odd: usize) -> Result<bool, String> {
         let Some((start, step)) = progression(cells).filter(|_| fitting + odd > 2) else { return Ok(false) };
         if step != 1.0 {
-            return if fitting == 0 && self.rows.len() > 3 { Err(doubtful()) } else { Ok(false) };
+            return if fitting == 0 && self.rows.len() > 3 { Err(ambiguous_header()) } else { Ok(false) };
         }
         let is_repeated = || self.rows[1..].iter().any(|row| row == &self.rows[0]);
         match (start == 0.0, fitting) {
             (true, 0) => Ok(true),
             (true, _) if odd > 0 && fitting + odd > 4 => Ok(true),
-            (_, 0) => Err(doubtful()),
+            (_, 0) => Err(ambiguous_header()),
             (_, _) if odd > 0 && start != 0.0 || is_repeated() => Ok(false),
-            _ => Err(doubtful()),
+            _ => Err(ambiguous_header()),
         }
     }
 }
 
-fn doubtful() -> String {
+fn ambiguous_header() -> String {
     "the numbers of the first row are unlike those below, or count up: it may be a header or a row like the others"
         .to_owned()
 }
@@ -117,7 +117,7 @@ mod tests {
     use crate::data::Format;
 
     fn header(text: &str) -> Result<bool, String> {
-        let (dialect, sample) = Dialect::find(text.as_bytes(), true, &Format::default());
+        let (dialect, sample) = Dialect::detect(text.as_bytes(), true, &Format::default());
         sample.has_header(&dialect)
     }
 

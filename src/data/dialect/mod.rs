@@ -104,7 +104,7 @@ impl Dialect {
 
     /// Finds out how these first bytes of a table are written, and cuts them into rows. `is_whole` says whether they
     /// are the whole table, so that the last row is not cut off.
-    pub(crate) fn find(bytes: &[u8], is_whole: bool, format: &Format) -> (Self, Sample) {
+    pub(crate) fn detect(bytes: &[u8], is_whole: bool, format: &Format) -> (Self, Sample) {
         let missing: Arc<[String]> = format.missing.iter().map(|text| text.trim_ascii().to_owned()).collect();
         let delimiters = format.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
         let mut readings: Vec<(f64, Self, Sample)> = delimiters
@@ -316,13 +316,13 @@ mod tests {
             ("a,b\n\"1,5\",x\n\"3,4,5\",y\n", b',', b'.'),
             ("a,b\n\"1,5\",x\nnone of them,y\n", b',', b'.'),
         ] {
-            let (dialect, _) = Dialect::find(text.as_bytes(), true, &Format::default());
+            let (dialect, _) = Dialect::detect(text.as_bytes(), true, &Format::default());
             assert_eq!((dialect.delimiter, dialect.numbers.point), (delimiter, decimal), "{text}");
         }
         let said = Format { delimiter: Some(b'x'), decimal: Some(b','), ..Format::default() };
-        let (dialect, sample) = Dialect::find(b"1,5x2\n3x4", true, &said);
+        let (dialect, sample) = Dialect::detect(b"1,5x2\n3x4", true, &said);
         assert_eq!(dialect.kind(&sample.rows[0][0]), Kind::Number(1.5));
         assert_eq!(dialect.kind(b"1.5"), Kind::Text);
-        assert_eq!(Dialect::find(b"1,5x2\n3x", false, &said).1.rows.len(), 1);
+        assert_eq!(Dialect::detect(b"1,5x2\n3x", false, &said).1.rows.len(), 1);
     }
 }

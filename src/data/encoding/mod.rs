@@ -297,7 +297,7 @@ impl ColumnEncoding {
         match self {
             ColumnEncoding::Number { map, fill, has_indicator } => {
                 let is_missing = cell.is_nan();
-                inputs[0] = map.of(if is_missing { *fill } else { f64::from(cell) }) as f32;
+                inputs[0] = map.apply(if is_missing { *fill } else { f64::from(cell) }) as f32;
                 if *has_indicator && is_missing {
                     inputs[1] = 1.0;
                 }
@@ -326,7 +326,7 @@ impl ColumnEncoding {
 
 impl NumericScaling {
     /// The input for a value.
-    fn of(&self, value: f64) -> f64 {
+    fn apply(&self, value: f64) -> f64 {
         match self {
             NumericScaling::Affine { width, .. } if *width == 0.0 => 0.0,
             NumericScaling::Affine { center, width } => (value - center) / width,

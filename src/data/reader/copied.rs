@@ -31,7 +31,7 @@ impl Reader {
             kept: self.kept.clone(),
             dropped: self.dropped,
             late: self.late.clone(),
-            ..Self::of(self.name.clone(), self.inputs, self.form.clone(), State::Complete)
+            ..Self::empty(self.name.clone(), self.inputs, self.form.clone(), State::Complete)
         })
     }
 }

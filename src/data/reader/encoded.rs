@@ -44,7 +44,7 @@ impl Reader {
         for column in 0..self.values {
             let values: Vec<f32> =
                 self.table.values.iter().skip(column).step_by(self.values).copied().collect();
-            let (least, greatest) = (of(&values, f32::min), of(&values, f32::max));
+            let (least, greatest) = (reduce(&values, f32::min), reduce(&values, f32::max));
             let are_equal = least == greatest && least.abs() < MOST_EXACT;
             let (expected, found) = if least == greatest && !are_equal {
                 // They may differ in the file.
@@ -61,7 +61,7 @@ impl Reader {
             };
             let (path, place) = (self.labels_name.clone(), self.place_of_values(column));
             let error = Error::Data { path, place, expected: expected.to_owned(), found };
-            return Err(if are_equal { error.of(DataFault::OneTarget) } else { error });
+            return Err(if are_equal { error.with_kind(DataFault::OneTarget) } else { error });
         }
         Ok(())
     }
@@ -236,7 +236,7 @@ impl Reader {
 }
 
 /// One of some numbers, which `choose` chooses of two; 0 where there are none.
-fn of(values: &[f32], choose: fn(f32, f32) -> f32) -> f32 {
+fn reduce(values: &[f32], choose: fn(f32, f32) -> f32) -> f32 {
     values.iter().copied().reduce(choose).unwrap_or(0.0)
 }
 

@@ -73,7 +73,7 @@ impl Reader {
         let mut table = Table::default();
         table.append(chunk, &Room { name: &name, rows: files.len(), expected: 0 })?;
         table.classify();
-        let reader = Self::of(name, inputs, Form::Images(Some(form)), State::Complete);
+        let reader = Self::empty(name, inputs, Form::Images(Some(form)), State::Complete);
         Ok(Self { table, known_rows: Some(files.len()), threads: options.threads, ..reader })
     }
 }

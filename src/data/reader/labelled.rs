@@ -9,7 +9,7 @@ use crate::data::columns::schema::Column;
 use crate::data::columns::target::undecided_task;
 use crate::data::dataset::Dataset;
 use crate::data::encoding::transform::Transform;
-use crate::data::excerpt::show_name;
+use crate::data::excerpt::printable_name;
 use crate::data::reading::table::Table;
 use crate::error::Place;
 use crate::error::{DataFault, Error, Result};
@@ -44,8 +44,9 @@ impl Reader {
         if classes.len() < 2 {
             let found = format!("only label {}", classes.some_names());
             let error: Result<()> = error(None, "labels of two or more classes", found);
-            return error
-                .map_err(|error| if target.is_some() { error.of(DataFault::OneTarget) } else { error });
+            return error.map_err(|error| {
+                if target.is_some() { error.with_kind(DataFault::OneTarget) } else { error }
+            });
         }
         let not_classes = not_classes(names, classes, self.labels().len());
         if let Some(few) = self.few_numbers()
@@ -59,7 +60,7 @@ impl Reader {
             Some((found, label)) => {
                 let expected =
                     "labels of classes (values are predicted by regression, with the loss mse, mae or huber)";
-                error(label, expected, found).map_err(|error| error.of(DataFault::Values))
+                error(label, expected, found).map_err(|error| error.with_kind(DataFault::Values))
             }
             None => Ok(()),
         }
@@ -67,7 +68,7 @@ impl Reader {
 
     /// Makes values to predict of the labels, once all rows are here, where the first rows alone have made classes of numbers and
     /// all show too many.
-    pub fn take_numbers_for_values(&mut self) {
+    pub fn labels_to_values(&mut self) {
         if !matches!(self.check_classes(), Err(Error::Undecided { .. })) {
             return;
         }
@@ -130,7 +131,7 @@ impl Reader {
 
     fn unknown_label(&self, class: usize, classes: &Classes) -> Error {
         let name = &self.classes().names()[class];
-        let found = format!("label {}", show_name(name.as_bytes()));
+        let found = format!("label {}", printable_name(name.as_bytes()));
         let expected = format!("labels of the training data ({})", classes.some_names());
         let target = self.label_column();
         let label = self.table.label_of(class);
@@ -144,12 +145,12 @@ impl Reader {
 fn shown(column: Option<&Column>) -> String {
     let name = column.and_then(|column| column.name.as_deref()).filter(|name| !name.is_empty());
     let index = || column.map_or_else(String::new, |column| format!("column {}", column.position));
-    name.map_or_else(index, |name| show_name(name.as_bytes()))
+    name.map_or_else(index, |name| printable_name(name.as_bytes()))
 }
 
 /// A column of a table as a place in it; nowhere for images, which have none.
 pub(crate) fn place_of(column: Option<&Column>) -> Place {
     let name = column.and_then(|column| column.name.as_deref());
-    let name = name.map(|name| show_name(name.as_bytes()).into());
+    let name = name.map(|name| printable_name(name.as_bytes()).into());
     Place { row: None, column: column.map(|column| column.position + 1), name }
 }

@@ -146,7 +146,7 @@ impl Reader {
         table.append(chunk, &Room { name: &name, rows: count, expected: 0 })?;
         table.classify();
         let form = Form::Table(Box::new(TableForm { schema, ..TableForm::default() }));
-        let reader = Self::of(name, inputs, form, State::Complete);
+        let reader = Self::empty(name, inputs, form, State::Complete);
         Ok(Self {
             labels_name: targets_name,
             values: columns,

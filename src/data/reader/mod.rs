@@ -4,8 +4,8 @@ pub(crate) mod copied;
 pub(crate) mod encoded;
 pub(crate) mod image_folders;
 pub(crate) mod labelled;
-pub(crate) mod late;
 pub(crate) mod memory_rows;
+pub(crate) mod mixed_columns;
 pub(crate) mod odd_labels;
 pub(crate) mod reopen;
 pub(crate) mod spellings;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use self::late::Reopening;
+use self::mixed_columns::Reopening;
 use crate::data::columns::classes::Classes;
 use crate::data::columns::schema::Schema;
 use crate::data::columns::{IgnoredColumn, NumbersAsText};
@@ -146,7 +146,7 @@ impl Reader {
     }
 
     /// No rows yet, of this form.
-    pub(crate) fn of(name: PathBuf, inputs: usize, form: Form, state: State) -> Self {
+    pub(crate) fn empty(name: PathBuf, inputs: usize, form: Form, state: State) -> Self {
         Self {
             labels_name: name.clone(),
             name,
@@ -169,11 +169,11 @@ impl Reader {
     fn csv(stream: Stream, others: &[PathBuf], options: &ReadOptions) -> Result<Self> {
         let name = stream.name().to_path_buf();
         let rows = CsvRows::open(stream, others, &options.format, &options.columns)?;
-        let (table, likely_rows) = (&rows.table, rows.likely());
+        let (table, likely_rows) = (&rows.table, rows.expected_rows());
         let columns = &table.columns;
         let form = TableForm {
             schema: table.schema(),
-            written: table.written(),
+            written: table.format(),
             left_out: table.left_out(),
             as_text: table.as_text(),
             identifiers: columns.identifiers.iter().map(|column| table.name_of(*column)).collect(),
@@ -183,7 +183,7 @@ impl Reader {
         let times = options.timed.then(Times::default);
         let state =
             State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.as_ref())?).into());
-        let reader = Self::of(name, inputs, Form::Table(Box::new(form)), state);
+        let reader = Self::empty(name, inputs, Form::Table(Box::new(form)), state);
         Ok(Self { values, likely_rows, times, threads: options.threads, ..reader })
     }
 
@@ -206,7 +206,7 @@ impl Reader {
         }
         let times = options.timed.then(Times::default);
         let state = State::Reading(Mutex::new(Delivery::images(images, times.clone())?).into());
-        let reader = Self::of(name, inputs, form, state);
+        let reader = Self::empty(name, inputs, form, state);
         Ok(Self { table, known_rows, times, threads: options.threads, ..reader })
     }
 
@@ -332,7 +332,7 @@ impl Reader {
     }
 
     /// How a table is written, all of which is said or was found out.
-    pub fn written(&self) -> Option<&Format> {
+    pub fn format(&self) -> Option<&Format> {
         self.table_form().map(|form| &form.written)
     }
 

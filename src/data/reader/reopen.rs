@@ -2,14 +2,14 @@
 //! and rows without a target are counted.
 
 use super::Reader;
-use super::late::LateText;
+use super::mixed_columns::MixedColumn;
 use crate::data::dialect::number::MIXED;
 use crate::data::reading::table::Table;
 use crate::error::{DataFault, Error, Result};
 
 impl Reader {
     /// The columns that are categories since they hold text and numbers, as far as the rows so far tell.
-    pub fn late_texts(&self) -> &[LateText] {
+    pub fn mixed_columns(&self) -> &[MixedColumn] {
         &self.late.texts
     }
 
@@ -38,7 +38,7 @@ impl Reader {
         };
         let mut texts = std::mem::take(&mut self.late.texts);
         let (path, place, cell) = (path.clone(), place.clone(), found.clone());
-        texts.push(LateText { column: column.clone(), path, place, cell });
+        texts.push(MixedColumn { column: column.clone(), path, place, cell });
         options.columns.categorical.push(column);
         *self = Self::open(&source, &options)?;
         self.late.texts = texts;
@@ -65,7 +65,7 @@ impl Reader {
         }
     }
 
-    /// Reads what is to be like a training table by what this has become since its first rows: see [`Reader::late_texts`].
+    /// Reads what is to be like a training table by what this has become since its first rows: see [`Reader::mixed_columns`].
     ///
     /// # Errors
     /// Those of [`Reader::open`]; [`Error::Data`] if this can be read only once.
@@ -77,8 +77,10 @@ impl Reader {
         };
         let Some(again) = self.late.again.take() else {
             let expected = format!("a number ({MIXED}: {} cannot be read again)", self.name.display());
-            let LateText { path, place, cell, .. } = text.clone();
-            return Err(Error::Data { path, place, expected, found: cell }.of(DataFault::TextAndNumbers));
+            let MixedColumn { path, place, cell, .. } = text.clone();
+            return Err(
+                Error::Data { path, place, expected, found: cell }.with_kind(DataFault::TextAndNumbers)
+            );
         };
         let (source, mut options) = *again;
         options.columns.schema = training.schema().cloned();

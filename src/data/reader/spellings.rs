@@ -54,7 +54,7 @@ impl Table {
         }
         let joined = self.names.iter().map(|name| self.names[best[&folded(&name.text)]].clone());
         let joined: Vec<Label> = joined.collect();
-        (self.classes, self.class_of) = Classes::of(&joined);
+        (self.classes, self.class_of) = Classes::from_labels(&joined);
         self.labels.clear();
         self.classify();
     }

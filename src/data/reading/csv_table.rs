@@ -10,7 +10,7 @@ use crate::data::columns::schema::Schema;
 use crate::data::columns::{Columns, Header, IgnoredColumn, NumbersAsText, Selection};
 use crate::data::dialect::notation::Notation;
 use crate::data::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
-use crate::data::excerpt::{show, show_name};
+use crate::data::excerpt::{printable_name, quote};
 use crate::error::{Error, Place, Result};
 
 /// Bytes that are looked at before the first row is read, unless these rows are longer.
@@ -59,7 +59,7 @@ const SHORTER: u64 = 16;
 
 impl CsvRows {
     /// How many rows there may be; 0 where the length of the file is not known.
-    pub(crate) fn likely(&self) -> usize {
+    pub(crate) fn expected_rows(&self) -> usize {
         let rows = self.length.unwrap_or(0) / self.row_bytes.max(1) as u64;
         usize::try_from(rows + rows / SHORTER).unwrap_or(0)
     }
@@ -73,7 +73,7 @@ impl CsvRows {
         wanted: &Selection,
     ) -> Result<Self> {
         stream.skip_preamble()?;
-        let (format, wanted) = &stream.told(format, wanted);
+        let (format, wanted) = &stream.hints(format, wanted);
         let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
         let format = &Format {
             missing: format.missing.iter().cloned().chain(known).collect(),
@@ -87,7 +87,7 @@ impl CsvRows {
             // Not worth the memory that finding out how it is written takes.
             return Err(too_long(&stream, 1, format.row_limit));
         }
-        let (mut dialect, sample) = Dialect::find(&start, is_whole, format);
+        let (mut dialect, sample) = Dialect::detect(&start, is_whole, format);
         let known_decimal = wanted.schema.as_ref().and_then(|schema| schema.decimal);
         let decimal_is_known = format.decimal.is_none() && known_decimal.is_some();
         if let Some(known) = known_decimal.filter(|_| decimal_is_known) {
@@ -115,7 +115,7 @@ impl CsvRows {
             return Err(error(
                 Place::row(first.first_line(dialect.delimiter)),
                 &expected,
-                &show(names[0].as_bytes()),
+                &quote(names[0].as_bytes()),
             ));
         }
         if names.len() == 1 {
@@ -179,7 +179,7 @@ impl CsvTable {
     }
 
     /// How the table is written.
-    pub(crate) fn written(&self) -> Format {
+    pub(crate) fn format(&self) -> Format {
         Format {
             header: Some(self.names.is_some()),
             delimiter: Some(self.dialect.delimiter),
@@ -268,7 +268,7 @@ impl CsvTable {
 }
 
 fn place(row: u64, names: Option<&[String]>, column: usize) -> Place {
-    let name = names.and_then(|names| names.get(column)).map(|name| show_name(name.as_bytes()).into());
+    let name = names.and_then(|names| names.get(column)).map(|name| printable_name(name.as_bytes()).into());
     Place { row: Some(row), column: Some(column + 1), name }
 }
 
@@ -281,7 +281,7 @@ fn cell_error(
     cell: &[u8],
 ) -> Error {
     let place = place(row, names, column);
-    Error::Data { path: path.to_owned(), place, expected: expected.to_owned(), found: show(cell) }
+    Error::Data { path: path.to_owned(), place, expected: expected.to_owned(), found: quote(cell) }
 }
 
 /// What columns hold of which the first rows miss every value: the first that is there, in the rows behind them.
@@ -302,7 +302,7 @@ fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Ki
     // What is wrong with a row is said when it is parsed.
     while let Ok(Some(piece)) = pieces.next() {
         for (_, row) in piece.each_row(delimiter).skip(known) {
-            let row = cells.of(row);
+            let row = cells.split(row);
             empty.retain(|column| {
                 let kind = if row.len() == header.count {
                     header.dialect.kind(row.cell(*column))
@@ -325,7 +325,7 @@ fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Ki
 fn names(first: &Piece, delimiter: u8, row_limit: usize) -> Result<Vec<String>> {
     let mut cells = Cells::new(delimiter);
     let (start, row) = first.each_row(delimiter).next().unwrap_or_default();
-    let row = cells.of(row);
+    let row = cells.split(row);
     let (line, most) = (first.line(start), (row_limit / BYTES_A_COLUMN).max(1));
     if row.len() > most {
         let found = format!("{}; the limit of a row's bytes can be raised", row.len());

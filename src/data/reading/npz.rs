@@ -116,7 +116,7 @@ impl Npz {
                 return Err(bad("an array that is not whole"));
             }
             let name = entry.name().map_err(|error| bad(error.to_string()))?;
-            let array = Array::of(name.strip_suffix(".npy").unwrap_or(&name), bytes)?;
+            let array = Array::from_npy(name.strip_suffix(".npy").unwrap_or(&name), bytes)?;
             match array.name.strip_suffix(".categories") {
                 Some(of) => drop(categories.insert(of.to_owned(), array)),
                 None => arrays.push(array),
@@ -181,7 +181,7 @@ impl Read for Npz {
 
 impl Array {
     /// An array in numpy's format.
-    fn of(name: &str, mut bytes: Vec<u8>) -> io::Result<Self> {
+    fn from_npy(name: &str, mut bytes: Vec<u8>) -> io::Result<Self> {
         let error = |found: &str| bad(format!("{found} in array {name}"));
         if !bytes.starts_with(b"\x93NUMPY") {
             return Err(error("no header"));

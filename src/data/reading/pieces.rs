@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::records::{Cells, Row, count_lines, is_blank, row_end};
 use super::stream::Stream;
 use crate::data::dataset::BLOCK_ROWS;
-use crate::data::excerpt::{show_name, some};
+use crate::data::excerpt::{list_some, printable_name};
 use crate::error::{Error, Place, Result};
 
 /// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it
@@ -133,7 +133,7 @@ impl Pieces {
 
     /// The next row alone; nothing at the end.
     pub(crate) fn next_row(&mut self) -> Result<Option<Piece>> {
-        self.take_of_all(1)
+        self.take_from_files(1)
     }
 
     /// Counts rows from here on: what came before was a header, which the files that follow have, too.
@@ -149,10 +149,10 @@ impl Pieces {
 
     /// The next rows, none of which belongs to another block than the first; nothing at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Piece>> {
-        self.take_of_all(BLOCK_ROWS - (self.rows % BLOCK_ROWS as u64) as usize)
+        self.take_from_files(BLOCK_ROWS - (self.rows % BLOCK_ROWS as u64) as usize)
     }
 
-    fn take_of_all(&mut self, most: usize) -> Result<Option<Piece>> {
+    fn take_from_files(&mut self, most: usize) -> Result<Option<Piece>> {
         loop {
             if let Some(piece) = self.take(most)? {
                 return Ok(Some(piece));
@@ -170,7 +170,7 @@ impl Pieces {
         (self.line, self.blank_line) = (self.stream.first_line(), None);
         let Some((first, names)) = self.header.clone() else { return Ok(()) };
         let before = self.rows;
-        let list = |names: &[String]| some(names.iter().map(|name| show_name(name.as_bytes())));
+        let list = |names: &[String]| list_some(names.iter().map(|name| printable_name(name.as_bytes())));
         let expected = format!("the header of {}, {}", first.display(), list(&names));
         let Some(piece) = self.take(1)? else {
             return Err(self.stream.error(Place::default(), expected, "an empty file"));
@@ -178,7 +178,7 @@ impl Pieces {
         self.rows = before;
         let mut cells = Cells::new(self.delimiter);
         let found = piece.each_row(self.delimiter).next().map(|(start, row)| {
-            let cells = cells.of(row);
+            let cells = cells.split(row);
             let names = cells.cells().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned());
             (start, names.collect::<Vec<String>>())
         });

@@ -55,7 +55,7 @@ fn lines_are_counted_over_pieces_of_many_rows() {
             Pieces::new(Stream::new(Path::new("t"), Cursor::new(text)).unwrap(), &[], b',', 1000);
         let first = |piece: Option<Piece>| piece.map(|piece| piece.first_line(b','));
         let lines: Vec<Option<u64>> =
-            [3, 2, 3, 9, 9].map(|rows| first(pieces.take_of_all(rows).unwrap())).to_vec();
+            [3, 2, 3, 9, 9].map(|rows| first(pieces.take_from_files(rows).unwrap())).to_vec();
         assert_eq!(lines, [Some(1), Some(4), Some(6), Some(10), None], "{end:?}");
     }
 }

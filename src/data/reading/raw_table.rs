@@ -49,7 +49,7 @@ impl RawTable {
         let mut piece = Some(first);
         while let Some(rows) = piece {
             for (start, row) in rows.each_row(delimiter) {
-                let at = At { row: cells.of(row), piece: &rows, start };
+                let at = At { row: cells.split(row), piece: &rows, start };
                 about.check_cells(&at)?;
                 table.push(at.row.cells())?;
             }

@@ -26,12 +26,12 @@ impl Cells {
         let reader = ReaderBuilder::new().delimiter(delimiter).build();
         let mut cells = Self { reader, delimiter, text: vec![0; 1 << 10], ends: vec![0; 1 << 6] };
         // A mark of UTF-8 is skipped in front of the first row alone, and that has been done.
-        cells.of(b"\n.\n");
+        cells.split(b"\n.\n");
         cells
     }
 
     /// The cells of a row with its line end.
-    pub(crate) fn of(&mut self, row: &[u8]) -> Row<'_> {
+    pub(crate) fn split(&mut self, row: &[u8]) -> Row<'_> {
         let (mut at, mut length, mut count) = (0, 0, 0);
         loop {
             let (result, read, written, ended) =
@@ -129,7 +129,7 @@ pub(crate) fn may_be_blank(byte: &u8) -> bool {
 fn is_line_of_blanks(row: &[u8], delimiter: u8) -> bool {
     let mut cells = Cells::new(delimiter);
     let row = [row, b"\n"].concat();
-    let row = cells.of(&row);
+    let row = cells.split(&row);
     (row.len() == 1 && !row.cell(0).is_empty() || delimiter.is_ascii_whitespace())
         && row.cells().all(|cell| cell.trim_ascii().is_empty())
 }

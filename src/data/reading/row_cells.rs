@@ -8,7 +8,7 @@ use crate::data::columns::time::{PARTS, date, time};
 use crate::data::dialect::Kind;
 use crate::data::dialect::notation::grouped;
 use crate::data::dialect::number::{MIXED, expected_feature, float};
-use crate::data::excerpt::show;
+use crate::data::excerpt::quote;
 use crate::error::{DataFault, Error, Result};
 
 impl RowParser {
@@ -30,7 +30,7 @@ impl RowParser {
         if matches!(table.dialect.kind(cell), Kind::Number(_)) && !table.columns.categorical.contains(&column)
         {
             let expected = format!("text, as in the first rows (a number among text: {MIXED})");
-            return Err(table.cell_error(at, column, &expected).of(DataFault::TextAndNumbers));
+            return Err(table.cell_error(at, column, &expected).with_kind(DataFault::TextAndNumbers));
         }
         // A header among the rows holds what is new everywhere.
         table.refuse_header(at)?;
@@ -76,7 +76,7 @@ impl RowParser {
             return Err(self
                 .table
                 .cell_error(at, column, "a label (every row needs one)")
-                .of(DataFault::NoTarget));
+                .with_kind(DataFault::NoTarget));
         }
         self.table.refuse_header(at)?;
         let number = self.labels.add(cell, at.line());
@@ -92,7 +92,7 @@ impl RowParser {
             true => Ok(f32::NAN),
             false => {
                 let expected = "a value to predict (every row needs one)";
-                Err(self.table.cell_error(at, column, expected).of(DataFault::NoTarget))
+                Err(self.table.cell_error(at, column, expected).with_kind(DataFault::NoTarget))
             }
         }
     }
@@ -103,7 +103,7 @@ impl RowParser {
         number.map_err(|fault| match self.table.other_mark(at.row.cell(column)) {
             Some(hint) => {
                 let expected = format!("{what}: {fault} ({hint})");
-                self.table.cell_error(at, column, &expected).of(DataFault::DecimalMark)
+                self.table.cell_error(at, column, &expected).with_kind(DataFault::DecimalMark)
             }
             None => self.table.cell_error(at, column, &format!("{what}: {fault}")),
         })
@@ -150,7 +150,7 @@ impl RowParser {
         };
         let error = table.cell_error(at, column, &expected);
         match kind {
-            Some(kind) => error.of(kind),
+            Some(kind) => error.with_kind(kind),
             None => error,
         }
     }
@@ -176,7 +176,7 @@ impl RowParser {
             return Err(table.cell_error(at, column, "a number (a missing one is refused)"));
         }
         if matches!(self.missing, FirstMissing::None) {
-            let missing = Missing { place: table.place(at, column), found: show(cell) };
+            let missing = Missing { place: table.place(at, column), found: quote(cell) };
             self.missing = FirstMissing::Here(missing);
         }
         Ok(f32::NAN)

@@ -14,7 +14,7 @@ use crate::data::columns::classes::Interner;
 use crate::data::columns::groups::Groups;
 use crate::data::columns::schema::Holds;
 use crate::data::dataset::{BLOCK_ROWS, Features};
-use crate::data::excerpt::{show, show_name};
+use crate::data::excerpt::{printable_name, quote};
 use crate::error::{Error, Result};
 
 /// What is kept from piece to piece. Labels, categories and groups have the numbers in which they came to this parser.
@@ -111,7 +111,7 @@ impl RowParser {
             // Each piece ends with a row.
             let Ok(Some(end)) = row_end(text, start, delimiter) else { break };
             if !is_blank(&text[start..end], delimiter) {
-                let at = At { row: cells.of(&text[start..=end]), piece, start };
+                let at = At { row: cells.split(&text[start..=end]), piece, start };
                 table.check_cells(&at)?;
                 values.inputs.clear();
                 self.inputs(&at, &mut values.inputs)?;
@@ -171,11 +171,11 @@ impl RowParser {
                     .table
                     .names
                     .as_ref()
-                    .map_or_else(|| column.to_string(), |names| show_name(names[*column].as_bytes()));
+                    .map_or_else(|| column.to_string(), |names| printable_name(names[*column].as_bytes()));
                 let question = format!(
                     "is column {name} an input? It counts the rows, but not in row {}: expected {expected}, found {}",
                     at.line(),
-                    show(at.row.cell(*column))
+                    quote(at.row.cell(*column))
                 );
                 return Err(Error::Undecided { path: at.name().to_owned(), setting: "only", question });
             }

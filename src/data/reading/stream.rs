@@ -79,7 +79,7 @@ impl Stream {
     }
 
     /// How a table is written, and which of its columns are read, as far as more than its text tells it.
-    pub(crate) fn told(&self, format: &Format, columns: &Selection) -> (Format, Selection) {
+    pub(crate) fn hints(&self, format: &Format, columns: &Selection) -> (Format, Selection) {
         match &self.hints {
             Some(hints) => (hints.format(format), hints.selection(columns)),
             None => (format.clone(), columns.clone()),

@@ -165,7 +165,7 @@ impl Table {
                 table.names.len() - 1
             });
         }
-        (table.classes, table.class_of) = Classes::of(&table.names);
+        (table.classes, table.class_of) = Classes::from_labels(&table.names);
         let class = |label: &u8| place[usize::from(*label)].map(|number| table.class_of[number]);
         table.labels = labels.iter().filter_map(class).collect();
         table
@@ -311,7 +311,7 @@ impl Table {
     pub(crate) fn classify(&mut self) {
         if self.names.len() > self.class_of.len() {
             // Classes stand in natural order: one that is new may change the place of every other.
-            (self.classes, self.class_of) = Classes::of(&self.names);
+            (self.classes, self.class_of) = Classes::from_labels(&self.names);
             self.labels.clear();
         }
         // Where all labels were known before, none has a number.

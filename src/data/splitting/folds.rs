@@ -26,7 +26,7 @@ impl Kinds<'_> {
     }
 
     /// Those of some rows.
-    fn of<T>(self, rows: &[u32], parts: impl FnOnce(Kinds<'_>) -> T) -> T {
+    fn with_rows<T>(self, rows: &[u32], parts: impl FnOnce(Kinds<'_>) -> T) -> T {
         let pick = |kinds: &[u32]| rows.iter().map(|row| kinds[*row as usize]).collect::<Vec<u32>>();
         match self {
             Kinds::Classes(classes) => parts(Kinds::Classes(&pick(classes))),
@@ -45,7 +45,7 @@ impl Split {
         let Some(fold) = self.fold else { return self.by_shares(kinds) };
         let [train, test] = fold.rows(kinds, self.seed);
         let rest = Split { test: 0.0, fold: None, ..*self };
-        let parts = kinds.of(&train, |kinds| rest.by_shares(kinds));
+        let parts = kinds.with_rows(&train, |kinds| rest.by_shares(kinds));
         let named = |places: Vec<u32>| places.into_iter().map(|place| train[place as usize]).collect();
         Parts { train: named(parts.train), validation: named(parts.validation), test }
     }

@@ -95,7 +95,7 @@ impl Split {
                 *taken += size;
             }
         }
-        Parts::of(groups.iter().map(|group| part_of[*group as usize]))
+        Parts::collect(groups.iter().map(|group| part_of[*group as usize]))
     }
 
     /// Divides rows by time: about the last round(test x rows) test, about the round(validation x rows) before them validate.
@@ -114,7 +114,7 @@ impl Split {
         for (from, (.., part)) in cuts(times, &order, &places).unwrap_or_default().into_iter().zip(wanted) {
             order[from..].iter().for_each(|row| part_of[*row as usize] = part);
         }
-        Parts::of(part_of.into_iter())
+        Parts::collect(part_of.into_iter())
     }
 }
 
@@ -150,7 +150,7 @@ enum Part {
 }
 
 impl Parts {
-    fn of(rows: impl Iterator<Item = Part>) -> Self {
+    fn collect(rows: impl Iterator<Item = Part>) -> Self {
         let mut parts = Self::default();
         for (row, part) in (0..).zip(rows) {
             match part {

@@ -111,15 +111,15 @@ impl Barrier {
     }
 
     /// Keep it while taking part: if the thread panics, the others hear of it.
-    pub fn presence(&self) -> Presence<'_> {
-        Presence(self)
+    pub fn panic_guard(&self) -> PanicGuard<'_> {
+        PanicGuard(self)
     }
 }
 
-/// See [`Barrier::presence`].
-pub struct Presence<'a>(&'a Barrier);
+/// See [`Barrier::panic_guard`].
+pub struct PanicGuard<'a>(&'a Barrier);
 
-impl Drop for Presence<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.broken.store(true, Ordering::Release);
@@ -195,12 +195,12 @@ mod tests {
         let barrier = Barrier::new(2, SPINS);
         thread::scope(|scope| {
             let failing = scope.spawn(|| {
-                let _presence = barrier.presence();
+                let _presence = barrier.panic_guard();
                 barrier.region(0, 0, |part| assert!(part > 0, "on purpose"));
             });
             assert!(failing.join().is_err());
             let waiting = scope.spawn(|| {
-                let _presence = barrier.presence();
+                let _presence = barrier.panic_guard();
                 barrier.region(1, 0, |_| ());
             });
             assert!(waiting.join().is_err());

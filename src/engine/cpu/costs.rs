@@ -174,7 +174,7 @@ mod tests {
     fn an_input_layer_costs_what_its_columns_do() {
         let columns = vec![InputColumn::Periodic, InputColumn::Embedding { categories: 3, size: 2 }];
         let layer = InputLayer::new(columns, true).unwrap();
-        let network = Network::classifier(&[6, 4, 3]).unwrap().behind(layer).unwrap();
+        let network = Network::classifier(&[6, 4, 3]).unwrap().with_input_layer(layer).unwrap();
         let features = Features::Floats(vec![1.0; 20]);
         let data = Dataset { inputs: 2, features, targets: (vec![0; 10]).into(), weights: Vec::new() };
         let (plan, options) = (Plan::Columns(2), EngineOptions::sgd(10, 0.1));

@@ -103,13 +103,13 @@ impl DenseLayer {
     ) {
         let weights = View::new(&parameters.read(number).values.weights, self.width).columns(columns);
         let width = dx.width();
-        product::add(dx.values_mut(), width, first, delta, weights.t());
+        product::add(dx.values_mut(), width, first, delta, weights.transposed());
     }
 
     /// Adds X'D to the weights of a piece, for some columns of D, from a multiple of the longest vectors on; X has the
     /// columns that go with the piece. Piece 0, which has the bias, has the column sums of D added to that.
     pub fn add_gradient(&self, to: &mut Tensors, x: View<'_>, (columns, delta): Columns<'_>) {
-        product::add(&mut to.weights, self.width, columns.start, x.t(), delta);
+        product::add(&mut to.weights, self.width, columns.start, x.transposed(), delta);
         if !to.bias.is_empty() {
             delta.add_column_sums(&mut to.bias[columns]);
         }

@@ -36,7 +36,7 @@ pub struct EpochWorkers<'a> {
 
 impl CpuEngine {
     /// A pass over the rows that `order` names. The engine is borrowed mutably so that nobody else computes with it.
-    pub(super) fn pass<'a>(&'a mut self, rows: &'a Rows<'a>, order: &'a [u32]) -> EpochWorkers<'a> {
+    pub(super) fn epoch_workers<'a>(&'a mut self, rows: &'a Rows<'a>, order: &'a [u32]) -> EpochWorkers<'a> {
         let sparse = self.skips_zeros(rows);
         let Self { network, options, steps, observer, packed, .. } = self;
         let (plan, batch) = (network.plan, options.batch);
@@ -94,7 +94,7 @@ impl EpochWorkers<'_> {
 
     /// Thread `number`.
     fn work(&self, number: usize) {
-        let _presence = self.barrier.presence();
+        let _presence = self.barrier.panic_guard();
         let watch = self.watched.as_ref().map(|phases| phases.watch(number));
         let meet = |region: usize, work: &dyn Fn(usize)| {
             let meet = || {
@@ -105,7 +105,7 @@ impl EpochWorkers<'_> {
             };
             match &watch {
                 None => meet(),
-                Some(watch) => watch.meet(meet),
+                Some(watch) => watch.wait(meet),
             }
         };
         let time = |phase: Option<usize>, work: &dyn Fn()| match &watch {

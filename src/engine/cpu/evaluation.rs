@@ -135,7 +135,7 @@ impl<'a> Evaluator<'a> {
                 self.inputs.gather_targets(rows, order, 0..order.len());
             }
             for (walk, part) in self.walks.iter_mut().zip(&mut parts) {
-                walk.walk(&self.inputs, order.len());
+                walk.forward(&self.inputs, order.len());
                 walk.take(&self.inputs, wanted, part);
             }
         }
@@ -160,7 +160,7 @@ impl<'a> Evaluator<'a> {
 
 impl NetworkPass<'_> {
     /// From the inputs of so many rows to the outputs of all layers.
-    fn walk(&mut self, inputs: &Inputs, rows: usize) {
+    fn forward(&mut self, inputs: &Inputs, rows: usize) {
         let PartitionedNetwork { network, panels, input, above, parameters, .. } = self.network;
         for layer in 0..self.outputs.len() {
             let dense = self.network.dense_number(layer).map(|number| network.dense()[number]);

@@ -38,7 +38,7 @@ impl Panel {
             to[..self.columns.len()].copy_from_slice(&row[self.columns.clone()]);
         };
         let mut weights = Aligned::zeros(self.inputs.next_multiple_of(QUAD) * self.width);
-        for (row, place) in layer.weights.chunks_exact(layer.outputs).zip(groups.places()) {
+        for (row, place) in layer.weights.chunks_exact(layer.outputs).zip(groups.positions()) {
             own(&mut weights[place * self.width..], row);
         }
         let mut bias = vec![0.0; self.width];
@@ -54,7 +54,8 @@ impl Panel {
                 values(tensors)[row * panel.width..][..panel.columns.len()].iter().copied()
             })
         };
-        let weights = groups.places().flat_map(|place| row_of(|tensors| &tensors.weights, place)).collect();
+        let weights =
+            groups.positions().flat_map(|place| row_of(|tensors| &tensors.weights, place)).collect();
         let bias: Vec<f32> = row_of(|tensors| &tensors.bias, 0).collect();
         Layer { inputs, outputs: bias.len(), weights, bias }
     }
@@ -62,7 +63,7 @@ impl Panel {
     /// Its parameters with the inputs in their own order.
     pub fn ungrouped(&self, tensors: &Tensors, groups: &Groups) -> Tensors {
         let mut weights = Aligned::zeros(tensors.weights.len());
-        for (row, place) in weights.chunks_exact_mut(self.width).zip(groups.places()) {
+        for (row, place) in weights.chunks_exact_mut(self.width).zip(groups.positions()) {
             row.copy_from_slice(&tensors.weights[place * self.width..][..self.width]);
         }
         Tensors { weights, bias: tensors.bias.clone() }
@@ -111,7 +112,7 @@ impl Panel {
                 ShareInputs::Rows(rows, dense) => {
                     let weights = &mut to.weights[..self.inputs * width];
                     let x = View::new(dense, self.inputs);
-                    product::add(weights, width, 0, x.t(), delta.rows(rows));
+                    product::add(weights, width, 0, x.transposed(), delta.rows(rows));
                 }
             }
         }

@@ -37,7 +37,7 @@ impl PartitionedNetwork {
                 let x = |piece| self.x(layer - 1, part, piece);
                 self.above[layer - 1].forward(&self.parameters[layer], x, tile.columns.clone(), &mut to.y);
             }
-            to.activate(self.behind(layer, step), &tile);
+            to.activate(self.epilogue(layer, step), &tile);
         }
         self.loss(part, step);
         if layers > 1 {
@@ -52,7 +52,7 @@ impl PartitionedNetwork {
             for (rows, transposed) in above.pieces.iter().zip(self.transposed[layer - 1].read_all()) {
                 above.add_backward(transposed, delta, &mut to.delta, rows.start);
             }
-            to.activate_backward(self.behind(layer - 1, step), &tile);
+            to.activate_backward(self.epilogue(layer - 1, step), &tile);
         }
     }
 
@@ -101,7 +101,7 @@ impl PartitionedNetwork {
             let transposed = self.transposed[0].read(number);
             self.above[0].add_backward(transposed, deltas.view(), &mut to.delta, 0);
             let tile = Tile { rows: 0..step.rows(), columns: panel.columns.clone() };
-            to.activate_backward(self.behind(0, step), &tile);
+            to.activate_backward(self.epilogue(0, step), &tile);
         }
     }
 

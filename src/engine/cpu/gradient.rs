@@ -83,7 +83,7 @@ impl PartitionedNetwork {
                     let gradients = zeros(tile, rows.len() * width);
                     for (x, (columns, delta)) in self.factors(layer, piece, part) {
                         let x = x.columns(rows.clone());
-                        product::add(gradients, width, columns.start, x.t(), delta);
+                        product::add(gradients, width, columns.start, x.transposed(), delta);
                     }
                     let weights = rows.start * width..rows.end * width;
                     owned.update_weights(rule, record, factors[0], weights, gradients);
@@ -157,7 +157,7 @@ impl Panel {
             for share in inputs.read_all() {
                 let ShareInputs::Rows(rows, x) = share.held() else { continue };
                 let x = View::new(x, self.inputs).columns(places.clone());
-                product::add(gradients, width, 0, x.t(), delta.rows(rows));
+                product::add(gradients, width, 0, x.transposed(), delta.rows(rows));
             }
             let weights = places.start * width..places.end * width;
             owned.update_weights(rule, record, factor, weights, gradients);

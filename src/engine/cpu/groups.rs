@@ -37,7 +37,7 @@ impl Groups {
 
     /// By the first rows. Each group begins with the input that is most often not zero among those that have none, and takes
     /// three more, one after the other: the one with the most rows in common with the group, less those of its own.
-    pub fn learnt(rows: &Rows<'_>) -> Self {
+    pub fn from_rows(rows: &Rows<'_>) -> Self {
         if rows.inputs > MOST_INPUTS {
             return Self::neighbours(rows.inputs);
         }
@@ -106,7 +106,7 @@ impl Groups {
     }
 
     /// Where each input stands, if the groups stand one behind the other.
-    pub fn places(&self) -> impl Iterator<Item = usize> {
+    pub fn positions(&self) -> impl Iterator<Item = usize> {
         self.places.iter().map(|place| *place as usize)
     }
 
@@ -152,13 +152,13 @@ mod tests {
             let values: Vec<u8> = (0..20 * inputs).map(|i| u8::from((i * 37 + i / 5) % 11 < 3)).collect();
             let floats = Features::Floats(values.iter().map(|value| -f32::from(*value)).collect());
             let bytes = Features::Bytes(values);
-            let learnt = Groups::learnt(&rows(&bytes, inputs));
-            assert_eq!(learnt, Groups::learnt(&rows(&floats, inputs)));
+            let learnt = Groups::from_rows(&rows(&bytes, inputs));
+            assert_eq!(learnt, Groups::from_rows(&rows(&floats, inputs)));
             let row: Vec<f32> = (1..=inputs).map(|value| value as f32).collect();
             for groups in [Groups::neighbours(inputs), learnt] {
                 assert_eq!(groups.len(), inputs.div_ceil(QUAD));
                 let standing: Vec<f32> = (0..groups.len()).flat_map(|it| groups.values(&row, it)).collect();
-                for (place, value) in groups.places().zip(&row) {
+                for (place, value) in groups.positions().zip(&row) {
                     assert_eq!(standing[place], *value);
                 }
                 // What stands behind the last input is 0.
@@ -181,7 +181,7 @@ mod tests {
         };
         let features = Features::Bytes((0..64 * 16).map(value).collect());
         let rows = rows(&features, 16);
-        let groups = Groups::learnt(&rows);
+        let groups = Groups::from_rows(&rows);
         assert!(!groups.are_neighbours());
         let inputs: Vec<u8> = (0..16).collect();
         for first in 0..4 {
@@ -197,6 +197,6 @@ mod tests {
     fn very_many_inputs_stay_neighbours() {
         let inputs = MOST_INPUTS + 1;
         let features = Features::Bytes((0..2 * inputs).map(|i| u8::from(i % 8 == 0)).collect());
-        assert_eq!(Groups::learnt(&rows(&features, inputs)), Groups::neighbours(inputs));
+        assert_eq!(Groups::from_rows(&rows(&features, inputs)), Groups::neighbours(inputs));
     }
 }

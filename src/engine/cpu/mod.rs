@@ -130,11 +130,11 @@ impl CpuEngine {
         let work = network.parameter_count() * batch;
         let useful = (batch / ROWS_A_THREAD).min(work / WORK_A_THREAD).min(Plan::most_parts(network));
         let plan = Plan::new(network, batch, cores.min(useful).max(1), cores);
-        Self::planned(parameters, network, options, cores, plan)
+        Self::with_plan(parameters, network, options, cores, plan)
     }
 
     /// With steps of this plan.
-    fn planned(
+    fn with_plan(
         parameters: &Parameters,
         network: &Network,
         options: &EngineOptions,
@@ -197,7 +197,7 @@ impl Engine for CpuEngine {
         let taken = order.len().min(steps_of_piece(self.slice).saturating_mul(self.options.batch));
         check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
         let begun = Instant::now();
-        self.ended = self.pass(&batches.rows, &order[..taken]).train();
+        self.ended = self.epoch_workers(&batches.rows, &order[..taken]).train();
         self.steps += self.ended.len() as u64;
         self.slice = fitting_steps(begun.elapsed(), self.ended.len(), self.slice);
         self.host_order = host_order;
@@ -314,7 +314,7 @@ impl Instrumented for CpuEngine {
 
 /// Which inputs are skipped together where skipping zeros pays, as the first rows tell.
 fn skipped_groups(rows: &Rows<'_>) -> Option<Arc<Groups>> {
-    is_sparse(rows).then(|| Arc::new(Groups::learnt(rows)))
+    is_sparse(rows).then(|| Arc::new(Groups::from_rows(rows)))
 }
 
 /// What a network has made of rows, part by part.

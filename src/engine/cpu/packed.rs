@@ -184,7 +184,7 @@ fn pack_run<S: Simd, const N: usize>(simd: S, b: View<'_>, first: usize, to: &mu
             to[..columns].copy_from_slice(&b.values()[k * b.row_stride() + first..][..columns]);
         }
     } else {
-        transpose(b.t().rows(first..first + columns), to, lanes);
+        transpose(b.transposed().rows(first..first + columns), to, lanes);
     }
 }
 
@@ -314,8 +314,8 @@ mod tests {
             let a_values: Vec<f32> = (0..rows * depth).map(number).collect();
             let b_values: Vec<f32> = (0..depth * columns).map(|i| number(7 * i + 3)).collect();
             let c: Vec<f32> = (0..rows * stride).map(|i| number(5 * i + 1)).collect();
-            for a in [View::new(&a_values, depth), View::new(&a_values, rows).t()] {
-                for b in [View::new(&b_values, columns), View::new(&b_values, depth).t()] {
+            for a in [View::new(&a_values, depth), View::new(&a_values, rows).transposed()] {
+                for b in [View::new(&b_values, columns), View::new(&b_values, depth).transposed()] {
                     let want = expected(&c, stride, a, b);
                     fn with<S: Simd>(
                         simd: S,
@@ -356,7 +356,7 @@ mod tests {
         let first = stride - columns;
         let a: Vec<f32> = (0..rows * depth).map(number).collect();
         let b: Vec<f32> = (0..columns * depth).map(|i| number(7 * i + 3)).collect();
-        let (a, b) = (View::new(&a, depth), View::new(&b, depth).t());
+        let (a, b) = (View::new(&a, depth), View::new(&b, depth).transposed());
         let c: Vec<f32> = (0..rows * stride).map(|i| number(5 * i + 1)).collect();
         let mut apart = vec![0.0; rows * stride];
         for (to, from) in apart.chunks_mut(stride).zip(c.chunks(stride)) {

@@ -261,7 +261,7 @@ mod tests {
                 let (targets, scaling) = (TargetsRef::Classes(&[]), Scaling::AsIs);
                 Rows { inputs, features, targets, weights: &[], scaling, total: None }
             };
-            for groups in [Groups::neighbours(inputs), Groups::learnt(&rows(&features[2]))] {
+            for groups in [Groups::neighbours(inputs), Groups::from_rows(&rows(&features[2]))] {
                 let count = groups.len();
                 let mut packed = PackedRows::new(Arc::new(groups));
                 packed.begin(first);

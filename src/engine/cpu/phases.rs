@@ -79,9 +79,9 @@ impl Watch<'_> {
     }
 
     /// Times how long the thread waits for others in a meeting, behind the parts that it does there.
-    pub fn meet(&self, meet: impl FnOnce()) {
+    pub fn wait(&self, wait: impl FnOnce()) {
         self.worked.set(self.phases.recorder.now());
-        meet();
+        wait();
         // The thread that leads stands for the host.
         if self.thread == 0 {
             let span = Span { begin: self.worked.get(), end: self.phases.recorder.now() };
@@ -202,13 +202,13 @@ mod tests {
         let log = recorded(Plan::Rows(2), |leader, other| {
             for phase in 0..7 {
                 // The other does both parts of the last phases.
-                leader.meet(|| {
+                leader.wait(|| {
                     if phase < 5 {
                         leader.time(Some(phase), || ());
                     }
                 });
                 other
-                    .meet(|| (0..if phase < 5 { 1 } else { 2 }).for_each(|_| other.time(Some(phase), || ())));
+                    .wait(|| (0..if phase < 5 { 1 } else { 2 }).for_each(|_| other.time(Some(phase), || ())));
             }
         });
         assert_eq!(log.clock, Some(Clock::Host));
@@ -228,10 +228,10 @@ mod tests {
     #[test]
     fn what_is_done_beside_the_phases_is_none_of_them() {
         let log = recorded(Plan::Apart, |leader, other| {
-            leader.meet(|| leader.time(Some(0), || ()));
+            leader.wait(|| leader.time(Some(0), || ()));
             for step in 0..2 {
-                leader.meet(|| (0..3).for_each(|index| leader.time(Some(1 + 3 * step + index), || ())));
-                other.meet(|| other.time(None, || ()));
+                leader.wait(|| (0..3).for_each(|index| leader.time(Some(1 + 3 * step + index), || ())));
+                other.wait(|| other.time(None, || ()));
             }
         });
         let step = ["first_layer", "rows", "update"];

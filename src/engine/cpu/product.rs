@@ -50,8 +50,8 @@ mod tests {
         let mut want = vec![0.5; rows * width];
         add_product(&mut want[first..], width, View::new(&a, depth), View::new(&b, columns));
         assert_eq!(want[first - 1..first + columns + 1].iter().filter(|value| **value == 0.5).count(), 2);
-        for a in [View::new(&a, depth), View::new(&a_transposed, rows).t()] {
-            for b in [View::new(&b, columns), View::new(&b_transposed, depth).t()] {
+        for a in [View::new(&a, depth), View::new(&a_transposed, rows).transposed()] {
+            for b in [View::new(&b, columns), View::new(&b_transposed, depth).transposed()] {
                 let mut c = vec![0.5; rows * width];
                 add(&mut c, width, first, a, b);
                 assert_eq!(c, want);
@@ -65,7 +65,7 @@ mod tests {
         let b = [1.0, 1.0, 0.0, 2.0]; // [2, 2] or its transpose
         let mut c = [7.0; 2 * 2 * LANES]; // 2 rows of 32
         let a = View::new(&a, 3).columns(1..3);
-        add(&mut c, 2 * LANES, LANES, a, View::new(&b, 2).t());
+        add(&mut c, 2 * LANES, LANES, a, View::new(&b, 2).transposed());
         assert_eq!(
             [&c[LANES..LANES + 3], &c[3 * LANES..3 * LANES + 3]],
             [[10.0, 11.0, 7.0], [14.0, 15.0, 7.0]]

@@ -102,7 +102,7 @@ impl PartitionedNetwork {
     }
 
     /// What stands behind the products of a layer.
-    pub fn behind<'a>(&self, layer: usize, step: Step<'a>) -> Epilogue<'a> {
+    pub fn epilogue<'a>(&self, layer: usize, step: Step<'a>) -> Epilogue<'a> {
         let Some(layer) = self.dense_number(layer) else {
             return Epilogue { activation: Activation::Identity, dropout: None };
         };
@@ -123,7 +123,7 @@ impl PartitionedNetwork {
             panel.forward(parameters, step.inputs.read_all(), &mut to.y);
             if !self.plan.is_by_columns() {
                 let tile = Tile { rows: 0..step.rows(), columns: panel.columns.clone() };
-                to.activate(self.behind(0, step), &tile);
+                to.activate(self.epilogue(0, step), &tile);
             }
         }
     }
@@ -205,9 +205,9 @@ impl PartitionedNetwork {
             if self.rule.clip_norm.is_none() {
                 self.add_input_gradient(piece, part, step, values, gradients);
             }
-            return owned.update(&self.rule, step.record, self.rule.factors.of_input(), scale);
+            return owned.update(&self.rule, step.record, self.rule.factors.for_input_layer(), scale);
         };
-        let factors = self.rule.factors.of(dense);
+        let factors = self.rule.factors.for_layer(dense);
         if self.rule.is_plain_sgd() {
             self.add_gradient(layer, piece, part, step, values);
         } else if self.rule.clip_norm.is_some() {

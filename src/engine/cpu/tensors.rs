@@ -193,7 +193,7 @@ mod tests {
             rule.optimizer.apply(&record, tile);
             [parameters, first, second]
         };
-        owned.update(&rule, &record, rule.factors.of(0), 0.5);
+        owned.update(&rule, &record, rule.factors.for_layer(0), 0.5);
         let Owned { values, gradients, states: [first, second] } = owned;
         let weights = [values.weights, first.weights, second.weights].map(|weights| weights.to_vec());
         assert_eq!(weights, whole(0.5, 0.5));

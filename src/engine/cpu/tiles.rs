@@ -246,7 +246,7 @@ pub mod tests {
             let b_values: Vec<f32> = (0..depth * stride).map(|i| number(7 * i + 3)).collect();
             let c: Vec<f32> = (0..rows * stride).map(|i| number(5 * i + 1)).collect();
             let b = View::new(&b_values, stride).columns(LANES..LANES + columns);
-            for a in [View::new(&a_values, depth), View::new(&a_values, rows).t()] {
+            for a in [View::new(&a_values, depth), View::new(&a_values, rows).transposed()] {
                 let want = expected(&c, stride, a, b);
                 fn with<S: Simd>(simd: S, mut c: Vec<f32>, stride: usize, [a, b]: [View<'_>; 2]) -> Vec<f32> {
                     simd.vectorize(AddProduct { c: &mut c, stride, a, b });

@@ -24,7 +24,7 @@ impl<'a> View<'a> {
     }
 
     /// Its transpose.
-    pub fn t(self) -> Self {
+    pub fn transposed(self) -> Self {
         Self {
             rows: self.columns,
             columns: self.rows,
@@ -43,7 +43,7 @@ impl<'a> View<'a> {
 
     /// Some of its columns.
     pub fn columns(self, range: Range<usize>) -> Self {
-        self.t().rows(range).t()
+        self.transposed().rows(range).transposed()
     }
 
     /// From the first of its elements on.

@@ -79,7 +79,7 @@ impl BoundSchedule {
             other => &buffers[other],
         };
         let kernels = schedule.dispatches.iter().map(|dispatch| &*dispatch.kernel);
-        pipelines.compile(context, kernels.map(|kernel| program(kernel, tuning, context.carrier)))?;
+        pipelines.compile(context, kernels.map(|kernel| program(kernel, tuning, context.transport)))?;
         // No record of `steps` reaches further; the order has room for one batch at least.
         let behind = |all: usize| all.saturating_sub(schedule.rows) as u32;
         let most = StepRecord {

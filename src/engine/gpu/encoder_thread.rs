@@ -43,7 +43,7 @@ impl EncoderThread {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the thread is gone.
-    pub fn begin(&self, encoder: wgpu::CommandEncoder, observer: Observer) -> Result<()> {
+    pub fn send(&self, encoder: wgpu::CommandEncoder, observer: Observer) -> Result<()> {
         self.encoders.as_ref().and_then(|encoders| encoders.send((encoder, observer)).ok()).ok_or_else(gone)
     }
 
@@ -51,7 +51,7 @@ impl EncoderThread {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the thread is gone.
-    pub fn take(&self) -> Result<wgpu::CommandBuffer> {
+    pub fn receive(&self) -> Result<wgpu::CommandBuffer> {
         hand_over();
         self.commands.recv().map_err(|_| gone())
     }

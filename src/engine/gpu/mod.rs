@@ -88,8 +88,8 @@ impl GpuEngine {
         network: &Network,
         options: &EngineOptions,
     ) -> Result<Self> {
-        let limits = DeviceLimits::of(&compute.context, &tuning);
-        let selected = SelectedPlan::of(options.schedule, &training_step(network, options), &limits);
+        let limits = DeviceLimits::from_context(&compute.context, &tuning);
+        let selected = SelectedPlan::choose(options.schedule, &training_step(network, options), &limits);
         let tiles = Tiles { tuning, source: TileSource::Given };
         Self::on(compute, (selected, tiles), parameters, network, options)
     }
@@ -102,7 +102,7 @@ impl GpuEngine {
         network: &Network,
         options: &EngineOptions,
     ) -> Result<Self> {
-        let compute = compute.tuned(tiles.tuning);
+        let compute = compute.with_tuning(tiles.tuning);
         let context = &compute.context;
         let layout = parameter_layout(selected.kind, &training_step(network, options), &tiles.tuning);
         let buffer = context.storage("parameters", layout.bytes())?;

@@ -36,14 +36,14 @@ struct InFlight {
 
 /// The submissions of a run that the device has not finished, or whose metrics nobody has heard of.
 pub struct Submissions {
-    finisher: EncoderThread,
+    encoder_thread: EncoderThread,
     recorded: Option<Recorded>,
     in_flight: VecDeque<InFlight>,
     idle: Vec<Readback>,
-    pace: SubmissionSizing,
+    sizing: SubmissionSizing,
     observer: Observer,
     /// Times what is submitted, for the observer.
-    stamper: Option<TimestampRecorder>,
+    timestamps: Option<TimestampRecorder>,
 }
 
 impl Submissions {
@@ -52,23 +52,23 @@ impl Submissions {
     /// # Errors
     /// As [`EncoderThread::new`].
     pub fn new() -> Result<Self> {
-        let finisher = EncoderThread::new()?;
+        let encoder_thread = EncoderThread::new()?;
         let (in_flight, idle) = (VecDeque::new(), Vec::new());
         Ok(Self {
-            finisher,
+            encoder_thread,
             recorded: None,
             in_flight,
             idle,
-            pace: SubmissionSizing::new(),
+            sizing: SubmissionSizing::new(),
             observer: None,
-            stamper: None,
+            timestamps: None,
         })
     }
 
     /// From now on this one receives what happens when, or nobody; and sizes are found anew, from one step on.
     pub fn observe(&mut self, observer: Observer) {
-        (self.observer, self.stamper) = (observer, None);
-        self.pace = SubmissionSizing::new();
+        (self.observer, self.timestamps) = (observer, None);
+        self.sizing = SubmissionSizing::new();
     }
 
     /// Who observes.
@@ -78,19 +78,19 @@ impl Submissions {
 
     /// Who observes, as long as nothing is stamped for it.
     pub fn unstamped(&self) -> Observer {
-        self.observer.clone().filter(|_| self.stamper.is_none())
+        self.observer.clone().filter(|_| self.timestamps.is_none())
     }
 
     /// From now on this one times what is submitted.
-    pub fn stamp(&mut self, stamper: TimestampRecorder) {
-        self.stamper = Some(stamper);
+    pub fn stamp(&mut self, timestamps: TimestampRecorder) {
+        self.timestamps = Some(timestamps);
     }
 
     /// Steps that the next one should have: what the observer asks for, or what fits. Ask once for each.
     pub fn steps(&self) -> usize {
         let asked = self.observer.as_ref().and_then(|recorder| recorder.next_size());
-        let most = self.stamper.as_ref().map_or(MOST_STEPS, TimestampRecorder::most_steps);
-        asked.unwrap_or(self.pace.steps()).min(most)
+        let most = self.timestamps.as_ref().map_or(MOST_STEPS, TimestampRecorder::most_steps);
+        asked.unwrap_or(self.sizing.steps()).min(most)
     }
 
     /// Whether one more may be recorded.
@@ -110,9 +110,9 @@ impl Submissions {
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
     pub fn flush(&mut self, context: &Context) -> Result<()> {
         if let Some(Recorded { rows, readback, metrics_stride, mut stamped }) = self.recorded.take() {
-            let commands = self.finisher.take()?;
-            if let (Some(stamper), Some(stamped)) = (&self.stamper, &mut stamped) {
-                stamper.submit(stamped);
+            let commands = self.encoder_thread.receive()?;
+            if let (Some(timestamps), Some(stamped)) = (&self.timestamps, &mut stamped) {
+                timestamps.submit(stamped);
             }
             let submitting = recorder::begin(&self.observer, Work::Submitting);
             let index = context.queue.submit([commands]);
@@ -132,23 +132,23 @@ impl Submissions {
         let bytes = bound.metrics_stride * MOST_STEPS as u64;
         let readback = self.idle.pop().unwrap_or_else(|| Readback::new(context, bytes));
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        let steps = bound.steps(batches, self.stamper.as_ref().is_some_and(TimestampRecorder::alone))?;
-        let stamped = match &mut self.stamper {
+        let steps = bound.steps(batches, self.timestamps.as_ref().is_some_and(TimestampRecorder::alone))?;
+        let stamped = match &mut self.timestamps {
             None => {
                 bound.record(&mut encoder, &steps);
                 None
             }
-            Some(stamper) => stamper.record(context, &mut encoder, bound, &steps),
+            Some(timestamps) => timestamps.record(context, &mut encoder, bound, &steps),
         };
         let used = bound.metrics_stride * batches.len() as u64;
         readback.record(&mut encoder, bound.buffer(Buffer::Metrics), used);
         self.flush(context)?;
         bound.place(context, &steps);
-        if let (Some(stamper), None) = (&mut self.stamper, &stamped) {
+        if let (Some(timestamps), None) = (&mut self.timestamps, &stamped) {
             // The encoder has only what comes behind them.
-            stamper.run(context, bound, &steps)?;
+            timestamps.run(context, bound, &steps)?;
         }
-        self.finisher.begin(encoder, self.observer.clone())?;
+        self.encoder_thread.send(encoder, self.observer.clone())?;
         let metrics_stride = bound.metrics_stride;
         let rows = batches.iter().map(|batch| batch.rows as usize).collect();
         self.recorded = Some(Recorded { rows, readback, metrics_stride, stamped });
@@ -177,10 +177,10 @@ impl Submissions {
                 oldest.readback.ready().await?;
             }
             let Some(mut ended) = self.in_flight.pop_front() else { break };
-            if let (Some(stamper), Some(stamped)) = (&mut self.stamper, ended.stamped.take()) {
-                stamper.take(stamped)?;
+            if let (Some(timestamps), Some(stamped)) = (&mut self.timestamps, ended.stamped.take()) {
+                timestamps.take(stamped)?;
             }
-            self.pace.adapt(ended.submitted, ended.rows.len(), waited);
+            self.sizing.adapt(ended.submitted, ended.rows.len(), waited);
             self.take(ended, &mut metrics)?;
         }
         Ok(metrics)

@@ -45,7 +45,7 @@ impl TimestampRecorder {
         let detail = if context.has_timestamps() { recorder.detail() } else { Detail::Host };
         let clock = if detail == Detail::Host { Clock::Host } else { Clock::Timestamps };
         recorder.log().clock = Some(clock);
-        let machine = Machine::of(context.kind);
+        let machine = Machine::for_kind(context.kind);
         Self { recorder, schedule, tuning, machine, stages: HashMap::new(), idle: Vec::new(), detail }
     }
 

@@ -142,13 +142,13 @@ mod tests {
 
     #[test]
     fn a_file_has_the_functions_that_it_needs() {
-        let text = file(&Outline::of(&samples::images()), "digits");
+        let text = file(&Outline::from_model(&samples::images()), "digits");
         assert!(text.contains("bytes(columns + 0, 6, row + 0);\n"), "{text}");
         assert!(text.contains("#define DIGITS_COLUMNS 6\n#define DIGITS_OUTPUTS 2\n"));
         for other in ["scaled(", "category(", "activate_", "restore", "log("] {
             assert!(!text.contains(other), "{other}");
         }
-        let text = file(&Outline::of(&samples::plain()), "m");
+        let text = file(&Outline::from_model(&samples::plain()), "m");
         for line in [
             "    row[0] = scaled(columns[0], 2.0, 0.5, 2.5);\n",
             "    row[2] = isnan(columns[1]) ? 1.0f : 0.0f;\n",
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn networks_of_an_ensemble_are_functions() {
-        let text = file(&Outline::of(&samples::ensemble()), "m");
+        let text = file(&Outline::from_model(&samples::ensemble()), "m");
         for line in [
             "    network2(row, outputs);\n    add(outputs, 2, 0.75f, values);\n",
             "    embedding((int)row[6], network2_e7, 5, x + 14);\n",

@@ -170,7 +170,7 @@ mod tests {
     use crate::model::Model;
 
     fn read(model: &Model) -> ModelProto {
-        ModelProto::decode(&file(&Outline::of(model), "m").unwrap()[..]).unwrap()
+        ModelProto::decode(&file(&Outline::from_model(model), "m").unwrap()[..]).unwrap()
     }
 
     fn entry<'a>(model: &'a ModelProto, key: &str) -> &'a str {

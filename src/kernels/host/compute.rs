@@ -38,7 +38,7 @@ pub struct Compute {
 impl Compute {
     /// An open device, with the tile shapes for its kind.
     pub fn new(context: Context) -> Self {
-        let tuning = Tuning::of(&context);
+        let tuning = Tuning::for_device(&context);
         Self {
             context: Arc::new(context),
             pipelines: Arc::new(Pipelines::new()),
@@ -70,7 +70,7 @@ impl Compute {
     }
 
     /// The same device with other tile shapes.
-    pub fn tuned(&self, tuning: Tuning) -> Self {
+    pub fn with_tuning(&self, tuning: Tuning) -> Self {
         Self { tuning, ..self.clone() }
     }
 

@@ -37,8 +37,8 @@ impl Compute {
     /// # Errors
     /// As [`Compute::prepare`].
     pub(crate) fn prepare_steps(&self, steps: &[Invocation]) -> Result<Vec<Prepared>> {
-        let carrier = self.context.carrier;
-        let programs = steps.iter().map(|step| program(&*step.kernel, &self.tuning, carrier));
+        let transport = self.context.transport;
+        let programs = steps.iter().map(|step| program(&*step.kernel, &self.tuning, transport));
         self.pipelines.compile(&self.context, programs)?;
         steps.iter().map(|step| self.prepare(&*step.kernel, &step.bound(), &StepRecord::default())).collect()
     }

@@ -43,8 +43,8 @@ impl Shader {
 }
 
 /// The piece that brings a kernel its record, or records.
-pub fn record_piece(records: usize, carrier: RecordTransport) -> &'static str {
-    match carrier {
+pub fn record_piece(records: usize, transport: RecordTransport) -> &'static str {
+    match transport {
         _ if records > 1 => "record_list",
         RecordTransport::Immediates => "record_immediates",
         RecordTransport::Offsets => "record_offsets",
@@ -175,7 +175,7 @@ pub trait Kernel: Send + Sync {
     fn describe(&self, _: Seal) -> Description;
 
     /// For every storage binding, how many bytes from its start the shader may read or write under `tuning` in the step of
-    /// `record`. This is what makes a dispatch without run-time checks sound: see the safety comment in `gpu/trusted.rs`.
+    /// `record`. This is what makes a dispatch without run-time checks sound: see the safety comment in `gpu/unchecked.rs`.
     ///
     /// # Errors
     /// [`Error::Shape`] for sizes with which the shader would not stay within any bounds, and for a record with more rows than
@@ -257,27 +257,27 @@ impl Grid {
 }
 
 /// Everything that shapes the machine code of `kernel`.
-pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: RecordTransport) -> Program {
-    program_of(&kernel.description(), tuning, carrier)
+pub fn program(kernel: &dyn Kernel, tuning: &Tuning, transport: RecordTransport) -> Program {
+    program_of(&kernel.description(), tuning, transport)
 }
 
-fn program_of(kernel: &Description, tuning: &Tuning, carrier: RecordTransport) -> Program {
+fn program_of(kernel: &Description, tuning: &Tuning, transport: RecordTransport) -> Program {
     let Description { shader, layout, records, .. } = *kernel;
-    let record = vec![("record_carrier", Piece::Named(record_piece(records, carrier)))];
+    let record = vec![("record_carrier", Piece::Named(record_piece(records, transport)))];
     // Many have no room among the commands.
-    let carrier = if records > 1 { RecordTransport::Offsets } else { carrier };
+    let transport = if records > 1 { RecordTransport::Offsets } else { transport };
     let flags = kernel.flags.iter().map(|(name, flag)| (*name, f64::from(u8::from(*flag))));
     let choices = kernel.choices.iter().map(|(name, choice)| (*name, f64::from(*choice)));
     let sizes = tuning.constants(layout).into_iter().map(|(name, size)| (name, size as f64));
     Program {
         entry: shader.name,
         source: compose(shader.source(), &[kernel.pieces.clone(), tuning.pieces(layout), record].concat()),
-        trusted: true,
+        unchecked: true,
         constants: flags.chain(choices).chain(sizes).map(|(name, value)| (name, value.to_bits())).collect(),
         bindings: shader.bindings.to_vec(),
         params_bytes: kernel.params.len() as u64,
         step_bytes: (records * size_of::<StepRecord>()) as u64,
-        carrier,
+        transport,
     }
 }
 
@@ -298,7 +298,7 @@ pub(crate) fn prepare(
 ) -> Result<Prepared> {
     check_extents(context, kernel, tuning, buffers, most)?;
     let it = kernel.description();
-    let program = program_of(&it, tuning, context.carrier);
+    let program = program_of(&it, tuning, context.transport);
     pipelines.bind(context, &program, &it.params, buffers, grid_of(&it, tuning))
 }
 

@@ -117,7 +117,7 @@ impl Machine {
     }
 
     /// That of a kind of device.
-    pub fn of(kind: DeviceKind) -> Self {
+    pub fn for_kind(kind: DeviceKind) -> Self {
         match kind {
             DeviceKind::Software => Machine::software(
                 std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64),

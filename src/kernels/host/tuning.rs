@@ -76,7 +76,7 @@ impl Tuning {
     pub const ALL: [Tuning; 3] = [Tuning::GPU, Tuning::SOFTWARE, Tuning::SOFTWARE_SUBGROUPS];
 
     /// The tuning for this device.
-    pub fn of(context: &Context) -> Self {
+    pub fn for_device(context: &Context) -> Self {
         match context.kind {
             DeviceKind::Software if Tuning::SOFTWARE_SUBGROUPS.runs_on(context) => Tuning::SOFTWARE_SUBGROUPS,
             DeviceKind::Software => Tuning::SOFTWARE,

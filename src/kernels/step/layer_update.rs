@@ -21,13 +21,13 @@ pub struct LayerUpdate {
 
 impl LayerUpdate {
     /// Of layer `layer`, from 0, by this rule in this layout.
-    pub fn of(rule: &UpdateRule, layout: &ParameterLayout, layer: usize) -> Self {
-        Self::at(rule, layout, rule.factors.of(layer))
+    pub fn for_layer(rule: &UpdateRule, layout: &ParameterLayout, layer: usize) -> Self {
+        Self::at(rule, layout, rule.factors.for_layer(layer))
     }
 
     /// Of the input layer: its weights, and as a bias its factors of inputs.
-    pub fn of_input(rule: &UpdateRule, layout: &ParameterLayout) -> Self {
-        Self::at(rule, layout, rule.factors.of_input())
+    pub fn for_input_layer(rule: &UpdateRule, layout: &ParameterLayout) -> Self {
+        Self::at(rule, layout, rule.factors.for_input_layer())
     }
 
     fn at(rule: &UpdateRule, layout: &ParameterLayout, rates: [f32; 2]) -> Self {

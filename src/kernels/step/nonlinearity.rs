@@ -20,7 +20,7 @@ impl Nonlinearity {
     pub const RELU: Self = Self { activation: Activation::Relu, dropout: None };
 
     /// That of layer `layer` of a network, from 0; dropout in training alone.
-    pub fn of(network: &Network, layer: usize, training: bool) -> Self {
+    pub fn for_layer(network: &Network, layer: usize, training: bool) -> Self {
         let dropout = network.dropout(layer).filter(|_| training);
         Self { activation: network.dense()[layer].activation, dropout }
     }

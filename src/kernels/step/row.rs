@@ -60,7 +60,7 @@ impl Kernel for Row {
 
     fn latency(&self, tuning: &Tuning) -> Latency {
         let StepShape { layers, parts, targets, .. } = &self.shape;
-        let team = Team::of(tuning, self.shape.rows);
+        let team = Team::for_rows(tuning, self.shape.rows);
         // The first layer: sixteen parts at a time.
         let width = blocks(layers[0].outputs);
         let (chunks, slices) = (team.chunks(width).len(), team.slices_of_parts(width, *parts));
@@ -79,7 +79,7 @@ impl Kernel for Row {
 
     fn cost(&self, tuning: &Tuning) -> Cost {
         let StepShape { rows, layers, parts, targets, .. } = &self.shape;
-        let (rows, groups, team) = (*rows, tuning.batch_groups(*rows), Team::of(tuning, *rows));
+        let (rows, groups, team) = (*rows, tuning.batch_groups(*rows), Team::for_rows(tuning, *rows));
         let (most, together, threads) = (team.most(), team.rows, team.threads);
         let copies = |layer: usize| {
             if layer + 1 < layers.len() && layers[layer].nonlinearity.keeps_z() { 2 } else { 1 }
@@ -159,7 +159,7 @@ struct Team {
 }
 
 impl Team {
-    fn of(tuning: &Tuning, rows: usize) -> Self {
+    fn for_rows(tuning: &Tuning, rows: usize) -> Self {
         Self { threads: tuning.row, rows: tuning.rows_together(rows) }
     }
 

@@ -101,8 +101,8 @@ impl StepShape {
             outputs: at.outputs,
             offset: at.offset,
             place: 0,
-            nonlinearity: Nonlinearity::of(network, number, true),
-            update: LayerUpdate::of(rule, &layout, number),
+            nonlinearity: Nonlinearity::for_layer(network, number, true),
+            update: LayerUpdate::for_layer(rule, &layout, number),
         });
         let layers = layers.collect();
         let targets = LossTargets { loss: network.loss(), smoothing: rule.label_smoothing, weighted };
@@ -120,7 +120,7 @@ impl StepShape {
 
     /// The same where so many vec4s of other networks stand before its own.
     #[must_use]
-    pub fn behind(mut self, base: usize) -> Self {
+    pub fn shifted(mut self, base: usize) -> Self {
         for layer in &mut self.layers {
             layer.offset = layer.offset - self.base + base;
             layer.place = layer.place - self.base + base;

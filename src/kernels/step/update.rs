@@ -44,12 +44,12 @@ impl Update {
         let dense = layout.layers().iter().enumerate().map(|(number, layer)| {
             let end = layer.offset + layer.length();
             let at = Updated { start: layer.offset, bias: end - blocks(layer.outputs), end };
-            (at, LayerUpdate::of(rule, layout, number))
+            (at, LayerUpdate::for_layer(rule, layout, number))
         });
         // The factors of an input layer are taken as a bias.
         let input = layout.input().filter(|input| input.length() > 0).map(|input| {
             let (start, end) = (input.offset, input.offset + input.length());
-            (Updated { start, bias: input.scale(), end }, LayerUpdate::of_input(rule, layout))
+            (Updated { start, bias: input.scale(), end }, LayerUpdate::for_input_layer(rule, layout))
         });
         let layers: Vec<_> = dense.chain(input).collect();
         layers.chunks(MOST_UPDATED).map(|layers| Self { layers: layers.to_vec(), clip }).collect()

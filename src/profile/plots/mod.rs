@@ -29,7 +29,8 @@ pub fn pictures(profile: &Profile, others: &[Report]) -> Result<Vec<Picture>> {
     let mut reports: Vec<&Report> = others.iter().chain([report]).collect();
     // Those with the most kernels first.
     reports.sort_by_key(|report| Reverse(report.kernels.len()));
-    let colors = Colors::of(reports.iter().flat_map(|report| &report.kernels).map(|kernel| &kernel.kernel));
+    let colors =
+        Colors::for_names(reports.iter().flat_map(|report| &report.kernels).map(|kernel| &kernel.kernel));
     Ok(vec![
         picture(&Roofline { report, colors: &colors })?,
         picture(&Timeline::new(profile, &colors))?,

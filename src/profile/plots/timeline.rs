@@ -68,8 +68,8 @@ impl Timeline {
                 works.sort_by_key(|(_, span)| span.begin);
                 let mut layer = Vec::with_capacity(works.len());
                 for (work, span) in works {
-                    let (meaning, color) = look(work);
-                    legend.add(meaning, color);
+                    let (data_schema, color) = look(work);
+                    legend.add(data_schema, color);
                     layer.push((span, color));
                 }
                 track.layers.push(layer);

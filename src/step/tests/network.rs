@@ -217,7 +217,7 @@ fn ten_steps_agree_with_a_run_of_the_reference() {
                         parameters: &mut parameters,
                         gradients: &clipped,
                         states: [first, second],
-                        rate: record.rate * rule.factors.of(layer)[bias],
+                        rate: record.rate * rule.factors.for_layer(layer)[bias],
                         decay: record.decay * if bias == 1 { rule.bias_decay() } else { 1.0 },
                     },
                 );

@@ -26,8 +26,8 @@ fn a_record_holds_the_settings_and_the_corrections_of_its_step() {
 #[test]
 fn factors_are_products_and_default_to_1() {
     let factors = RateFactors { weights: 0.5, biases: 2.0, layers: vec![3.0], ..RateFactors::default() };
-    assert_eq!([factors.of(0), factors.of(1)], [[1.5, 6.0], [0.5, 2.0]]);
-    assert_eq!(RateFactors::default().of(7), [1.0, 1.0]);
+    assert_eq!([factors.for_layer(0), factors.for_layer(1)], [[1.5, 6.0], [0.5, 2.0]]);
+    assert_eq!(RateFactors::default().for_layer(7), [1.0, 1.0]);
 }
 
 #[test]

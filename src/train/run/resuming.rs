@@ -15,14 +15,14 @@ impl Run {
     ///
     /// # Errors
     /// Those of the device; [`Error::Config`] within an epoch.
-    pub fn set_aside(&mut self) -> Result<()> {
+    pub fn suspend(&mut self) -> Result<()> {
         let Some(trained) = &mut self.trained else { return Ok(()) };
         if trained.totals.batches > 0 {
             return Err(Error::Config("a run is set aside between two epochs".to_owned()));
         }
         let (parameters, state) = trained.engine.snapshot()?;
         let epoch = PartOfEpoch::default();
-        self.aside = Some(Box::new(SuspendedRun { parameters, state, epoch, order: None, model: None }));
+        self.suspended = Some(Box::new(SuspendedRun { parameters, state, epoch, order: None, model: None }));
         self.trained = None;
         Ok(())
     }
@@ -37,20 +37,20 @@ impl Run {
         if progress.was_restarted
             && let Some(data) = self.data.own()
         {
-            data.make_whole()?;
+            data.read_all()?;
         }
-        let kept = progress.kept.zip(kept).map(|((epoch, doubt), parameters)| {
+        let kept = progress.kept.zip(kept).map(|((epoch, warning), parameters)| {
             let mut model = Model { parameters, ..model.clone() };
             model.settings.insert("epoch".to_owned(), epoch.to_string());
-            SelectedModel { epoch, model: Arc::new(model), doubt }
+            SelectedModel { epoch, model: Arc::new(model), warning }
         });
-        self.keeper.resume(&progress.epochs, kept);
+        self.selection.resume(&progress.epochs, kept);
         self.expected = progress.rows;
         self.was_restarted = progress.was_restarted;
         (self.steps, self.epochs) = (progress.steps, progress.epochs);
         let parameters = model.parameters.clone();
         let (epoch, order) = (progress.epoch, progress.order);
-        self.aside = Some(Box::new(SuspendedRun { parameters, state, epoch, order, model: Some(model) }));
+        self.suspended = Some(Box::new(SuspendedRun { parameters, state, epoch, order, model: Some(model) }));
         Ok(())
     }
 
@@ -75,13 +75,13 @@ impl Run {
             return Err(self.non_finite(number));
         }
         let rows = self.trained_rows();
-        let kept = self.keeper.kept.as_ref().filter(|kept| kept.epoch > 0);
+        let kept = self.selection.kept.as_ref().filter(|kept| kept.epoch > 0);
         let progress = Progress {
             steps: self.steps,
             epochs: self.epochs.clone(),
             epoch,
             order: Some(order),
-            kept: kept.map(|kept| (kept.epoch, kept.doubt.clone())),
+            kept: kept.map(|kept| (kept.epoch, kept.warning.clone())),
             rows,
             was_restarted: self.was_restarted,
         };
@@ -97,7 +97,7 @@ impl Run {
     /// What the training rows are, as far as that is known by now.
     fn trained_rows(&mut self) -> Option<TrainedRows> {
         if self.trained_rows.is_none() && self.has_all_rows() {
-            self.trained_rows = Some(TrainedRows::of(&self.data.view()));
+            self.trained_rows = Some(TrainedRows::from_rows(&self.data.view()));
         }
         self.trained_rows.or(self.expected)
     }
@@ -127,7 +127,7 @@ impl Run {
         self.drain()?;
         self.end = Some(End::Interrupted);
         let Some(trained) = &mut self.trained else { return Ok(()) };
-        if !self.keeper.keeps_last() {
+        if !self.selection.keeps_last() {
             return Ok(());
         }
         let epoch = trained.model_epoch(self.epochs.len());
@@ -137,7 +137,7 @@ impl Run {
         }
         let model = Arc::new(self.model(parameters, epoch)?);
         self.events.push_back(Event::Interrupted { epoch, steps: self.steps, model: Arc::clone(&model) });
-        self.keeper.kept = Some(SelectedModel { epoch: 0, model, doubt: None });
+        self.selection.kept = Some(SelectedModel { epoch: 0, model, warning: None });
         Ok(())
     }
 

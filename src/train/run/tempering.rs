@@ -20,7 +20,8 @@ impl Run {
     pub(crate) fn temper(&mut self) -> Result<()> {
         let has_ended = !matches!(self.end, None | Some(End::Interrupted));
         let is_wanted = has_ended && self.config.temperature && self.config.label_smoothing > 0.0;
-        let (true, Some(trained), Some(kept)) = (is_wanted, &mut self.trained, &mut self.keeper.kept) else {
+        let (true, Some(trained), Some(kept)) = (is_wanted, &mut self.trained, &mut self.selection.kept)
+        else {
             return Ok(());
         };
         let held_out = Self::hold_out(&mut self.held_out, &mut self.data, trained, &mut self.events)?;

@@ -20,7 +20,7 @@ pub fn problem(scaled: bool, loss: Loss) -> Problem {
     let columns: Vec<InputColumn> = kinds.into_iter().cycle().take(19).collect();
     let layer = InputLayer::new(columns.clone(), scaled).unwrap();
     let dense = Problem::new(&[layer.inputs(), 40, 17, 3], Activation::Silu, 0.2, loss, false);
-    let network = dense.network.behind(layer).unwrap();
+    let network = dense.network.with_input_layer(layer).unwrap();
     let mut parameters = Parameters { input: Parameters::he_normal(&network, 4).input, ..dense.parameters };
     let input = parameters.input.as_mut().unwrap();
     input.scale.iter_mut().enumerate().for_each(|(i, scale)| *scale += 0.3 * number(300, i));

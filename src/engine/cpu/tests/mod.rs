@@ -70,7 +70,7 @@ impl Problem {
     }
 
     fn engine(&self, options: &EngineOptions, plan: Plan) -> CpuEngine {
-        CpuEngine::planned(&self.parameters, &self.network, options, 4, plan)
+        CpuEngine::with_plan(&self.parameters, &self.network, options, 4, plan)
     }
 
     /// So many rows of the data set, with the targets and weights of all.

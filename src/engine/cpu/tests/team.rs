@@ -186,7 +186,7 @@ fn what_shares_no_batches_is_no_team() {
     let text = "expected batches of 9 rows of 21 columns, found 8 of 21";
     assert_eq!(error(vec![engine(&members[0]), engine(&other)]), text);
     let (network, parameters, options) = &members[1];
-    let planned = CpuEngine::planned(parameters, network, options, 2, Plan::Rows(2));
+    let planned = CpuEngine::with_plan(parameters, network, options, 2, Plan::Rows(2));
     assert_eq!(error(vec![planned]), "expected one thread a network, found 2");
     let mut team = team(&members[..1]);
     let batches = Batches { rows: data.view(), order: Order::Given(&[0, ROWS as u32]), positions: 0..2 };

@@ -144,7 +144,7 @@ impl FusedGroup {
             (Members::new(dispatch.kernel, shares, numbers), dispatch.buffers, is_common)
         };
         let kernels: Vec<_> = dispatches.into_iter().zip(numbers).map(several).collect();
-        let programs = kernels.iter().map(|(kernel, ..)| program(kernel, tuning, context.carrier));
+        let programs = kernels.iter().map(|(kernel, ..)| program(kernel, tuning, context.transport));
         pipelines.compile(context, programs)?;
         // No record of a submission reaches further.
         let most = StepRecord {

@@ -28,7 +28,7 @@ impl GpuPack {
     /// Those of the device; [`Error::Config`](crate::Error::Config) while metrics of a step have not been polled.
     pub fn snapshot(&mut self, member: usize) -> Result<(Parameters, EngineState)> {
         let parameters = self.parameters(member)?;
-        if !self.flight.is_idle() {
+        if !self.submissions.is_idle() {
             return Err(unpolled());
         }
         let optimizer = self.state_places(member).map(|place| self.read_region(member, place));

@@ -68,7 +68,7 @@ pub struct GpuPack {
     records: StepRecords,
     rows: Option<PackRows>,
     host_order: HostOrder,
-    flight: PackSubmissions,
+    submissions: PackSubmissions,
     /// Evaluates members: made for the network that was evaluated last.
     evaluator: Option<GpuEngine>,
 }
@@ -90,10 +90,10 @@ impl GpuPack {
     /// # Errors
     /// As [`GpuPack::new`].
     pub fn with_tuning(compute: Compute, tuning: Tuning, members: &[PackMember<'_>]) -> Result<Self> {
-        let compute = compute.tuned(tuning);
+        let compute = compute.with_tuning(tuning);
         let context = &compute.context;
         check_shared(members)?;
-        let limits = DeviceLimits::of(context, &tuning);
+        let limits = DeviceLimits::from_context(context, &tuning);
         let groups = divide(context, members, &limits)?;
         let mut places = vec![(0, 0); members.len()];
         for (number, group) in groups.iter().enumerate() {
@@ -116,7 +116,7 @@ impl GpuPack {
             records: StepRecords::new(context, record, most_steps, MOST_RECORDS),
             rows: None,
             host_order: HostOrder::default(),
-            flight: PackSubmissions::new(),
+            submissions: PackSubmissions::new(),
             evaluator: None,
             compute,
         };
@@ -146,7 +146,7 @@ impl GpuPack {
     /// The schedule under which a network should be trained in a pack on such an adapter, whoever else is in it: the one that
     /// should be the faster for many networks like it.
     pub fn schedule_for(network: &Network, options: &EngineOptions, adapter: &Adapter) -> ScheduleKind {
-        let limits = DeviceLimits::of_adapter(adapter);
+        let limits = DeviceLimits::from_adapter(adapter);
         packed_schedule(&training_step(network, options), &limits)
     }
 
@@ -190,7 +190,7 @@ impl GpuPack {
     /// Those of the device; [`Error::Config`] for rows that are not there, when it is not known how many there will be, or when
     /// all members have stopped.
     pub fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
-        if !self.flight.has_room() || batches.positions.is_empty() {
+        if !self.submissions.has_room() || batches.positions.is_empty() {
             return Ok(0);
         }
         if self.live().next().is_none() {
@@ -209,7 +209,7 @@ impl GpuPack {
     /// # Errors
     /// Those of the device.
     pub fn poll(&mut self, wait: bool) -> Result<Vec<MemberMetrics>> {
-        self.flight.poll(&self.compute.context, wait)
+        self.submissions.poll(&self.compute.context, wait)
     }
 
     /// From the next submission on this member is not trained any more. Its parameters stay.
@@ -266,7 +266,7 @@ impl GpuPack {
         let (context, batch) = (&self.compute.context, self.batch());
         let most_steps = self.groups.iter().map(Group::most_steps).min().unwrap_or(1);
         let positions = batches.positions.clone();
-        let whole = positions.len().min(self.flight.steps().min(most_steps) * batch);
+        let whole = positions.len().min(self.submissions.steps().min(most_steps) * batch);
         let (first, taken) = match batches.order {
             Order::Epoch { seed, epoch } if on_device.rows.capacity <= ORDERED_ROWS => {
                 let (count, order) = (batches.rows.len(), (seed, epoch));
@@ -334,7 +334,7 @@ impl GpuPack {
             record_fused(&mut pass, &placed, steps.len());
         }
         let rows = steps.iter().map(|step| step.rows as usize).collect();
-        self.flight.submit(context, encoder, rows, &groups)?;
+        self.submissions.submit(context, encoder, rows, &groups)?;
         for member in self.members.iter_mut().filter(|member| member.is_live) {
             member.steps += steps.len() as u64;
         }

@@ -36,7 +36,7 @@ impl ResidentGroup {
                 None => groups.push_mut((Vec::new(), Vec::new())),
             };
             members.push(member);
-            others.push(shape.behind(end(others)));
+            others.push(shape.shifted(end(others)));
         }
         groups.into_iter().map(|(members, shapes)| Self::new(context, members, shapes)).collect()
     }

@@ -42,18 +42,18 @@ struct InFlight {
 /// The submissions that the device has not finished, or whose metrics nobody has heard of.
 pub struct PackSubmissions {
     in_flight: VecDeque<InFlight>,
-    pace: SubmissionSizing,
+    sizing: SubmissionSizing,
 }
 
 impl PackSubmissions {
     /// None yet.
     pub fn new() -> Self {
-        Self { in_flight: VecDeque::new(), pace: SubmissionSizing::new() }
+        Self { in_flight: VecDeque::new(), sizing: SubmissionSizing::new() }
     }
 
     /// Steps that the next one should have.
     pub fn steps(&self) -> usize {
-        self.pace.steps()
+        self.sizing.steps()
     }
 
     /// Whether nothing is on its way.
@@ -110,7 +110,7 @@ impl PackSubmissions {
                 copied.try_for_each(|copied| block(copied.readback.ready()))?;
             }
             let Some(ended) = self.in_flight.pop_front() else { break };
-            self.pace.adapt(ended.submitted, ended.rows.len(), waited);
+            self.sizing.adapt(ended.submitted, ended.rows.len(), waited);
             ended.take(&mut metrics)?;
         }
         Ok(metrics)

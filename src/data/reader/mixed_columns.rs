@@ -9,7 +9,7 @@ use crate::error::Place;
 
 /// The first cell that has made categories of a column: text among numbers, or a number among text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LateText {
+pub struct MixedColumn {
     /// The column's name, or else its index.
     pub column: String,
     /// The file.
@@ -20,7 +20,7 @@ pub struct LateText {
     pub cell: String,
 }
 
-impl fmt::Display for LateText {
+impl fmt::Display for MixedColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { column, path, place, cell } = self;
         let row = place.row.unwrap_or_default();
@@ -37,7 +37,7 @@ impl fmt::Display for LateText {
 pub(crate) struct Reopening {
     /// The files and how they are read, where they can be read again.
     pub again: Option<Box<(Source, ReadOptions)>>,
-    pub texts: Vec<LateText>,
+    pub texts: Vec<MixedColumn>,
 }
 
 impl Reopening {

@@ -7,7 +7,8 @@ use crate::engine::{Device, DeviceRequest};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::train::{
-    Evaluated, Measure, Predictions, Reading, ValueErrors, evaluate, evaluate_values, load_model, measures,
+    Evaluated, Measure, OutputDecoder, Predictions, ValueErrors, evaluate, evaluate_values, load_model,
+    measures,
 };
 use clap::Args;
 
@@ -15,7 +16,7 @@ use crate::cli::args;
 use crate::cli::output::warn;
 use crate::cli::table_options::DialectOptions;
 use crate::cli::text::evaluation_warnings;
-use crate::evaluate::{AsRead, EvaluationRows, EvaluationSet, chosen};
+use crate::evaluate::{AsRead, EvaluationRows, EvaluationSet, choose_data};
 use crate::runs::{MODEL, RunSummary};
 
 /// Make a page of runs: their curves, the settings in which they differ, and what their models do.
@@ -50,7 +51,7 @@ pub struct Options {
 }
 
 /// What a model makes of rows.
-pub struct RunPredictions {
+pub struct EvaluatedRun {
     /// The model.
     pub model: Model,
     /// The rows as its inputs.
@@ -69,12 +70,12 @@ pub struct RunPredictions {
     pub errors: Option<ValueErrors>,
 }
 
-impl RunPredictions {
+impl EvaluatedRun {
     /// Evaluates the model of a run. The inner error is a sentence: why there is nothing to evaluate, or nothing to evaluate on.
     ///
     /// # Errors
     /// Those of the model and the device; of data that `--data` names; [`Error::Config`] for a page in the place of one of them.
-    pub fn of(
+    pub fn evaluate(
         run: &RunSummary,
         options: &Options,
         device: &Device,
@@ -84,13 +85,13 @@ impl RunPredictions {
             return Ok(Err("The run has not saved a model.".to_owned()));
         }
         let model = load_model(&path)?;
-        let evaluand = chosen(&path, &model, &options.data);
-        if let Ok(EvaluationSet { source, .. }) = &evaluand {
+        let set = choose_data(&path, &model, &options.data);
+        if let Ok(EvaluationSet { source, .. }) = &set {
             data_paths::spare_data("--out", Some(&options.out), [Some(source)])?;
         }
-        let rows = evaluand.and_then(|mut evaluand| {
-            let reader = evaluand.open(&model, options.target.as_deref(), &options.written.format())?;
-            evaluand.rows_as_read(&model, reader)
+        let rows = set.and_then(|mut set| {
+            let reader = set.open(&model, options.target.as_deref(), &options.written.format())?;
+            set.rows_as_read(&model, reader)
         });
         let (rows, read) = match rows {
             Ok(found) => found,
@@ -100,7 +101,7 @@ impl RunPredictions {
             Err(error) => return Err(error),
         };
         evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
-        let reading = Reading::new(&model);
+        let reading = OutputDecoder::new(&model);
         let finite = |loss: f64| {
             let refused = || Error::NonFiniteTest { path: (&rows.name).into(), loss };
             if loss.is_finite() { Ok(loss) } else { Err(refused()) }
