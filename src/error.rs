@@ -1,4 +1,4 @@
-//! Every way in which the library can fail, and the exit code that goes with it.
+//! Every way in which the library can fail, and its exit code.
 
 use std::fmt;
 use std::io;
@@ -52,7 +52,7 @@ pub fn excerpt(text: &str) -> String {
     if text.chars().nth(SHOWN).is_some() { shown + "…" } else { shown }
 }
 
-/// A fault of data that an option settles.
+/// A kind of fault in the data that an option can resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataFault {
     /// A column holds text and numbers.
@@ -69,7 +69,7 @@ pub enum DataFault {
     DecimalMark,
 }
 
-/// What went wrong, in words that name the file, the place and what was expected.
+/// What went wrong: names the file, the place and what was expected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -85,7 +85,7 @@ pub enum Error {
         /// What stood there.
         found: String,
     },
-    /// The same, where it is known what helps.
+    /// An error of the data with a kind, for which an option helps.
     #[error("{error}")]
     Fault {
         /// What kind of fault it is.
@@ -143,7 +143,7 @@ pub enum Error {
     /// Settings do not go together, with each other or with the machine.
     #[error("{0}")]
     Config(String),
-    /// The device that was asked for is not there or cannot run this model.
+    /// The requested device does not exist or cannot run this model.
     #[error("{0}")]
     Device(String),
     /// The device failed while it worked.
@@ -234,7 +234,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The exit code: 0 where nobody reads the output any more, 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
+    /// The exit code: 0 where the reader of the output has closed it, 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
     pub fn exit_code(&self) -> u8 {
         match self {
             // Whoever read the output has seen enough.
@@ -263,7 +263,7 @@ impl Error {
         }
     }
 
-    /// The same as a fault of this kind.
+    /// This error with its kind.
     pub(crate) fn with_kind(self, kind: DataFault) -> Self {
         Error::Fault { kind, error: Box::new(self) }
     }

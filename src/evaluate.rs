@@ -27,7 +27,7 @@ pub struct EvaluationSet {
 }
 
 impl EvaluationSet {
-    /// Opens the files as a model reads them. `target` names the column of the labels or the values, if it is another one than
+    /// Opens the files as a model reads them. `target` names the column of the labels or the values, if it differs from
     /// in training.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl EvaluationSet {
         self.rows_with(model, reader, |_, _| Ok(()))
     }
 
-    /// The same rows, and what they are in the file: numbers as they were read, and the numbers of categories, with what these
+    /// As [`EvaluationSet::rows`]; also returns the rows as they are in the file: numbers as they were read, and category numbers, with what these
     /// stand for. Takes the memory of both.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl EvaluationSet {
     }
 }
 
-/// What is to be known of rows on which a model is evaluated.
+/// A warning about rows on which a model is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warning {
     /// So many without a target were left out.
@@ -182,7 +182,7 @@ fn trained_on(model: &Model, source: &Source, rows: usize) -> bool {
 pub struct AsRead {
     /// The values, row after row; NaN where a number is missing.
     pub features: Features,
-    /// What the numbers of each column of categories stand for.
+    /// The categories of each categorical column by number.
     pub dictionaries: Vec<Dictionary>,
 }
 
@@ -250,7 +250,7 @@ pub fn choose_data(file: &Path, model: &Model, data: &[PathBuf]) -> Result<Evalu
     Ok(EvaluationSet { source, part: Some(Part { split, rows }), sum })
 }
 
-/// The same, but of the training file itself only the rows that were held out for testing, if any were.
+/// As [`choose_data`], but of the training file itself only the rows that were held out for testing, if any.
 ///
 /// # Errors
 /// As [`choose_data`].

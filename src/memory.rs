@@ -26,7 +26,7 @@ pub fn check_memory(bytes: u128, what: &str) -> Result<()> {
 /// Bytes for a thread: its stack (2 MiB unless the user says otherwise), and what is mapped beside it.
 const THREAD_BYTES: u64 = 4 << 20;
 
-/// Whether the limits of the process leave room for a thread. A thread that has a stack and no more than that would end
+/// Whether the limits of the process leave room for a thread. A thread with a stack and nothing else would end
 /// the process.
 pub fn has_room_for_thread() -> bool {
     left_by_limits() >= THREAD_BYTES
@@ -73,7 +73,7 @@ fn left_by_limits() -> u64 {
     u64::MAX
 }
 
-/// From so many bytes on large pages are asked for: fewer would not be filled with them.
+/// The fewest bytes for which large pages are requested.
 #[cfg(target_os = "linux")]
 const LARGE_BYTES: usize = 2 << 20;
 
@@ -94,7 +94,7 @@ pub fn prefer_large_pages<T>(values: &mut Vec<T>) {
     let _ = unsafe { rustix::mm::madvise(start.cast(), bytes, rustix::mm::Advice::LinuxHugepage) };
 }
 
-/// Nothing: other systems choose their pages themselves.
+/// Does nothing: other systems choose their pages themselves.
 #[cfg(not(target_os = "linux"))]
 pub fn prefer_large_pages<T>(_: &mut Vec<T>) {}
 

@@ -84,7 +84,7 @@ impl Destination {
         self.write_with(|file| file.write_all(contents).map_err(Error::Output))
     }
 
-    /// As [`Destination::write`], for contents that come piece by piece. What `write` says of its output is said of the file.
+    /// As [`Destination::write`], for contents that come piece by piece. Write errors of `write` name the file.
     ///
     /// # Errors
     /// Those of `write`, and of the file.

@@ -24,7 +24,7 @@ pub enum Purpose {
     Trial = 7,
     /// Which networks an ensemble is picked from.
     Bag = 8,
-    /// Which rows stand for all of a data set.
+    /// A sample of the rows of a data set.
     Sample = 9,
 }
 

@@ -41,7 +41,7 @@ fn asked() -> Result<Arch> {
     })
 }
 
-/// Vectors of at most so many bits; nothing for a length that vectors do not have.
+/// Vectors of at most `longest` bits; `None` for a length that vectors do not have.
 fn arch(longest: u32) -> Option<Arch> {
     match longest {
         #[cfg(target_arch = "x86_64")]

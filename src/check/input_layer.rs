@@ -54,7 +54,7 @@ impl Problem {
         Ok(Self { layer, layout, place, parameters, reference, rows })
     }
 
-    /// The parameters, and behind them zeros for so many numbers of state.
+    /// The parameters, and behind them zeros for `states` numbers of state.
     fn packed(&self, states: usize) -> Vec<f32> {
         let mut packed = self.layout.pack(&self.parameters);
         packed.resize((1 + states) * packed.len(), 0.0);

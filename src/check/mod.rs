@@ -34,7 +34,7 @@ const EPS: f64 = f32::EPSILON as f64;
 /// What a check of one kernel, or of one network, gave.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The kernel and its variant, or what was asked of an engine.
+    /// The kernel and its variant, or the checked function of an engine.
     pub subject: String,
     /// Its shapes.
     pub shape: String,
@@ -87,7 +87,7 @@ impl Figures {
         Self { got: got.into_iter().copied().map(f64::from).collect(), want, magnitude, bound }
     }
 
-    /// The same where they may be off by so many eps of the magnitude.
+    /// The same with a bound of `units` eps of the magnitude.
     fn relative<'a, D: Dimension>(
         got: impl IntoIterator<Item = &'a f32>,
         want: &Array<f64, D>,
@@ -97,12 +97,12 @@ impl Figures {
         Self::near(got, want, magnitude, &magnitude.mapv(|magnitude| magnitude * units * EPS))
     }
 
-    /// One number.
+    /// A single number.
     fn one(got: f64, want: f64, magnitude: f64, bound: f64) -> Self {
         Self { got: vec![got], want: vec![want], magnitude: vec![magnitude], bound: vec![bound] }
     }
 
-    /// One more.
+    /// Adds a number.
     fn push(&mut self, got: f32, want: f64, magnitude: f64, bound: f64) {
         self.extend(Self::one(f64::from(got), want, magnitude, bound));
     }
@@ -219,7 +219,7 @@ fn labels(rows: usize, classes: usize) -> Vec<u32> {
     (0..rows).map(|row| ((row * 7 + row / 3) % classes) as u32).collect()
 }
 
-/// The same as indices of the reference.
+/// Labels as indices for the reference.
 fn indices(labels: &[u32]) -> Vec<usize> {
     labels.iter().map(|label| *label as usize).collect()
 }

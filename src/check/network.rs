@@ -51,7 +51,7 @@ pub fn cpu_engine(sink: &mut Sink<'_>) -> Result<()> {
     engine(&make, &[None], sink)
 }
 
-/// The same of the GPU engine, for every schedule.
+/// Checks the GPU engine in the same way, for every schedule.
 ///
 /// # Errors
 /// As [`cpu_engine`].

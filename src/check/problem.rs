@@ -68,7 +68,7 @@ impl Problem {
         Self::from_parts(network.clone(), parameters, UpdateRule::sgd(RATE), data)
     }
 
-    /// One in which two of the activations and one of the losses go with an optimizer, with dropout, weights of the rows, label
+    /// A problem that combines two of the activations and one of the losses with an optimizer, with dropout, weights of the rows, label
     /// smoothing, clipping and factors of the learning rate, all by turns.
     pub fn mixed(number: usize, kind: OptimizerKind) -> Result<Self> {
         let activation = |place: usize| Activation::ALL[(2 * number + place) % Activation::ALL.len()];

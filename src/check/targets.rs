@@ -9,7 +9,7 @@ use crate::random::{Purpose, normal, words};
 use crate::reference::{ReferenceTargets, bounds, ops};
 use crate::step::Loss;
 
-/// Normal inputs of so many rows, with random classes or normal values, as the loss has them.
+/// Normal inputs of `rows` rows, with random classes or normal values, as the loss requires.
 pub(super) fn dataset(loss: Loss, seed: u64, rows: usize, [inputs, outputs]: [usize; 2]) -> Dataset {
     let number = |i: usize, stream: u32| normal(seed, Purpose::Weights, [i as u32, stream]) as f32;
     let label = |row: usize| words(seed, Purpose::Order, [row as u32, 0])[0] % outputs as u32;
@@ -37,7 +37,7 @@ pub(super) struct Expected {
 }
 
 impl Expected {
-    /// Of all rows of a data set.
+    /// The expected outputs of all rows of a data set.
     pub fn from_dataset(form: LossTargets, data: &Dataset) -> Self {
         let (classes, values) = match &data.targets {
             Targets::Classes(classes) => (indices(classes), Array2::zeros((0, 0))),
@@ -46,7 +46,7 @@ impl Expected {
         Self { form, classes, values, weights: data.view().counts().into() }
     }
 
-    /// Of so many rows, with weights where the loss has some.
+    /// For `rows` rows, with weights where the loss has some.
     pub fn new(form: LossTargets, rows: usize, outputs: usize) -> Self {
         let weights = (0..rows).filter(|_| form.weighted).map(|row| [1.0, 0.25, 3.0][row % 3]).collect();
         Self::from_dataset(form, &Dataset { weights, ..dataset(form.loss, 13, rows, [1, outputs]) })
@@ -63,7 +63,7 @@ impl Expected {
         words
     }
 
-    /// The same for the reference, with label smoothing.
+    /// The targets for the reference, with label smoothing.
     pub fn targets(&self) -> ReferenceTargets<'_> {
         self.unsmoothed().smoothed(f64::from(self.form.smoothing))
     }

@@ -98,7 +98,7 @@ pub(super) fn rule(kind: OptimizerKind) -> UpdateRule {
     UpdateRule { optimizer, factors, ..UpdateRule::sgd(RATE) }
 }
 
-/// A batch of so many rows, in a step whose dropout is not that of the first.
+/// A batch of `rows` rows, in a step whose dropout is not that of the first.
 fn record(rows: usize) -> StepRecord {
     StepRecord { step: 7, seed: [3, 0x9876_5432], ..StepRecord::all(rows) }
 }

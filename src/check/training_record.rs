@@ -29,7 +29,7 @@ pub struct TrainingRecord {
 }
 
 impl TrainingRecord {
-    /// The settings with the sizes of the network and the rows of a batch that are fixed, for so many steps.
+    /// The settings with the sizes of the network and the rows of a batch that are fixed, for `steps` steps.
     ///
     /// # Errors
     /// [`Error::Setting`] for the first that is out of range.
@@ -40,7 +40,7 @@ impl TrainingRecord {
         Ok(config)
     }
 
-    /// Has the device train so many steps of a random network on random rows, with the settings of `config` but for sizes
+    /// Has the device train `steps` steps of a random network on random rows, with the settings of `config` but for sizes
     /// and rows of a batch, which are fixed.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ fn settings(config: &Config, rule: &UpdateRule, steps: usize) -> HashMap<String,
     .collect()
 }
 
-/// Random rows, whose targets are those of the loss, weighted by their classes if the settings say so.
+/// Random rows, whose targets are those of the loss, weighted by class if the settings have class weights.
 fn rows(config: &Config, rows: usize) -> Result<Dataset> {
     let data = dataset(config.loss, config.seed, rows, [INPUTS, OUTPUTS]);
     let weights = match &config.class_weights {

@@ -86,7 +86,7 @@ pub fn column(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// What stands between two cells, or before the digits of a fraction.
+/// A delimiter, or a decimal mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark<const DECIMAL: bool>(pub u8);
 

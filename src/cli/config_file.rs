@@ -18,7 +18,7 @@ use super::train_options::{Options, RunOptions, TrainOptions};
 /// Options that are of one call, not of what is trained.
 const OF_A_CALL: [&str; 3] = ["out", "profile", "folds"];
 
-/// What may stand beside `--resume`: what decides when a run ends, what trains, and how results are written.
+/// Options that may be combined with `--resume`: what decides when a run ends, what trains, and how results are written.
 const BESIDE_RESUME: [&str; 8] = [
     "epochs",
     "max-time",

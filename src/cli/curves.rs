@@ -17,7 +17,7 @@ const LEAST: usize = 3;
 /// How many times the least the greatest number is where lines stand for its logarithms.
 const WIDE: f64 = 20.0;
 
-/// What stands for training, validation and test rows: letters, and colours of a terminal.
+/// The marks of training, validation and test rows: letters, and colours of a terminal.
 const SETS: [(&str, char, &str); 3] =
     [("training", '.', "\x1b[34m"), ("validation", 'o', "\x1b[33m"), ("test", 'x', "\x1b[35m")];
 const PLAIN: &str = "\x1b[0m";
@@ -32,7 +32,7 @@ pub enum PlotStyle {
 }
 
 impl PlotStyle {
-    /// That of standard output; nothing where it is no terminal.
+    /// The style for standard output; `None` if it is not a terminal.
     pub fn of_terminal() -> Option<Self> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let is_dumb = variable("TERM").is_some_and(|term| term == "dumb");
@@ -122,7 +122,7 @@ fn plot(name: &str, sets: &[Vec<Option<f64>>; 3], look: PlotStyle) -> Vec<String
     lines
 }
 
-/// What the letters or colours of a plot stand for.
+/// The legend: the meaning of the letters or colours of a plot.
 fn legend(name: &str, sets: &[Vec<Option<f64>>; 3], look: PlotStyle) -> String {
     let is_there = |curve: &[Option<f64>]| curve.iter().any(Option::is_some);
     let shown = SETS.iter().zip(sets).filter(|(_, curve)| is_there(curve)).map(

@@ -16,7 +16,7 @@ use super::training::Training;
 /// The most labels of one kind that a warning names.
 const MOST_LABELS: usize = 8;
 
-/// What is said of columns that are no inputs, though nobody has said so: a line for each reason.
+/// Notices about columns that were ignored automatically: a line for each reason.
 pub fn left_out(columns: &[IgnoredColumn]) -> Vec<String> {
     let reasons = [
         (IgnoredBecause::NumbersRows, "looks like a row number", "--only to use it"),
@@ -37,7 +37,7 @@ pub fn left_out(columns: &[IgnoredColumn]) -> Vec<String> {
     reasons.into_iter().filter_map(line).collect()
 }
 
-/// What is said of the task that numbers were taken for, where nobody has named it.
+/// The notice about the task that was chosen for a numeric target.
 fn task_line(data: &TrainingData) -> Option<String> {
     if data.predicts_values() {
         let text = "the target holds numbers, so they are predicted as values (regression, loss mse); use --task \
@@ -53,7 +53,7 @@ fn task_line(data: &TrainingData) -> Option<String> {
     })
 }
 
-/// What is said of columns of dates.
+/// The notice about columns of dates.
 pub fn date_line(schema: &Schema) -> Option<String> {
     let names: Vec<String> = schema.date_columns().iter().map(column_name).collect();
     let count = counted(names.len() as u64, "column holds dates", "columns hold dates");
@@ -66,7 +66,7 @@ pub fn date_line(schema: &Schema) -> Option<String> {
     })
 }
 
-/// What is said of inputs that may hold identifiers.
+/// The notice about inputs that may hold identifiers.
 pub fn identifier_line(columns: &[String]) -> Option<String> {
     let count = counted(columns.len() as u64, "column", "columns");
     (!columns.is_empty()).then(|| {
@@ -78,7 +78,7 @@ pub fn identifier_line(columns: &[String]) -> Option<String> {
     })
 }
 
-/// What is said of the columns of rows: what the target is taken for, which hold dates, and which weighs.
+/// Notices about columns: the task, dates, and weights.
 ///
 /// # Errors
 /// [`crate::error::Error::Config`] if the task and the loss contradict one another.
@@ -95,7 +95,7 @@ pub fn column_lines(training: &Training, data: &TrainingData) -> Result<Vec<Stri
     Ok(lines.chain(weight_lines(data)).collect())
 }
 
-/// What is said of rows that have weights of their own.
+/// Notices about row weights.
 fn weight_lines(data: &TrainingData) -> Vec<String> {
     let Some(column) = data.data_schema().schema.and_then(|schema| schema.weight) else { return Vec::new() };
     let name = column_name(&column);
@@ -130,7 +130,7 @@ pub fn read_first_line(data: &TrainingData) -> Option<String> {
     Some(format!("all{rows} rows are read before training starts, since {reason}"))
 }
 
-/// What is said of columns of text that may be meant as numbers: a line for each.
+/// Notices about columns of text that may be meant as numbers: a line for each.
 pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
     let line = |NumbersAsText { column, cell, decimal, are_dates }: &NumbersAsText| match decimal {
         _ if *are_dates => format!(
@@ -148,7 +148,7 @@ pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
     columns.iter().map(line).collect()
 }
 
-/// What is said of columns that are categories since they hold text and numbers: a line for each.
+/// Notices about columns that are categories because they hold text and numbers: a line for each.
 pub fn mixed_column_lines(texts: &[MixedColumn]) -> Vec<String> {
     let line = |text: &MixedColumn| {
         format!(
@@ -158,7 +158,7 @@ pub fn mixed_column_lines(texts: &[MixedColumn]) -> Vec<String> {
     texts.iter().map(line).collect()
 }
 
-/// What is said of labels that may be slips: one line at most.
+/// The notice about labels that may be typing errors: one line at most.
 pub fn odd_labels(odd: &[OddLabel]) -> Vec<String> {
     let place = |odd: &OddLabel| {
         let file = odd.file.as_ref().map_or_else(String::new, |file| format!("{}, ", file.display()));

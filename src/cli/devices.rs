@@ -21,7 +21,7 @@ pub struct Options {
     format: Format,
 }
 
-/// The device that is asked for, opened like this, and what is said of it if it is a software driver that nobody has named.
+/// The requested device, with these options, and a notice if it is a software driver that was not named.
 ///
 /// # Errors
 /// When it is not there.
@@ -39,7 +39,7 @@ pub fn find(request: &DeviceRequest, device_options: DeviceOptions) -> Result<(D
     Ok((device, notice))
 }
 
-/// The same, which says it at once.
+/// As [`find`], but prints the notice.
 ///
 /// # Errors
 /// When it is not there.

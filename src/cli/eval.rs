@@ -143,7 +143,7 @@ fn head(options: &Options, model: &Model, data: &Dataset, file: &str, device: &s
     lines
 }
 
-/// The same for a machine, with the loss.
+/// The same as fields of a JSON object, with the loss.
 fn head_fields(options: &Options, data: &Dataset, file: &str, loss: f64) -> Vec<(&'static str, Value)> {
     vec![
         ("model", options.model.to_string_lossy().into()),

@@ -16,7 +16,7 @@ const SHOWN_NAME: usize = 20;
 /// The most classes of which a text shows the figures.
 const TABLE_CLASSES: usize = 40;
 
-/// What is said of a model of classes.
+/// The evaluation of a classifier as text.
 pub fn text(
     data: &Dataset,
     evaluation: &Evaluation,
@@ -52,7 +52,7 @@ pub fn text(
     lines
 }
 
-/// What is said of the weights of the rows, where the model knows of some.
+/// The notice about row weights, if the model was trained with them.
 pub fn weight_line(model: &Model, data: &Dataset) -> Option<String> {
     let name = column_name(model.data_schema.schema.as_ref()?.weight.as_ref()?);
     Some(match data.weights.is_empty() {
@@ -61,7 +61,7 @@ pub fn weight_line(model: &Model, data: &Dataset) -> Option<String> {
     })
 }
 
-/// What stands behind the name of a figure of these rows.
+/// The suffix of the name of a figure, if these rows are weighted.
 pub fn weighted(data: &Dataset) -> &'static str {
     if data.weights.is_empty() { "" } else { ", weighted" }
 }
@@ -150,7 +150,7 @@ pub fn number_of(measured: &[Measure], name: &str) -> f64 {
     found.map_or(f64::NAN, |measure| measure.value)
 }
 
-/// The same for a machine.
+/// The measure as JSON.
 pub fn value_of(measured: &[Measure], name: &str) -> Value {
     number_of(measured, name).into()
 }
@@ -160,7 +160,7 @@ pub fn intervals(measured: &[Measure]) -> Value {
     of_target(measured, None)
 }
 
-/// The same of each of so many targets. Those of a single one are those of all.
+/// The same for each of `targets` targets. Those of a single one are those of all.
 pub fn intervals_by_target(measured: &[Measure], targets: usize) -> Value {
     let target = |target| if targets == 1 { None } else { Some(target) };
     (0..targets).map(|index| of_target(measured, target(index))).collect()
@@ -177,7 +177,7 @@ pub fn measure_table(measured: &[Measure]) -> Table {
     Table::new(&["measure", ">value", "95 % interval"], all.map(|measure| row(measure).to_vec()))
 }
 
-/// The same of each target. RMSE and MAE over all are left out: targets have units of their own.
+/// Measures of each target. RMSE and MAE over all are left out: targets have units of their own.
 pub fn target_table(measured: &[Measure], names: &[String]) -> Table {
     let rows = measured.iter().filter(|measure| measure.value.is_finite()).filter_map(|measure| {
         let target = match measure.target {

@@ -31,7 +31,7 @@ pub struct Options {
     out: PathBuf,
 }
 
-/// One of them.
+/// Exactly one of the formats.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Formats {

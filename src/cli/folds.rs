@@ -22,7 +22,7 @@ use super::text::{loss, one_class, percent, seconds, unknown_cells};
 use super::train_options::Options;
 use super::train_text::{accuracy, started_lines};
 
-/// Trains so many times, and says how good each network is on the rows that were held out of its training. Nothing is saved. The
+/// Cross-validation: trains once per fold, and reports the score of each network on the rows held out of its training. Nothing is saved. The
 /// options `own` stand on the command line.
 ///
 /// # Errors
@@ -83,14 +83,14 @@ fn in_fold(error: anyhow::Error, index: usize, count: usize) -> anyhow::Error {
 /// The folds on their way.
 struct Folds<'a> {
     options: &'a Options,
-    /// What stands on the command line.
+    /// The options on the command line.
     own: &'a Table,
     /// What the defaults depend on.
     info: DatasetInfo,
     count: usize,
     device: Device,
     interrupts: Interrupts,
-    /// To be told when training begins.
+    /// Notices to print when training begins.
     notices: Vec<String>,
     /// The table of folds, once it has a header.
     table: Option<FoldTable>,
@@ -99,7 +99,7 @@ struct Folds<'a> {
 }
 
 impl Folds<'_> {
-    /// What is said of all rows, once.
+    /// Prints the notices about all rows, once.
     fn look_at(&self, data: &TrainingData, console: &Console) -> Result<()> {
         [mixed_column_lines(data.mixed_columns()), odd_labels(data.odd_labels())]
             .concat()
@@ -222,7 +222,7 @@ struct FoldTable {
 }
 
 impl FoldTable {
-    /// That of networks with this loss.
+    /// The table for networks with this loss.
     fn new(loss: Loss) -> Self {
         Self { columns: columns(loss.of_classes()) }
     }

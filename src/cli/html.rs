@@ -16,7 +16,7 @@ th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--faint); text-align
 td.text, th.text { text-align: left; } code { font-size: 13px; user-select: all; }
 ";
 
-/// A page with this title, which is text, a style of its own behind the common one, and a body of HTML.
+/// A page with this title, which is text, a style added to the common one, and a body of HTML.
 pub fn page(title: &str, style: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -96,7 +96,7 @@ impl Axis {
         ((scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low))).clamp(0.0, 1.0)
     }
 
-    /// About so many round numbers with their texts.
+    /// About `count` round numbers with their texts.
     fn ticks(&self, count: f64) -> Vec<(f64, String)> {
         if self.is_log {
             let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
@@ -223,7 +223,7 @@ impl Plot {
     }
 }
 
-/// Of a long curve every so manieth point and the last, so that no more than about `most` are left.
+/// Every n-th point of a long curve and the last, so that about `most` are left.
 pub fn thinned(curve: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     let every = curve.len().div_ceil(most).max(1);
     let is_kept = |place: &usize| place.is_multiple_of(every) || place + 1 == curve.len();

@@ -27,7 +27,7 @@ pub struct CompletionOptions {
     shell: Shell,
 }
 
-/// Those that are documented; `clap_complete` knows more.
+/// The documented shells; `clap_complete` knows more.
 fn shell() -> impl TypedValueParser<Value = Shell> {
     let parser = PossibleValuesParser::new(["bash", "zsh", "fish", "powershell"]);
     parser.try_map(|name| name.parse::<Shell>())

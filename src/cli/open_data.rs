@@ -14,24 +14,24 @@ use super::text::column_name;
 use super::train_options::Options;
 use super::training::Training;
 
-/// Where rows are that train, that validate, and that test.
+/// The files of training, validation and test rows.
 pub struct DataPaths {
     train: Source,
     validation: Option<Source>,
     test: Option<Source>,
 }
 
-/// Their readers, which work already.
+/// Readers of the data, which have started.
 pub struct OpenData {
     /// The rows that train.
     pub reader: Reader,
-    /// Those that validate, if they are in a file of their own.
+    /// Validation rows, if they are in a separate file.
     pub validation: Option<Reader>,
-    /// Those that test, if they are in a file of their own.
+    /// Test rows, if they are in a separate file.
     pub test: Option<Reader>,
     /// What the defaults of settings depend on.
     pub info: DatasetInfo,
-    /// To be told: which size images have that nobody has named.
+    /// A notice about the image size that was chosen automatically.
     pub notice: Option<String>,
 }
 
@@ -100,15 +100,14 @@ pub fn open_alone(
     let settings = &training.settings;
     let mut reader = open_training(source, read)?;
     let info = settings.inspect(&mut reader, false, false)?;
-    let mut data = TrainingData::new(reader, None, None, &settings.resolve(&info)?.data)?;
-    let config = Config { epochs: 1, ..settings.resolve(&info.with_data(&data))? };
+    let (mut data, config) = settings.prepare(info, reader, None, None)?;
     data.read_rows(0)?;
     let lines = [mixed_column_lines(data.mixed_columns()), column_lines(training, &data)?].concat();
-    Ok((data, config, lines))
+    Ok((data, Config { epochs: 1, ..config }, lines))
 }
 
 /// Opens a table to train on. Where the first rows alone have made classes of numbers, of which all rows show too many, they are
-/// values to predict, and `read` says so from then on. Images are not looked through.
+/// values to predict, which `read` is changed to. Images are not checked.
 ///
 /// # Errors
 /// Those of the data.

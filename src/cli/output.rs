@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::progress::Progress;
 use super::text::{printable, printable_json};
 
-/// What is said of an error: settings by the names of their options, and which option may help.
+/// The line for an error: settings by the names of their options, and which option may help.
 fn error_line(error: &anyhow::Error) -> String {
     let text = error.to_string();
     let Some(cause) = error.chain().find_map(|cause| cause.downcast_ref::<Error>()) else { return text };
@@ -47,7 +47,7 @@ pub fn print_lines(lines: &[String]) -> Result<()> {
     lines.iter().try_for_each(|line| print_line(line))
 }
 
-/// Prints JSON on a line of its own; what is not printable is escaped so that it reads back the same.
+/// Prints JSON on one line; what is not printable is escaped so that it reads back the same.
 ///
 /// # Errors
 /// [`Error::Output`].
@@ -55,7 +55,7 @@ pub fn print_json(json: &str) -> Result<()> {
     print_line(&printable_json(json))
 }
 
-/// Prints an object on a line of its own, its fields in this order.
+/// Prints an object on one line, its fields in this order.
 ///
 /// # Errors
 /// [`Error::Output`].
@@ -71,7 +71,7 @@ pub fn object(fields: &[(&str, Value)]) -> String {
     printable_json(&format!("{{{}}}", fields.join(",")))
 }
 
-/// Whether whoever read standard output has gone away.
+/// Whether the reader of standard output has closed it.
 fn is_unread(error: &Error) -> bool {
     matches!(error, Error::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
 }
@@ -103,7 +103,7 @@ fn is_help(usage: &clap::Error) -> bool {
     matches!(usage.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion)
 }
 
-/// Of clap's message the first paragraph, the tips, and where to find more.
+/// The first paragraph of clap's message, its tips, and where to find more.
 pub fn usage_line(message: &str) -> String {
     let mut lines = message.lines().map(str::trim);
     let paragraph: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
@@ -123,9 +123,9 @@ pub struct Console {
     quiet: bool,
     /// Whether standard output is closed.
     muted: Cell<bool>,
-    /// What goes on without standard output, if anything does.
+    /// The work that continues without standard output, if any.
     persistent: Option<&'static str>,
-    /// Takes what is told, too, with the time.
+    /// The log file, which receives every line with its time.
     log: Option<File>,
     progress: Progress,
 }
@@ -142,14 +142,14 @@ impl Console {
         }
     }
 
-    /// The same for work, named for people, that leaves files: whoever reads standard output may go away, and nothing more is
+    /// A console for work with this name that leaves files: the reader of standard output may close it, and nothing more is
     /// printed there then.
     #[must_use]
     pub fn of_lasting(self, work: &'static str) -> Self {
         Self { persistent: Some(work), ..self }
     }
 
-    /// Whatever is told goes into this file, too.
+    /// Logs every line to this file, too.
     pub fn log_to(&mut self, file: File) {
         self.log = Some(file);
     }

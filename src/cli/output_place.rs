@@ -1,4 +1,4 @@
-//! Where a run writes: a folder of its own, or one file that takes the model alone.
+//! Where a run writes: a folder, or one file with the model alone.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -52,13 +52,13 @@ pub struct Lines {
     of_classes: bool,
     /// The name of each class, as a cell or as JSON.
     classes: Vec<Vec<u8>>,
-    /// What each number of a row stands for, in the order in which they are written, with its place among the outputs; the name
+    /// The meaning of each number of a row, in the order in which they are written, with its place among the outputs; the name
     /// as a cell, or as a key of JSON.
     numbers: Vec<(usize, Vec<u8>)>,
 }
 
 impl Lines {
-    /// Nothing written yet.
+    /// Begins with nothing written.
     pub fn new(form: Form, model: &Model) -> Self {
         let of_classes = model.network.loss().of_classes();
         let classes = model.data_schema.classes.names();

@@ -24,7 +24,7 @@ struct Unpadded {
     drawn: Mutex<Drawn>,
 }
 
-/// What stands there since the cursor was moved to the first line.
+/// The lines drawn since the cursor was moved to the first line.
 #[derive(Debug, Default)]
 struct Drawn {
     /// How wide each line is.
@@ -104,18 +104,18 @@ impl TermLike for Unpadded {
     }
 }
 
-/// Something that is drawn over again and again, and goes with the end.
+/// A bar that is redrawn in place, and removed at the end.
 pub struct Bar {
     is_seen: bool,
-    /// Nothing until it is drawn.
+    /// `None` until it is drawn.
     bar: Option<ProgressBar>,
     drawn: Option<Instant>,
-    /// What stands before the bar, and behind it: the style reads it, so that all that has changed is drawn at once.
+    /// The texts before and after the bar: the style reads it, so that all that has changed is drawn at once.
     texts: Arc<Mutex<[String; 2]>>,
 }
 
 impl Bar {
-    /// Nothing drawn yet. What is not `wanted`, or what nobody would see, never is.
+    /// Draws nothing yet; and never without `is_wanted`, or where standard error is not a terminal.
     pub fn new(is_wanted: bool) -> Self {
         Self {
             is_seen: is_wanted && !ProgressDrawTarget::stderr().is_hidden(),
@@ -125,7 +125,7 @@ impl Bar {
         }
     }
 
-    /// Whether somebody sees it.
+    /// Whether it is drawn at all.
     pub fn is_seen(&self) -> bool {
         self.is_seen
     }
@@ -140,7 +140,7 @@ impl Bar {
         is_due
     }
 
-    /// Draws it in this form, with these texts, when so many of all are done.
+    /// Draws it with this template and these texts.
     fn draw(&mut self, template: &str, texts: [String; 2], [done, all]: [u64; 2]) {
         let (template, texts) = fitting(template, texts, Term::stderr().size().1.into());
         *self.texts.lock().unwrap_or_else(PoisonError::into_inner) = texts;
@@ -202,7 +202,7 @@ const LINES: &str = "{before}";
 /// Columns that a bar and its numbers take at most.
 const NUMBERS: usize = 48;
 
-/// The form and the texts with which no line is wider than a terminal of so many columns: `indicatif` counts the rows of one that is
+/// The form and the texts with which no line is wider than a terminal of `width` columns: `indicatif` counts the rows of one that is
 /// drawn wider, and so does the terminal that breaks it. A narrow one has the texts without a bar.
 fn fitting(template: &str, [before, behind]: [String; 2], width: usize) -> (&str, [String; 2]) {
     let cut = |text: &str, room: usize| truncate_str(text, room, "").into_owned();
@@ -215,7 +215,7 @@ fn fitting(template: &str, [before, behind]: [String; 2], width: usize) -> (&str
     }
 }
 
-/// How a bar looks. What cannot be read, which a test excludes, is a plain bar.
+/// The style of a bar; a plain bar for an invalid template, which a test excludes.
 fn style(template: &str, texts: &Arc<Mutex<[String; 2]>>) -> ProgressStyle {
     let text = |which: usize| {
         let texts = Arc::clone(texts);
@@ -255,12 +255,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Nothing shown yet, of so many epochs.
+    /// Nothing shown yet, of `epochs` epochs.
     pub fn new(is_wanted: bool, epochs: usize) -> Self {
         Self { bar: Bar::new(is_wanted), part: [0, 1], epochs }
     }
 
-    /// Begins with a fold, counted from 0, of so many, which has so many epochs.
+    /// Begins fold `fold` (from 0) of `folds`, which has `epochs` epochs.
     pub fn begin(&mut self, fold: usize, folds: usize, epochs: usize) {
         (self.part, self.epochs) = ([fold, folds], epochs);
     }

@@ -18,7 +18,7 @@ use crate::sweep::is_sweep;
 
 /// Columns of a line.
 const WIDTH: usize = 80;
-/// What stands before settings.
+/// The indentation of settings.
 const INDENT: &str = "    ";
 
 /// List the runs and the sweeps of a folder: their settings, how far they came, and the best of what they reached.

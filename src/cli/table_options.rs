@@ -12,7 +12,7 @@ use super::args::{self, Mark};
 /// Headings of the help.
 const IMAGES: &str = "Images";
 
-/// How a table is written.
+/// Options for the format of a table.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct DialectOptions {
@@ -64,7 +64,7 @@ impl DialectOptions {
         }
     }
 
-    /// How a table like one that is known is read.
+    /// Options to read a table with a known schema.
     pub fn like(&self, schema: Option<Schema>, target: Target) -> ReadOptions {
         let columns = Selection { schema, target, ..Selection::default() };
         ReadOptions { columns, format: self.format(), ..ReadOptions::default() }
@@ -159,7 +159,7 @@ impl Columns {
         }
     }
 
-    /// What the target is taken for with a loss, if one is named.
+    /// The task, given a loss, if one is named.
     ///
     /// # Errors
     /// [`Error::Config`], in one line, where the loss is one for the other task.
@@ -181,7 +181,7 @@ impl Columns {
         }
     }
 
-    /// Checks whether the options go with one another and with a loss.
+    /// Checks whether the options can be combined with each other and with a loss.
     ///
     /// # Errors
     /// [`Error::Config`], in one line, for the first that does not.

@@ -67,7 +67,7 @@ pub fn counted(number: u64, singular: &str, plural: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { singular } else { plural })
 }
 
-/// What is said of cells of some rows that hold what the training rows did not.
+/// The notice about cells with values that the training rows did not have.
 pub fn unknown_cells(cells: u64, rows: &str) -> String {
     format!(
         "in {rows}, {} a category, or a missing value, that no training row has: the category counts as none, the value as \
@@ -76,7 +76,7 @@ pub fn unknown_cells(cells: u64, rows: &str) -> String {
     )
 }
 
-/// What is said of some rows that are all of one class.
+/// The notice about rows that are all of one class.
 pub fn one_class(class: &str, rows: &str) -> String {
     format!("{rows} are all of one class, {class}: the AUC is undefined, and the other measures say little")
 }
@@ -176,7 +176,7 @@ pub fn short(value: f64) -> String {
     (value as f32).to_string()
 }
 
-/// What is said of the rows on which a model is evaluated.
+/// Warnings about the rows on which a model is evaluated.
 pub fn evaluation_warnings(rows: &EvaluationRows) -> Vec<String> {
     let name = &rows.name;
     let text = |warning: &Warning| match *warning {

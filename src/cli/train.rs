@@ -109,7 +109,7 @@ struct TrainRequest<'a> {
     options: &'a Options,
     run: &'a RunOptions,
     given: &'a Table,
-    /// What of that stands on the command line.
+    /// The options that were given on the command line.
     own: &'a Table,
     paths: &'a DataPaths,
     interrupts: &'a Interrupts,
@@ -118,7 +118,7 @@ struct TrainRequest<'a> {
 
 /// How an attempt to train has ended.
 enum RunOutcome {
-    /// As it was told, with a profile, if one was made.
+    /// Starts the report with a profile, if one was made.
     RunSummary(Box<Option<Profile>>),
     /// The device has failed, and the CPU engine can go on.
     Lost(Error),
@@ -153,8 +153,8 @@ impl TrainRequest<'_> {
         };
         notices.extend(notice);
         let measured = options.kernels.measured(&device, &mut notices);
-        let mut data = TrainingData::new(reader, validation, test, &settings.resolve(&info)?.data)?;
-        let config = Config { measured, ..settings.resolve(&info.with_data(&data))? };
+        let (mut data, config) = settings.prepare(info, reader, validation, test)?;
+        let config = Config { measured, ..config };
         if config.needs_all_rows() {
             // What is said of columns holds for all rows.
             data.read_rows(0)?;
@@ -226,7 +226,7 @@ fn data_name(options: &Options) -> String {
     if name.is_empty() || name == "-" { "data".to_owned() } else { name }
 }
 
-/// What is said of validation data where a table has none and nobody has chosen another network than the usual one.
+/// The notice about validation data for a table without any and with default settings.
 fn of_validation(settings: &TrainSettings, data: &TrainingData) -> Option<&'static str> {
     let TrainSettings { seed, threads, test_fraction, .. } = *settings;
     let is_usual = *settings == TrainSettings { seed, threads, test_fraction, ..TrainSettings::default() };

@@ -44,7 +44,7 @@ pub struct TrainOptions {
     pub run: RunOptions,
 }
 
-/// What a run goes on from, and how it survives.
+/// Resuming, checkpoints and fallback.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct RunOptions {
@@ -154,7 +154,7 @@ impl Options {
         settings.validation_fraction.is_some() || settings.test_fraction.is_some() || self.folds.is_some()
     }
 
-    /// Checks whether the options go with one another, as far as that can be told without the data.
+    /// Checks whether the options can be combined, as far as that is known without the data.
     ///
     /// # Errors
     /// Of the first that does not.

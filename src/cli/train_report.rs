@@ -31,7 +31,7 @@ use crate::runs::{CONFIG, CheckpointClock, EventLog, MODEL};
 /// How long a model that is kept may wait to be written.
 const MODEL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What is trained, and how it was asked for.
+/// What is trained, and with which settings.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
     pub config: &'a Config,
@@ -49,9 +49,9 @@ pub struct TrainReport<'a> {
     run: &'a RunOptions,
     start: Instant,
     console: Console,
-    /// To be told when training begins: a run that fails before has one line to say.
+    /// Notices to print when training begins: a run that fails before prints one line.
     notices: Vec<String>,
-    /// The same of what makes a result doubtful.
+    /// Warnings, printed then too.
     warnings: Vec<String>,
     /// What the model file says besides what the library knows.
     settings: BTreeMap<String, String>,
@@ -69,7 +69,7 @@ pub struct TrainReport<'a> {
     events: Option<EventLog<'a>>,
     /// Whether the folder holds what it holds from the beginning on.
     has_begun: bool,
-    /// How far the run had come from which it goes on.
+    /// The progress at the checkpoint from which the run continues.
     progress: Option<Progress>,
     /// What it was trained on until then.
     origin: Option<Origin>,
@@ -90,7 +90,7 @@ fn kept_model(epoch: usize, validates: bool, config: &Config) -> String {
 }
 
 impl<'a> TrainReport<'a> {
-    /// Nothing told yet. `notices` are to be told first.
+    /// An empty report, which begins with `notices`.
     pub fn new(
         options: &'a Options,
         setting: Setting<'a>,
@@ -134,7 +134,7 @@ impl<'a> TrainReport<'a> {
         }
     }
 
-    /// The same of a run that goes on from here.
+    /// The report of a run that continues from this checkpoint.
     #[must_use]
     pub fn resumed_at(mut self, checkpoint: &Checkpoint) -> Self {
         let Progress { steps, epochs, kept, .. } = &checkpoint.progress;

@@ -215,7 +215,7 @@ pub fn reached(summary: &Summary, loss: Loss) -> (String, Vec<String>) {
     (line, Vec::new())
 }
 
-/// How a run came to its end, as what follows the line of what it reached.
+/// How a run ended, as the end of the line with its result.
 pub fn end_text(summary: &Summary, [total, first]: [Duration; 2]) -> String {
     let epochs = counted(summary.epochs.len() as u64, "epoch", "epochs");
     let kept = match (summary.epochs.len(), summary.kept) {
@@ -233,7 +233,7 @@ pub fn end_text(summary: &Summary, [total, first]: [Duration; 2]) -> String {
     format!(" after {epochs}{kept}{end} in {total}, first batch after {first}")
 }
 
-/// The same for a machine, with the name of the model.
+/// The result as fields of a JSON object, with the name of the model.
 pub fn summary_fields<'a>(
     summary: &Summary,
     [total, first]: [Duration; 2],

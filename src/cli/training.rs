@@ -104,7 +104,7 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// The device, and what is said of it if nobody has named one; `trains` is what it does. `no_timestamps` denies it
+    /// The device, and a notice if none was named; `trains` is what it does. `no_timestamps` denies it
     /// time stamps.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl Kernels {
         Ok((device, notice.into_iter().chain(notices).collect()))
     }
 
-    /// What `tinytrain tune` has measured; where that cannot be read, a notice says so.
+    /// What `tinytrain tune` has measured; a notice where that cannot be read.
     pub fn measured(&self, device: &Device, notices: &mut Vec<String>) -> Measurements {
         if self.no_tune || device.is_cpu() {
             return Measurements::default();

@@ -96,7 +96,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The adapter that was asked for: the CPU engine has no tile shapes.
+/// The requested adapter: the CPU engine has no tile shapes.
 fn adapter(request: &DeviceRequest) -> Result<Adapter> {
     match devices::find_and_report(request, false)? {
         Device::Gpu(adapter) => Ok(*adapter),

@@ -50,7 +50,7 @@ pub enum RawDataset {
 
 /// A file to write.
 pub struct OutputFile<'a> {
-    /// What it holds, if it goes beside the file that was asked for; nothing for that file itself.
+    /// What it holds, for a companion of the requested file; `None` for that file itself.
     pub beside: Option<Companion>,
     contents: FileContents<'a>,
 }
@@ -78,7 +78,7 @@ impl OutputFile<'_> {
     }
 }
 
-/// What a file holds that goes beside another.
+/// A file that is written beside the requested one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Companion {
     /// The labels of images.

@@ -83,7 +83,7 @@ pub fn spare_data<const N: usize>(
     spare_files(option, out, files.map(|file| (file.as_path(), "which holds the data")))
 }
 
-/// The same of these files, each with what it is.
+/// The same for these files, each with its description.
 ///
 /// # Errors
 /// As [`spare_data`].

@@ -88,8 +88,8 @@ impl Device {
         }
     }
 
-    /// Checks whether the device has buffers for the network's parameters, with so many numbers of optimizer state each,
-    /// and for a batch of so many rows, before anything is made for them.
+    /// Checks whether the device has buffers for the network's parameters, with `states` numbers of optimizer state each,
+    /// and for a batch of `batch` rows, before anything is allocated.
     ///
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) when it has none of that size.

@@ -11,13 +11,13 @@ pub type Sink<'a> = dyn FnMut(BatchMetrics) -> Result<()> + 'a;
 
 /// Training by calls that return when all is submitted.
 pub trait Drive {
-    /// Trains on `batches`. `sink` hears of those that have ended; of the others in a later call.
+    /// Trains on `batches`. `sink` receives the metrics of finished batches; those of the others come with a later call.
     ///
     /// # Errors
     /// Those of the device and of `sink`.
     fn drive(&mut self, batches: Batches<'_>, sink: &mut Sink<'_>) -> Result<()>;
 
-    /// Waits until all that was submitted is trained, and `sink` has heard of it.
+    /// Waits until all submitted batches are trained and `sink` has received their metrics.
     ///
     /// # Errors
     /// Those of the device and of `sink`.

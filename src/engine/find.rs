@@ -1,4 +1,4 @@
-//! Which device is the one that was asked for.
+//! Finds the requested device.
 
 use super::{Device, DeviceRequest};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use crate::gpu::{Adapter, DeviceKind, adapters, may_have_gpu};
 #[cfg(feature = "gpu")]
 use crate::kernels::MOST_BUFFERS;
 
-/// Finds the device that was asked for.
+/// Finds the requested device.
 ///
 /// # Errors
 /// [`Error::Device`], in one line, when it is not there.
@@ -21,7 +21,7 @@ pub fn find_device(request: &DeviceRequest) -> Result<Device> {
     }
 }
 
-/// Finds the device that was asked for.
+/// Finds the requested device.
 ///
 /// # Errors
 /// [`Error::Device`], in one line, when it is not there.

@@ -56,7 +56,7 @@ pub struct Evaluation {
 pub enum Order<'a> {
     /// These rows one after the other.
     Given(&'a [u32]),
-    /// That of an epoch, as [`rows_at`](crate::data::rows_at) gives it. It may be made where the rows are.
+    /// The order of an epoch, as [`rows_at`](crate::data::rows_at) returns it. It may be made on the device.
     Epoch {
         /// The seed.
         seed: u64,
@@ -72,7 +72,7 @@ pub struct Batches<'a> {
     pub rows: Rows<'a>,
     /// Their order.
     pub order: Order<'a>,
-    /// Which positions of the order. Those of the first epoch are asked for one after the other; those of a later epoch
+    /// Which positions of the order. Those of the first epoch come one after the other; those of a later epoch
     /// all at once, and what is left of them.
     pub positions: Range<usize>,
 }
@@ -146,7 +146,7 @@ pub trait Instrumented {
     /// What computes, and how.
     fn description(&self) -> Description;
 
-    /// From now on this observer receives what takes how long in training, or nobody, which costs nothing.
+    /// Sets the observer that receives timings of training; `None` costs nothing.
     fn observe(&mut self, observer: Observer);
 
     /// What the device can do at most, measured now.

@@ -6,7 +6,7 @@ use super::{Batches, Order};
 use crate::data::{BLOCK_ROWS, Rows, rows_at};
 use crate::error::{Error, Result};
 
-/// The order of an epoch as far as it was asked for, kept while an engine takes it piece by piece.
+/// The order of an epoch as far as it has been requested, kept while an engine takes it piece by piece.
 #[derive(Default)]
 pub(crate) struct HostOrder {
     made: Option<(Epoch, Vec<u32>)>,
@@ -68,7 +68,7 @@ pub(crate) fn check_epoch(batches: &Batches<'_>) -> Result<()> {
     )))
 }
 
-/// That somebody has asked for a snapshot of an engine between two moments.
+/// The error for a snapshot that was requested while steps are in flight.
 pub(crate) fn unpolled() -> Error {
     Error::Config("cannot take a snapshot of an engine while steps are on their way".to_owned())
 }

@@ -10,17 +10,17 @@ use crate::timing::Span;
 /// What the host does in a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// It waits for the reader thread's next block.
+    /// Waiting for the reader's next block.
     Reading,
-    /// It brings rows, and their order, to the device.
+    /// Uploading rows and their order.
     Upload,
-    /// It records commands.
+    /// Recording commands.
     Recording,
-    /// It submits them; some drivers, GL's among them, run them meanwhile.
+    /// Submitting commands; some drivers, GL among them, run them meanwhile.
     Submitting,
     /// A thread beside it ends an encoder, where wgpu does most of the work of recording.
     Finishing,
-    /// It waits for the device, or for the other threads of the CPU engine.
+    /// Waiting for the device, or for the other threads of the CPU engine.
     Waiting,
 }
 
@@ -102,7 +102,7 @@ pub struct Log {
     pub clock: Option<Clock>,
     /// What each thread of the CPU engine did of which stage.
     pub parts: Vec<(usize, usize, Span)>,
-    /// When the reader thread parsed its blocks, where it was asked.
+    /// When the reader's threads parsed their blocks, if recorded.
     pub reader: Vec<Span>,
     /// When the run trained: from the begin of an epoch to its end.
     pub windows: Vec<Span>,
@@ -110,7 +110,7 @@ pub struct Log {
     pub sizes: Vec<usize>,
 }
 
-/// Takes down what a run does and when.
+/// Records what a run does and when.
 #[derive(Debug)]
 pub struct Recorder {
     start: Instant,

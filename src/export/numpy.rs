@@ -1,4 +1,4 @@
-//! NPZ: every array of a model under a name of its own.
+//! NPZ: every array of a model under a name.
 
 use super::outline::{Coding, Made, Member, Outline, Output};
 use crate::convert::{Array, npz};

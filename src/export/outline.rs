@@ -76,7 +76,7 @@ pub(super) enum Made<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// That of a model.
+    /// The outline of a model.
     pub(super) fn from_model(model: &'a Model) -> Self {
         let own = (&model.network, &model.parameters);
         let partners = model.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
@@ -182,7 +182,7 @@ impl<'a> Coding<'a> {
         }
     }
 
-    /// Whether a missing value is known as such: an indicator, or a category of its own.
+    /// Whether a missing value is known as such: an indicator, or a separate category.
     pub(super) fn knows_missing(&self) -> bool {
         match self {
             Coding::Number { has_indicator: known, .. }

@@ -141,7 +141,7 @@ impl Adapter {
         largest_storage(&self.handle.limits())
     }
 
-    /// Checks whether a storage buffer may have so many bytes, before the adapter is opened.
+    /// Checks whether a storage buffer may have `bytes` bytes, before the adapter is opened.
     ///
     /// # Errors
     /// [`Error::Device`] when the adapter has no buffers of that size.
@@ -162,7 +162,7 @@ pub fn adapters(only: Option<Backend>) -> Vec<Adapter> {
     block(adapters_async(only))
 }
 
-/// The same as a future.
+/// As [`adapters`], as a future.
 pub async fn adapters_async(only: Option<Backend>) -> Vec<Adapter> {
     let wanted = only.map_or_else(wgpu::Backends::all, Backend::wgpu);
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();

@@ -27,7 +27,7 @@ impl Readback {
         self.record_at(encoder, source, 0, bytes);
     }
 
-    /// The same of the `bytes` from `start` on, a multiple of 4 too.
+    /// As above, for the `bytes` from `start` on, also a multiple of 4.
     fn record_at(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, start: u64, bytes: u64) {
         encoder.copy_buffer_to_buffer(source, start, &self.buffer, 0, Some(bytes));
         self.record_end(encoder, bytes);
@@ -92,7 +92,7 @@ pub fn read_buffer(context: &Context, source: &wgpu::Buffer, bytes: u64) -> Resu
     block(read_buffer_at(context, source, 0, bytes))
 }
 
-/// The same of the `bytes` from `start` on, a multiple of 4 too.
+/// As above, for the `bytes` from `start` on, also a multiple of 4.
 ///
 /// # Errors
 /// [`Error::Gpu`] when the device fails.

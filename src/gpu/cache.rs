@@ -50,7 +50,7 @@ fn begin(device: &wgpu::Device, data: Option<&[u8]>) -> Option<wgpu::PipelineCac
     block(scope.pop()).is_none().then_some(handle)
 }
 
-/// FNV-1a, 64 bits: finds what a disk or a crash has broken, not what somebody forges.
+/// FNV-1a, 64 bits: detects corruption by a disk or a crash, not forgery.
 fn sum(data: &[u8]) -> u64 {
     data.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -29,7 +29,7 @@ pub struct Context {
     pub backend: Backend,
     /// Threads of a subgroup, where the device has subgroup operations and only one size of them.
     pub subgroup_size: Option<u32>,
-    /// How kernels hear what changes from step to step.
+    /// How kernels receive what changes from step to step.
     pub transport: RecordTransport,
     /// How it was opened.
     pub device_options: DeviceOptions,
@@ -56,7 +56,7 @@ impl Context {
         block(Self::open_async(adapter))
     }
 
-    /// The same as a future. Only the check of a cache of pipelines blocks, which browsers do not have.
+    /// As [`Context::open`], as a future. Only the check of a cache of pipelines blocks, which browsers do not have.
     ///
     /// # Errors
     /// [`Error::Device`] when the driver refuses.
@@ -193,7 +193,7 @@ impl Context {
         }))
     }
 
-    /// Whether so many bytes more are within the room that the device was opened with.
+    /// Whether `bytes` more bytes are within the memory limit that the device was opened with.
     fn has_room(&self, bytes: u64) -> bool {
         let Some(room) = self.device_options.room else { return true };
         let report = self.device.generate_allocator_report();

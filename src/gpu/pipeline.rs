@@ -18,9 +18,9 @@ use crate::threads::spawn_scoped;
 /// How a kernel uses a storage buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// It only reads it.
+    /// Read only.
     Read,
-    /// It writes it, and may read it.
+    /// Read and write.
     Write,
 }
 
@@ -41,7 +41,7 @@ pub struct Program {
     pub(crate) params_bytes: u64,
     /// Bytes of the record that changes from step to step, or of as many as it reads; 0 for none.
     pub(crate) step_bytes: u64,
-    /// How it comes.
+    /// How the record is passed.
     pub(crate) transport: RecordTransport,
 }
 
@@ -71,7 +71,7 @@ impl Program {
         &self.bindings
     }
 
-    /// The same with another source without override constants, and other bindings. Nothing is known of it, so it is
+    /// A program with another source without override constants, and other bindings. Its bounds are unknown, so it is
     /// compiled with all checks.
     #[must_use]
     pub fn rewritten(&self, source: String, bindings: Vec<Access>) -> Self {
@@ -104,7 +104,7 @@ impl Prepared {
         self.record_first(pass, step, [u32::MAX; 3]);
     }
 
-    /// The same with no more than `most` workgroups in each dimension.
+    /// As [`Prepared::record`], with at most `most` workgroups in each dimension.
     pub fn record_first(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -186,7 +186,7 @@ impl Pipelines {
         self.bind(context, &program, params, buffers, workgroups)
     }
 
-    /// The same without checks where the program is trusted: the caller has compared the buffers with what it reaches.
+    /// As [`Pipelines::prepare`], without checks where the program is `unchecked`: the caller has compared the buffers with its extents.
     ///
     /// # Errors
     /// As [`Pipelines::prepare`].

@@ -1,6 +1,6 @@
 //! What brings the record of a step to the kernels.
 
-/// What brings a small record to the dispatches of a step.
+/// How a small record is passed to the dispatches of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecordTransport {
     /// Immediates: part of the commands themselves.

@@ -1,4 +1,4 @@
-//! How a kernel hears what changes from step to step while its buffers stay bound.
+//! How a kernel receives what changes from step to step while its buffers stay bound.
 
 use super::context::Context;
 use super::record_transport::RecordTransport;
@@ -18,7 +18,7 @@ struct Uniform {
     alignment: usize,
 }
 
-/// One of them, as a dispatch takes it.
+/// The record of a step, as a dispatch takes it.
 #[derive(Clone, Copy)]
 pub enum StepBinding<'a> {
     /// The record itself.
@@ -75,7 +75,7 @@ impl StepRecords {
         }
     }
 
-    /// Those of each dispatch, in their order, for [`Prepared::record`](super::Prepared::record).
+    /// The bindings of each dispatch, in order, for [`Prepared::record`](super::Prepared::record).
     pub fn each<'a>(&'a self, records: &'a [u8], together: usize) -> impl Iterator<Item = StepBinding<'a>> {
         records.chunks(self.bytes * together).enumerate().map(move |(number, record)| match &self.uniform {
             None => StepBinding::Immediates(record),

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 /// How long a single wait for the device may take before it counts as hung.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often a future is asked whether it has waited for too long.
+/// How often a future is polled to see whether it has timed out.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Runs a future to its end. What waits for a callback is asked again now and then, so that it can give up: no crate for this does that.
+/// Runs a future to its end. A future that waits for a callback is polled again now and then, so that it can time out, which no crate for this does.
 pub fn block<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -42,7 +42,7 @@ struct Slot<T> {
 }
 
 impl<T> Arrival<T> {
-    /// Nothing has arrived.
+    /// Begins with nothing arrived.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(Slot { value: None, senders: 0, waker: None })))
     }
@@ -79,7 +79,7 @@ impl<T> Arrival<T> {
 pub(super) struct Sender<T>(Arc<Mutex<Slot<T>>>);
 
 impl<T> Sender<T> {
-    /// Brings the value, and wakes who waits.
+    /// Delivers the value, and wakes the waiting task.
     pub fn send(self, value: T) {
         slot(&self.0).value = Some(value);
     }

@@ -7,7 +7,7 @@ use super::{InputParameters, Network, Parameters};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, normal, uniform};
 
-/// The variance of the first weights of a layer with so many inputs and outputs.
+/// The variance of the initial weights of a layer, from its fan-in and fan-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variance {
     /// 2 / inputs (K. He, X. Zhang, S. Ren, J. Sun, "Delving deep into rectifiers", 2015).

@@ -160,7 +160,7 @@ pub struct InputLayer {
 }
 
 impl InputLayer {
-    /// One that makes at least one input.
+    /// A layer that makes at least one input.
     ///
     /// # Errors
     /// [`Error::Config`] for a layer without inputs, a column without inputs or categories, or more weights than can be counted.

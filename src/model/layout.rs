@@ -1,4 +1,4 @@
-//! Where parameters, and what goes with them, stand in a buffer: the only place that computes offsets and sizes.
+//! Where parameters, and everything beside them, stand in a buffer: the only place that computes offsets and sizes.
 //!
 //! Matrices on a device are row-major f32 with rows padded to whole vec4s ([`blocks`]); the padding is 0. The parameters of
 //! a layer stand as one matrix of `inputs + 1` rows: the weights, and below them the bias. One buffer holds three regions:
@@ -57,7 +57,7 @@ impl InputLayout {
     }
 }
 
-/// The layout of all parameters of a network and of what goes with them. Lengths and places are in vec4s.
+/// The layout of all parameters of a network, its optimizer state and scratch space. Lengths and places are in vec4s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterLayout {
     layers: Vec<LayerLayout>,
@@ -90,19 +90,19 @@ impl ParameterLayout {
         Self { input: network.input_layer().map(place), ..dense }
     }
 
-    /// The same with so many vec4s of partial sums, or of what else a schedule keeps there.
+    /// The same with `partials` vec4s of partial sums, or other scratch space of a schedule.
     #[must_use]
     pub fn with_partials(self, partials: usize) -> Self {
         Self { partials, ..self }
     }
 
-    /// The same with so many numbers of optimizer state a parameter.
+    /// The same with `states` numbers of optimizer state per parameter.
     #[must_use]
     pub fn with_states(self, states: usize) -> Self {
         Self { states, ..self }
     }
 
-    /// The same for so many models.
+    /// The same for `models` models, one after the other.
     #[must_use]
     pub fn with_models(self, models: usize) -> Self {
         Self { models, ..self }

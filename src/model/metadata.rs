@@ -49,10 +49,10 @@ pub(super) const KEYS: [&str; 18] = [
     TARGET_WIDTH,
 ];
 
-/// What a network's rows are.
+/// The meaning of a network's inputs and outputs: columns, classes, values, images.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataSchema {
-    /// What the outputs stand for.
+    /// The classes of the outputs.
     pub classes: Classes,
     /// Where the inputs stand in a table, if they come from one.
     pub schema: Option<Schema>,
@@ -63,12 +63,12 @@ pub struct DataSchema {
 }
 
 impl DataSchema {
-    /// Nothing is known but the number of classes.
+    /// A schema of numbered classes, with nothing else known.
     pub fn numbered(classes: usize) -> Self {
         Self { classes: Classes::numbered(classes), schema: None, image: None, target_scale: None }
     }
 
-    /// As metadata: lists are JSON.
+    /// The schema as metadata: lists are JSON.
     pub(super) fn entries(&self) -> Vec<(String, String)> {
         let mut entries = Vec::new();
         if !self.classes.is_empty() {

@@ -75,7 +75,7 @@ impl Network {
         Self::new(*inputs, layers, Loss::CrossEntropy)
     }
 
-    /// The same network behind an input layer.
+    /// This network with an input layer.
     ///
     /// # Errors
     /// [`Error::Config`] for an input layer that does not make the inputs of the first dense layer.
@@ -87,14 +87,14 @@ impl Network {
         Ok(Self { input_layer: Some(input_layer), ..self })
     }
 
-    /// The same network as it predicts: without dropout.
+    /// This network without dropout, as it predicts.
     #[must_use]
     pub fn without_dropout(&self) -> Self {
         let layers = self.layers.iter().map(|layer| Dense { dropout: 0.0, ..*layer });
         Self { layers: layers.collect(), ..self.clone() }
     }
 
-    /// What stands before the first dense layer, if anything does.
+    /// The input layer before the first dense layer, if any.
     pub fn input_layer(&self) -> Option<&InputLayer> {
         self.input_layer.as_ref()
     }
@@ -156,7 +156,7 @@ impl Network {
 }
 
 impl fmt::Display for Network {
-    /// As the field writes it: 784-300-100-10.
+    /// Sizes with hyphens: 784-300-100-10.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sizes: Vec<String> = self.sizes().iter().map(usize::to_string).collect();
         f.write_str(&sizes.join("-"))

@@ -24,7 +24,7 @@ pub(super) const KEYS: [&str; 4] = [LAYERS, ACTIVATION, DROPOUT, LOSS];
 /// A tensor of f32 with its name and shape.
 pub(super) type Tensor = (String, Vec<usize>, Vec<f32>);
 
-/// What stands before the names of a network, counted from 1.
+/// The prefix of the tensor names of a network, counted from 1.
 pub(super) fn prefix(number: usize) -> String {
     if number == 1 { String::new() } else { format!("network{number}.") }
 }
@@ -69,7 +69,7 @@ fn per_layer(network: &Network, value: impl Fn(&Dense) -> String) -> String {
     }
 }
 
-/// The same back: the network, its parameters, and how many tensors there were.
+/// Reads them back: the network, its parameters, and the number of tensors.
 pub(super) fn read(
     prefix: &str,
     metadata: &BTreeMap<String, String>,

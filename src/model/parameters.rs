@@ -20,7 +20,7 @@ pub struct Layer {
 pub struct Parameters {
     /// First layer first.
     pub layers: Vec<Layer>,
-    /// Those of the input layer, where there is one.
+    /// The parameters of the input layer, if any.
     pub input: Option<InputParameters>,
 }
 

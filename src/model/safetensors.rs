@@ -48,13 +48,13 @@ pub struct Model {
     pub network: Network,
     /// How values become its inputs.
     pub transform: Transform,
-    /// What its inputs and outputs stand for.
+    /// The meaning of its inputs and outputs.
     pub data_schema: DataSchema,
     /// Its weights and biases.
     pub parameters: Parameters,
     /// The networks that predict together with it, if there are any.
     pub ensemble: Option<Ensemble>,
-    /// Where it comes from, if its file says so.
+    /// How it was trained, if its file records it.
     pub origin: Option<Origin>,
     /// How it was trained: whatever else the metadata hold.
     pub settings: BTreeMap<String, String>,
@@ -69,7 +69,7 @@ impl Model {
         self.to_bytes_with(&[])
     }
 
-    /// The same with more numbers in the form of its parameters, under names of their own.
+    /// As [`Model::to_bytes`], with further parameters-shaped tensors under other names.
     ///
     /// # Errors
     /// As [`Model::to_bytes`].
@@ -159,7 +159,7 @@ impl Model {
         Self::from_bytes_with(bytes, path).map(|(model, _)| model)
     }
 
-    /// The same with the numbers that stand beside it: see [`Model::to_bytes_with`].
+    /// As [`Model::from_bytes`]; also returns the further tensors of [`Model::to_bytes_with`].
     ///
     /// # Errors
     /// As [`Model::from_bytes`].

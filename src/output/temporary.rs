@@ -21,7 +21,7 @@ fn builder() -> Builder<'static, 'static> {
     builder
 }
 
-/// A new file in `folder`, which nobody but this user may read, and whose lock is held until it is closed.
+/// A new file in `folder` that only this user may read, locked until it is closed.
 pub(super) fn create(folder: &Path) -> io::Result<NamedTempFile> {
     loop {
         let file = builder().tempfile_in(folder)?;
@@ -45,7 +45,7 @@ pub(super) fn permissions_of_new(folder: &Path) -> io::Result<Permissions> {
     Ok(builder.tempfile_in(folder)?.as_file().metadata()?.permissions())
 }
 
-/// Removes what runs that were killed have left in `folder`: the files that nobody holds the lock of.
+/// Removes what killed runs have left in `folder`: the files that no process has locked.
 pub(super) fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

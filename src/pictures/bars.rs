@@ -33,7 +33,7 @@ pub struct Bar {
 /// Draws bars from the first downwards as SVG; what there is no room for is counted.
 ///
 /// # Errors
-/// [`crate::Error::Gpu`] when drawing fails, which it does on nobody's account.
+/// [`crate::Error::Gpu`] when drawing fails.
 pub fn bars(heading: &str, below: &str, axis: &str, bars: &[Bar]) -> Result<String> {
     svg(&Bars { heading, below, axis, bars })
 }

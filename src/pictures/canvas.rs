@@ -127,7 +127,7 @@ pub fn write_before<B: DrawingBackend>(area: &Area<B>, text: &str, place: (i32, 
     area.draw_text(text, &text_style().pos(Pos::new(HPos::Right, VPos::Center)), place)
 }
 
-/// As much of a text as is at most so wide; where that is not all, an ellipsis stands for the rest.
+/// A text cut to a width, with an ellipsis for the rest.
 pub fn fitting<B: DrawingBackend>(
     area: &Area<B>,
     text: &str,

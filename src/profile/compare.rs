@@ -16,7 +16,7 @@ pub const BATCH_SIZES: [usize; 4] = [16, 64, 256, 1024];
 /// Every way is timed so often; the shortest time counts.
 const RUNS: usize = 2;
 
-/// Training the same rows in one way.
+/// The result of training the same rows with one variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Variant {
     /// How a step is divided into dispatches; nothing on the CPU engine.
@@ -66,8 +66,8 @@ impl Comparison {
     }
 }
 
-/// Trains about `rows` rows in each way. `open` opens the training data; it is called for each run. `tell` hears what
-/// comes next: how many ways have been timed, and of how many.
+/// Trains about `rows` rows with each variant. `open` opens the training data; it is called for each run. `tell` receives what
+/// comes next: how many variants have been timed, and of how many.
 ///
 /// # Errors
 /// Those of the settings, the data and the device.

@@ -40,11 +40,11 @@ use report::{kernels, microseconds};
 /// How often the pair of stamped runs is made before one run alone must do.
 const PAIRS: usize = 3;
 
-/// Submissions with one pass may take so many times as long as those with a pass for each stage. They should take less:
+/// Submissions with one pass may take this many times as long as those with a pass for each stage. They should take less:
 /// what is beyond is noise.
 const SLOWER: f64 = 1.05;
 
-/// If more stamps than one of so many cannot be true, the device's clock is not believed.
+/// If more than one time stamp in this many is impossible, the device's clock is not used.
 const REFUSED: usize = 20;
 
 /// A profile: what it says, and the run that its trace shows.
@@ -66,7 +66,7 @@ impl Profile {
     /// A training run that has ended, by what `recorder` holds of it: its epochs, without the tests between them.
     ///
     /// # Errors
-    /// [`Error::Config`] when it was told nothing.
+    /// [`Error::Config`] when nothing was recorded.
     pub fn of_training(recorder: &Recorder, summary: &Summary) -> Result<Self> {
         let ceilings =
             summary.ceilings.ok_or_else(|| Error::Config("this training run was not timed".to_owned()))?;

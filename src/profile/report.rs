@@ -27,7 +27,7 @@ pub struct Report {
     pub kernels: Vec<KernelReport>,
     /// Where the time went, each microsecond counted once.
     pub sums: Sums,
-    /// How the kernels' own time and the gaps were told apart.
+    /// How kernel time was separated from gaps.
     pub gaps_from: &'static str,
     /// What the device can do at most, measured.
     pub ceilings: Ceilings,
@@ -54,7 +54,7 @@ pub struct KernelReport {
     pub median_us: f64,
     /// Nineteen of twenty took at most this.
     pub p95_us: f64,
-    /// What the model of latencies gives a call on a device of this class, a launch included; none of the CPU engine.
+    /// The time of a call by the latency model, a launch included; `None` for the CPU engine.
     pub model_us: Option<f64>,
     /// Bytes that a call reads and writes, all rows of the batch live.
     pub bytes: u64,
@@ -162,7 +162,7 @@ fn fused(stage: &Stage) -> Vec<String> {
     stage.iter().flat_map(|member| member.fused.clone()).collect()
 }
 
-/// Of sorted nanoseconds the smallest that a share of them does not exceed, in microseconds.
+/// The quantile of sorted nanoseconds, in microseconds.
 fn quantile(sorted: &[u64], share: f64) -> f64 {
     let position = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(position.saturating_sub(1)).map_or(0.0, |time| microseconds(*time))

@@ -56,18 +56,18 @@ impl Spans {
 pub struct Partition {
     /// The device was busy.
     pub busy: u64,
-    /// It was not, and the host recorded.
+    /// The device was idle, and the host recorded.
     pub recording: u64,
     /// Neither, and rows were waited for or brought to the device.
     pub loading: u64,
     /// None of these, and the host waited.
     pub waiting: u64,
-    /// Nothing of all that.
+    /// None of these.
     pub idle: u64,
 }
 
 impl Partition {
-    /// Of the time in `windows`.
+    /// Partitions the time in `windows`.
     pub fn new(windows: &Spans, busy: &Spans, recording: &Spans, loading: &Spans, waiting: &Spans) -> Self {
         let (busy, rest) = windows.split(busy);
         let (recording, rest) = rest.split(recording);

@@ -12,7 +12,7 @@ const SLACK: u64 = 1_000_000;
 pub struct StageRun {
     /// Which of [`Log::stages`].
     pub stage: usize,
-    /// How long, in nanoseconds of the clock that timed it; nothing if its stamps cannot be true.
+    /// Its length in nanoseconds of the clock that timed it; `None` if its time stamps are impossible.
     pub length: Option<u64>,
     /// When, in nanoseconds of the host's clock since the recorder began.
     pub span: Span,

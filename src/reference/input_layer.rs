@@ -35,7 +35,7 @@ fn bias(o: usize) -> usize {
     (2 + MIXED) * FREQUENCIES + o
 }
 
-/// Which category a number is, of so many.
+/// The category of a number, of `categories`.
 fn category(value: f64, categories: usize) -> Option<usize> {
     (0..categories).find(|category| *category as f64 == value)
 }
@@ -47,7 +47,7 @@ impl ReferenceInput {
         Self { layer: layer.clone(), weights: wide(&parameters.weights), scale: wide(&parameters.scale) }
     }
 
-    /// One that holds other numbers.
+    /// This layer with other numbers.
     pub fn holding(&self, weights: Vec<f64>, scale: Vec<f64>) -> Self {
         Self { layer: self.layer.clone(), weights, scale }
     }

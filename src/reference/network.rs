@@ -6,7 +6,7 @@ use super::{ReferenceInput, ReferenceTargets, ops};
 use crate::model::{Network, Parameters};
 use crate::step::{Activation, Loss, RateFactors, StepRecord};
 
-/// What stands behind the products of a hidden layer.
+/// What follows the products of a hidden layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hidden {
     /// The activation.
@@ -18,15 +18,15 @@ pub struct Hidden {
 /// A multi-layer perceptron. Gradients have the same form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceNetwork {
-    /// What stands before the first dense layer, if anything does.
+    /// The input layer, if any.
     pub input: Option<ReferenceInput>,
     /// Weights [inputs, outputs] of each layer.
     pub weights: Vec<Array2<f64>>,
     /// Bias `[outputs]` of each layer.
     pub biases: Vec<Array1<f64>>,
-    /// What stands behind each layer but the last.
+    /// What follows each layer but the last.
     pub hidden: Vec<Hidden>,
-    /// What stands behind the last.
+    /// The loss of the last layer's outputs.
     pub loss: Loss,
 }
 
@@ -135,7 +135,7 @@ impl ReferenceNetwork {
         self.gradients_of(&self.pass(x, None), &targets.into())
     }
 
-    /// The same of a forward pass.
+    /// The gradients from a forward pass.
     pub fn gradients_of(&self, pass: &ReferencePass, targets: &ReferenceTargets<'_>) -> ReferenceNetwork {
         let deltas = self.deltas_of(pass, targets);
         let (weights, biases) = deltas
@@ -157,7 +157,7 @@ impl ReferenceNetwork {
         dense.chain(input).copied()
     }
 
-    /// The same, to be changed.
+    /// All numbers, mutably.
     pub fn numbers_mut(&mut self) -> impl Iterator<Item = &mut f64> {
         let dense = self.weights.iter_mut().zip(&mut self.biases).flat_map(|(w, b)| w.iter_mut().chain(b));
         let input = self.input.iter_mut();

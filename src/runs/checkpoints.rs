@@ -10,11 +10,11 @@ use crate::settings::values::duration;
 /// How often.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CheckpointInterval {
-    /// After so many epochs.
+    /// Every this many epochs.
     Epochs(u64),
-    /// After so many steps.
+    /// Every this many steps.
     Steps(u64),
-    /// After so much time.
+    /// Every time this has passed.
     Time(Duration),
 }
 

@@ -52,7 +52,7 @@ impl<'a> EventLog<'a> {
         Ok(log)
     }
 
-    /// How many rows train, as far as that is known by now.
+    /// Sets the number of training rows, if known by now.
     pub fn set_rows(&mut self, rows: Option<usize>) {
         self.rows = rows;
     }

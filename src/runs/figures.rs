@@ -15,7 +15,7 @@ pub const VALIDATION: [&str; 8] = [
     "validation_mae",
     "validation_r2",
 ];
-/// The same over test rows.
+/// The names over test rows.
 pub const TEST: [&str; 8] = [
     "test_loss",
     "test_accuracy",

@@ -1,5 +1,5 @@
 //! The folder of a run: `config.toml` (its settings), `history.csv` (a line an epoch), `model.safetensors` (the model that is kept),
-//! `checkpoint.safetensors` (from which the run goes on), `log.txt` (what was told), and while it trains `run.lock`.
+//! `checkpoint.safetensors` (from which the run goes on), `log.txt` (all messages), and while it trains `run.lock`.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -15,7 +15,7 @@ use crate::train::{Checkpoint, Epoch};
 use super::figures::{TEST, VALIDATION, score_fields};
 use super::lock::{FolderLock, LOCK};
 
-/// The folder of all runs that were not told where to save.
+/// The folder of runs without `--out`.
 pub const RUNS: &str = "runs";
 /// Its settings, by which it is repeated and goes on.
 pub const CONFIG: &str = "config.toml";
@@ -67,7 +67,7 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// One that holds a run, which goes on.
+    /// The folder of a run that continues.
     ///
     /// # Errors
     /// [`Error::Read`] where there is none, [`Error::Config`] if it goes on elsewhere.
@@ -100,7 +100,7 @@ impl RunFolder {
         Ok(path)
     }
 
-    /// Writes the checkpoint after so many steps. One before the first step is nothing to keep when an error ends the run.
+    /// Writes the checkpoint after `steps` steps. One before the first step is nothing to keep when an error ends the run.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -110,7 +110,7 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Writes the history of so many epochs anew.
+    /// Writes the history again, with these epochs.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -141,7 +141,7 @@ impl RunFolder {
         Ok(file)
     }
 
-    /// The file that takes what is told.
+    /// The log file.
     ///
     /// # Errors
     /// [`Error::Write`].

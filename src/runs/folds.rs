@@ -14,7 +14,7 @@ pub struct CrossValidation {
     pub reader: Reader,
     /// Rows of their own that validate, if there are any.
     pub validation: Option<Reader>,
-    /// What was asked for.
+    /// The given settings.
     pub settings: TrainSettings,
     /// What the defaults of settings depend on.
     pub info: DatasetInfo,
@@ -26,7 +26,7 @@ pub struct CrossValidation {
 
 /// A fold that is to be trained.
 pub struct FoldRun {
-    /// Which, counted from 0.
+    /// The number of the fold, from 0.
     pub index: usize,
     /// The settings of its run.
     pub config: Config,
@@ -38,15 +38,15 @@ pub struct FoldRun {
 /// What a fold gave.
 #[derive(Debug)]
 pub struct FoldResult {
-    /// Which, counted from 0.
+    /// The number of the fold, from 0.
     pub index: usize,
     /// Rows that trained, and that tested.
     pub rows: [usize; 2],
     /// Epochs, and the one whose model was tested.
     pub epochs: [usize; 2],
-    /// Of the model that was kept, over the rows that tested.
+    /// The score of the selected model on the test rows of the fold.
     pub test: Score,
-    /// The same over those that validated.
+    /// Its score on the validation rows.
     pub validation: Option<Score>,
     /// From reading on.
     pub duration: Duration,

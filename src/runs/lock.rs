@@ -12,7 +12,7 @@ pub const LOCK: &str = "run.lock";
 
 /// How long a process waits for others that have a folder for a moment each.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The same for those that only look whether it is taken.
+/// The same for processes that only check whether it is taken.
 const GLANCE: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -33,7 +33,7 @@ impl FolderLock {
         Self::take_within(folder, GLANCE)
     }
 
-    /// The same, but waits for processes that have it for a moment.
+    /// As [`FolderLock::take`], but waits for processes that hold it for a moment.
     ///
     /// # Errors
     /// As [`FolderLock::take`].

@@ -48,10 +48,10 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// Reads it.
+    /// Reads the folder of a run.
     ///
     /// # Errors
-    /// [`Error::Read`] where it is no folder of a run; [`Error::Data`] and [`Error::Config`] for settings that are none.
+    /// [`Error::Read`] where it is not the folder of a run; [`Error::Data`] and [`Error::Config`] for invalid settings.
     pub fn read(path: &Path) -> Result<Self> {
         let settings = read_settings(&path.join(CONFIG))?;
         let text = |(name, value)| (name, values(&value).join(" "));

@@ -23,7 +23,7 @@ struct Builder<'a> {
 }
 
 impl DispatchPlan {
-    /// One step of training.
+    /// The dispatches of one training step.
     pub fn train(kind: ScheduleKind, step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> Self {
         let mut builder = Builder::new(step, samples, tuning, true);
         let clips = step.rule.clip_norm.is_some();
@@ -96,7 +96,7 @@ impl<'a> Builder<'a> {
         LossTargets { loss: network.loss(), smoothing: rule.label_smoothing, weighted }
     }
 
-    /// Inputs and targets of the batch, the targets of so many words.
+    /// Inputs and targets of the batch, with `words` words of targets per row.
     fn gather(&mut self, words: usize) {
         use Buffer::{BatchTargets, Features, Hidden, Order, Parameters, TableRows, Targets};
         let (rows, inputs, samples) = (self.step.rows, self.step.network.columns(), self.samples);
@@ -192,7 +192,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// One kernel an operation.
+    /// The gradients with one kernel per operation.
     fn plain_gradients(&mut self) {
         use Buffer::{Delta, Gradients, Hidden, HiddenGradient, Parameters, PreActivation};
         let rows = self.step.rows;
@@ -273,7 +273,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The update of all layers from their gradients, clipped if that is asked for.
+    /// The update of all layers from their gradients, clipped if requested.
     fn update(&mut self) {
         use Buffer::{Gradients, Parameters, SquareSums};
         let length = self.layout.weights();

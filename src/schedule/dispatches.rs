@@ -71,7 +71,7 @@ impl fmt::Display for Buffer {
 pub struct Dispatch {
     /// The kernel with its shapes.
     pub kernel: Box<dyn Kernel>,
-    /// Its shader, which is asked for at every submission that is profiled.
+    /// Its shader, which every profiled submission needs.
     pub shader: &'static Shader,
     /// One buffer a binding.
     pub buffers: Vec<Buffer>,

@@ -16,7 +16,7 @@ pub fn is_fenced(one: &Dispatch, other: &Dispatch) -> bool {
 }
 
 /// Divides a sequence of dispatches, each named by its place in `dispatches`, into runs as long as possible without a
-/// barrier within. What a device does of such a run at the same time cannot be told apart.
+/// barrier within. The device may overlap the dispatches of such a run.
 pub fn unfenced(dispatches: &[Dispatch], sequence: &[usize]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, next) in sequence.iter().enumerate() {

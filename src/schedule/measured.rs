@@ -108,7 +108,7 @@ impl Measurements {
     /// Adds these to the measurements of a file, which may be new. Runs that end at the same time do so one after the
     /// other, by the lock of a file beside it, which stays there.
     ///
-    /// A file that is none of ours is replaced; what was wrong with it is given back.
+    /// A foreign file is replaced; what was wrong with it is returned.
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Write`]; the file is then as it was.

@@ -3,7 +3,7 @@
 use crate::kernels::{FeatureFormat, Kernel, Members, Resident, Samples, Share};
 use crate::schedule::{DeviceLimits, DispatchPlan, ScheduleKind, TrainingStep, refusal};
 
-/// Networks that are trained together: the choice is for so many of the same shape, whatever their number is, so that a network
+/// Networks that are trained together: the choice is made for this many of the same shape, whatever their number, so that a network
 /// has the same schedule in every company.
 const TOGETHER: usize = 16;
 
@@ -20,7 +20,7 @@ pub(crate) fn packed_schedule(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>
     }
 }
 
-/// Microseconds that a step of so many such networks should take under `fused`, in a z of the grid each.
+/// Microseconds that a step of `count` such networks should take under `fused`, each in its own z of the grid.
 fn fused_step(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>, count: usize) -> f64 {
     let samples = Samples { stored: FeatureFormat::Floats, count: step.rows };
     let dispatches = DispatchPlan::train(ScheduleKind::Fused, step, samples, limits.tuning).dispatches;

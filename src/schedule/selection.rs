@@ -17,7 +17,7 @@ pub struct DeviceLimits<'a> {
 }
 
 impl<'a> DeviceLimits<'a> {
-    /// Those of a device.
+    /// The limits of a device.
     pub fn from_context(context: &Context, tuning: &'a Tuning) -> Self {
         Self { tuning, machine: Machine::for_kind(context.kind), largest: context.largest_storage() }
     }
@@ -32,17 +32,17 @@ impl<'a> DeviceLimits<'a> {
     }
 }
 
-/// A schedule, and why it is this one, or not the one that was asked for.
+/// A schedule, and why it was chosen, or why the requested one was not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectedPlan {
     /// The schedule.
     pub kind: ScheduleKind,
-    /// Why not another; nothing for one that was asked for.
+    /// Why not another; `None` for a requested one.
     pub reason: Option<String>,
 }
 
 impl SelectedPlan {
-    /// What was asked for, if it can be had; else, or if nothing was, what should be the fastest by the model of latencies.
+    /// The requested schedule, if it is available; else the one that should be fastest by the latency model.
     pub fn choose(asked: Option<ScheduleKind>, step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Self {
         let hindrance = asked.and_then(|kind| refusal(kind, step, limits));
         if let (Some(kind), None) = (asked, &hindrance) {

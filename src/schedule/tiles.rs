@@ -39,7 +39,7 @@ pub struct Tiles {
 }
 
 /// Schedule and tile shapes of a run on an open adapter: what was measured for it, else what the tables say. Without a
-/// schedule that was asked for it is the fastest, where two have been measured.
+/// requested schedule it is the fastest, where two have been measured.
 pub(crate) fn resolve(
     adapter: &Adapter,
     context: &Context,

@@ -23,7 +23,7 @@ impl<'a> TrainingStep<'a> {
         Self { network, rule, rows, weighted: false }
     }
 
-    /// The two-dispatch step, where the kernels have room for so many layers and none of them is an input layer.
+    /// The two-dispatch step, where the kernels have room for the layers and none of them is an input layer.
     pub fn shape(&self, tuning: &Tuning) -> Option<StepShape> {
         let shape = || StepShape::new(self.network, self.rule, self.weighted, self.rows, tuning);
         self.network.input_layer().is_none().then(shape).flatten()

@@ -20,16 +20,16 @@ use crate::train::{ClassWeights, Clip, Keep};
 
 /// Headings of the help; commands that do not train to an end have no use for those of [`ENDS`] and [`HELD_OUT`].
 pub const NETWORK: &str = "Network and loss";
-/// Of optimizers.
+/// Heading of the options of optimizers.
 pub const LEARNING: &str = "Optimizer and learning rate";
-/// Of tables.
+/// Heading of the options of tables.
 pub const TABLES: &str = "Tables";
-/// Of rows that do not train.
+/// Heading of the options of held-out rows.
 pub const HELD_OUT: &str = "Validation and test";
-/// Of when a training ends.
+/// Heading of the options that end a training.
 pub const ENDS: &str = "Length of training";
 
-/// What was asked for; what was not, data and preset decide. Fields have the names of the options of `tinytrain train`, whose
+/// The given settings; data and preset decide the others. Fields have the names of the options of `tinytrain train`, whose
 /// explanations these are.
 ///
 /// A setting is added here, and in [`TrainSettings::resolve`], where it acts.

@@ -1,4 +1,4 @@
-//! The settings of a run, from what was asked for and what is known of the data: the only place of defaults.
+//! The settings of a run, from the given settings and the data: the only place of defaults.
 
 use super::{Embeddings, List, Parametrization, Patience, Preset, ScaleTarget, TrainSettings, YesNo};
 use crate::data::{Reader, Split};
@@ -23,7 +23,7 @@ pub struct DatasetInfo {
 }
 
 impl DatasetInfo {
-    /// The same with what training data tell.
+    /// Completes it with what is known of training data.
     #[must_use]
     pub fn with_data(self, data: &TrainingData) -> Self {
         Self { rows: data.rows(), predicts_values: data.predicts_values(), ..self }
@@ -36,7 +36,7 @@ impl TrainSettings {
         info.validates || self.validation_fraction.is_some()
     }
 
-    /// Where defaults come from: a table that is validated has the preset for tables, if none was asked for.
+    /// Where defaults come from: by default a table with validation rows uses the preset for tables.
     pub fn preset_for(&self, info: &DatasetInfo) -> Preset {
         let is_table = info.is_table && self.validates(info);
         self.preset.unwrap_or(if is_table { Preset::Table } else { Preset::Plain })
@@ -66,6 +66,22 @@ impl TrainSettings {
     pub fn check_early(&self, info: DatasetInfo) -> Result<()> {
         let of = |is_table| self.resolve(&DatasetInfo { is_table, ..info }).map(drop);
         of(false).or_else(|error| of(true).map_err(|_| error))
+    }
+
+    /// The data of a run with these settings, of which `info` is known, and the settings of the run on them.
+    ///
+    /// # Errors
+    /// Those of the data, and of [`TrainSettings::resolve`].
+    pub fn prepare(
+        &self,
+        info: DatasetInfo,
+        reader: Reader,
+        validation: Option<Reader>,
+        test: Option<Reader>,
+    ) -> Result<(TrainingData, Config)> {
+        let data = TrainingData::new(reader, validation, test, &self.resolve(&info)?.data)?;
+        let config = self.resolve(&info.with_data(&data))?;
+        Ok((data, config))
     }
 
     /// The settings of a run on such data.
@@ -165,7 +181,7 @@ impl TrainSettings {
         Ok(config)
     }
 
-    /// Checks whether every setting that was asked for has an effect on a run with these settings.
+    /// Checks that every given setting has an effect on a run with these settings.
     fn check(&self, config: &Config, info: &DatasetInfo) -> Result<()> {
         let (kind, schedule) = (config.optimizer.kind, config.rate_schedule);
         let having = |has: fn(OptimizerKind) -> bool| {

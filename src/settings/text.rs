@@ -83,7 +83,7 @@ fn found(error: &str, text: &str) -> String {
     if error.contains("found") { error.to_owned() } else { format!("{error}, found {text:?}") }
 }
 
-/// The same of times.
+/// Serialization of times as text.
 pub mod time {
     use super::*;
 
@@ -105,7 +105,7 @@ pub mod time {
     }
 }
 
-/// The same of lists of texts, such as names and paths, which are as printable as they can be: one of them stands alone.
+/// Serialization of lists of texts, such as names and paths; a list of one is a single text.
 pub mod texts {
     use super::*;
 

@@ -48,7 +48,7 @@ impl RateSchedule {
         matches!(self, Self::Step | Self::Exponential)
     }
 
-    /// The gamma where nothing else is asked for: 0.1 for steps, 0.9 for epochs.
+    /// The default gamma: 0.1 for steps, 0.9 for epochs.
     pub fn default_gamma(self) -> f32 {
         if self == Self::Exponential { 0.9 } else { 0.1 }
     }
@@ -59,7 +59,7 @@ impl RateSchedule {
 pub struct Rates {
     /// How it changes.
     pub schedule: RateSchedule,
-    /// The learning rate that is asked for: the largest of the run.
+    /// The given learning rate: the largest of the run.
     pub peak: f32,
     /// The factor of [`RateSchedule::Step`] and [`RateSchedule::Exponential`].
     pub gamma: f32,
@@ -74,12 +74,12 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// The same for all steps.
+    /// A constant rate.
     pub fn constant(rate: f32) -> Self {
         Self::new(RateSchedule::Constant, rate, 0, 0)
     }
 
-    /// A schedule with its usual settings and without warm-up, for a run of so many epochs of so many steps.
+    /// A schedule with its default settings and without warm-up, for a run of `epochs` epochs of `epoch_steps` steps.
     pub fn new(schedule: RateSchedule, peak: f32, epoch_steps: u64, epochs: u64) -> Self {
         let (gamma, every) = (schedule.default_gamma(), (epochs / 3).max(1));
         let steps = epoch_steps.saturating_mul(epochs);

@@ -8,17 +8,17 @@ use super::{Optimizer, OptimizerKind, Rates, StepRecord};
 /// Factors of the learning rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateFactors {
-    /// Of all weights.
+    /// The factor of all weights.
     pub weights: f32,
-    /// Of all biases.
+    /// The factor of all biases.
     pub biases: f32,
-    /// Of single layers, first to last; those that are not named have 1.
+    /// Factors of single layers, first to last; missing ones are 1.
     pub layers: Vec<f32>,
-    /// Of the weights of single layers besides, likewise.
+    /// Further factors of the weights of single layers, likewise.
     pub layer_weights: Vec<f32>,
-    /// Of the weights of an input layer: its embeddings.
+    /// The factor of the weights of an input layer: its embeddings.
     pub embeddings: f32,
-    /// Of the factors of inputs that an input layer learns.
+    /// The factor of the input factors that an input layer learns.
     pub scale: f32,
 }
 

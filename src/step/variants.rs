@@ -1,4 +1,4 @@
-//! A list of variants, each of which has a file of its own.
+//! A list of variants, one a file.
 
 /// Declares an enum whose variants are implemented by the `PIECE` of a module each: `Variant = module`. One line here and
 /// the module's two pieces, Rust and WGSL, are all that a variant needs.

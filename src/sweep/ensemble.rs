@@ -10,23 +10,23 @@ use crate::step::Loss;
 const BAGS: usize = 4;
 /// Picks from which on there are bags: with fewer the best networks may be in none.
 const LEAST_PICKS: usize = 2 * BAGS;
-/// Networks of a bag: one of so many, but not fewer than this, where there are as many.
+/// A bag has this share of the networks, but no fewer than this number where there are enough.
 const BAG_SHARE: usize = 4;
 const LEAST_IN_BAG: usize = 4;
 
 /// Outputs of some networks for the rows by which they are picked.
 pub struct Candidates<'a> {
-    /// Of each network [rows, outputs].
+    /// The outputs of each network, [rows, outputs].
     pub outputs: &'a [Vec<f32>],
     /// Outputs of a row.
     pub columns: usize,
     /// What the rows are to be: classes, or values in the unit of the outputs.
     pub targets: TargetsRef<'a>,
-    /// That of the networks. Of classes it is -log of the probability of the right one, whatever stands here.
+    /// The loss of the networks. For classes it is always the log loss.
     pub loss: Loss,
 }
 
-/// How good predictions are: the share of the rows that are right, of classes, and the mean loss.
+/// How good predictions are: accuracy, for classes, and the mean loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
     /// The share of the rows that are right; 0 of values.
@@ -62,7 +62,7 @@ impl Candidates<'_> {
         Some((picked, fit))
     }
 
-    /// How good networks are together, by their places, each with how often it was picked; nothing of none.
+    /// The fit of an ensemble: networks by their index, each with how often it was picked; `None` for no networks.
     pub fn fit_of(&self, picked: &[(usize, u32)]) -> Option<Fit> {
         let mut sums = vec![0.0; self.outputs.get(picked.first()?.0)?.len()];
         for (place, times) in picked {
@@ -97,7 +97,7 @@ impl Candidates<'_> {
         picks
     }
 
-    /// How good the predictions are with another network among them, so many in all.
+    /// How good the predictions are with one more network, `picks` in all.
     fn fit(&self, sums: &[f64], own: &[f64], picks: f64) -> Fit {
         let rows = (sums.len() / self.columns).max(1) as f64;
         let mean = |place: usize| (sums[place] + own[place]) / picks;

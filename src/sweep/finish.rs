@@ -47,16 +47,16 @@ pub struct FinishedSweep<'a> {
 pub enum FinishEvent {
     /// There is no ensemble: no member was trained to its end on all folds.
     NoEnsemble,
-    /// The best member was broken off after so many epochs.
+    /// The best member was interrupted before its last epoch.
     BrokenOff {
         /// Its number.
         member: usize,
         /// The epochs that it is judged by.
         epochs: usize,
     },
-    /// So many of so many members have been trained on all rows.
+    /// Progress of training members on all rows.
     Refit {
-        /// Those that have.
+        /// Members done.
         done: usize,
         /// All of them.
         of: usize,
@@ -88,13 +88,13 @@ pub struct SavedEnsemble {
     pub path: PathBuf,
     /// Members, each with how often it was picked.
     pub members: Picks,
-    /// Whether it tells classes apart.
+    /// Whether it is a classifier.
     pub of_classes: bool,
     /// Whether they were picked by the rows that their folds held out, not by those that validate.
     pub is_out_of_fold: bool,
-    /// Of the rows by which they were picked.
+    /// The fit on the rows by which they were picked.
     pub fit: Fit,
-    /// Of the test rows, if there are any: accuracy and loss of classes, or RMSE and R2 of values.
+    /// Accuracy and loss, or RMSE and R2, on the test rows, if any.
     pub test: Option<[f64; 2]>,
 }
 
@@ -116,7 +116,7 @@ pub fn as_saved(model: &Model, names: &BTreeMap<String, String>) -> Model {
     model
 }
 
-/// Trains members that were trained on folds once more, on all rows, as a sweep does it. `on_progress` is told how many of them have
+/// Trains members that were trained on folds once more, on all rows, as a sweep does it. `on_progress` receives how many of them have
 /// ended, of how many, and may end it.
 ///
 /// # Errors
@@ -183,7 +183,7 @@ impl<'b> FinishedSweep<'b> {
         self.members.iter().any(|member| member.is_tested)
     }
 
-    /// The same where members were trained on folds: the best of them and those of an ensemble are trained once more, on all rows.
+    /// [`FinishedSweep::finish`] where members were trained on folds: the best of them and those of an ensemble are trained once more, on all rows.
     fn finish_folds(
         &mut self,
         finished: &mut SweepResult,

@@ -39,7 +39,7 @@ const HISTORY_HEADER: &str = "member,fold,epoch,train_loss,train_accuracy,valida
 #[derive(Deserialize)]
 struct Command {
     arguments: Vec<String>,
-    /// Nothing where something else trains the members, and in folders of earlier versions.
+    /// `None` where an external program trains the members, and in folders of earlier versions.
     #[serde(default)]
     rows: Option<FileRows>,
 }
@@ -50,7 +50,7 @@ pub type FileRows = [Option<TrainedRows>; 3];
 /// A member that has been asked for: a line of `asked.jsonl`, whose number counts from 0.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Asked {
-    /// What stands behind `tinytrain train` to train it.
+    /// The arguments of `tinytrain train` that train it.
     pub arguments: Vec<String>,
     /// Its number.
     pub member: usize,
@@ -61,9 +61,9 @@ pub struct Asked {
 /// Models of a member, as they are saved.
 #[derive(Debug, Default)]
 pub struct Models {
-    /// That of all rows that train.
+    /// The model trained on all rows.
     pub whole: Option<Vec<u8>>,
-    /// That of each fold.
+    /// The model of each fold.
     pub of_folds: Vec<Vec<u8>>,
 }
 
@@ -73,7 +73,7 @@ pub struct Folder {
     path: PathBuf,
     /// Members that have ended, in that order.
     pub records: Vec<Record>,
-    /// Nothing in a folder that is only read.
+    /// `None` in a folder that is only read.
     lock: Option<FolderLock>,
 }
 
@@ -127,7 +127,7 @@ impl Folder {
         Self::opened(path, |lock| lock.map(Some))
     }
 
-    /// The same of a folder that is only read, and may lie where nobody can write.
+    /// The same for a folder that is only read, which may be write-protected.
     ///
     /// # Errors
     /// As [`Folder::open`].
@@ -142,7 +142,7 @@ impl Folder {
         })
     }
 
-    /// The same of a folder that is only looked at: the sweep may go on meanwhile.
+    /// As [`Folder::open_to_read`], without a lock: the sweep may continue meanwhile.
     ///
     /// # Errors
     /// As [`Folder::open`].
@@ -254,7 +254,7 @@ impl Folder {
         Destination::check(&self.file(name))?.write(contents.as_bytes())
     }
 
-    /// Writes down a member that has ended, last of all the line that says so: models and epochs without it are not looked at.
+    /// Writes down a member that has ended, its record last: models and epochs without a record are ignored.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -323,7 +323,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Checks whether each member that was trained on so many folds has left its models of them, which an ensemble is picked by.
+    /// Checks whether each member that was trained on `folds` folds has its fold models, by which an ensemble is picked.
     ///
     /// # Errors
     /// [`Error::Config`] for the first that has not.
@@ -378,7 +378,7 @@ impl Folder {
         text.lines().enumerate().map(member).collect()
     }
 
-    /// The next members that something else is to train, so many, as lines of JSON, which are written down.
+    /// The next `count` members for an external program to train, as lines of JSON; they are recorded.
     ///
     /// # Errors
     /// Those of the folder, and of `member`, which makes that of a number.
@@ -433,7 +433,7 @@ impl Folder {
     }
 }
 
-/// A record, or a member that was asked for, as a line.
+/// A record, or a requested member, as a line.
 fn line(record: &impl Serialize) -> String {
     // Neither maps of texts nor numbers can fail; what is not finite becomes null.
     serde_json::to_string(record).unwrap_or_default() + "\n"

@@ -11,7 +11,7 @@ pub struct Halving {
 }
 
 impl Halving {
-    /// Of every `factor` members one goes on, `stages` - 1 times: each stage trains `factor` times as many epochs as the one
+    /// One of every `factor` members goes on, `stages` - 1 times: each stage trains `factor` times as many epochs as the one
     /// before, the last all of them. Both are 2 or more.
     pub fn new(factor: usize, stages: usize) -> Self {
         Self { factor: factor.max(2), stages: stages.max(2) }
@@ -27,7 +27,7 @@ impl Halving {
         (self.factor as f64).powi(-((self.stages - 1).saturating_sub(stage) as i32))
     }
 
-    /// The epoch, of so many, at which a stage ends.
+    /// The epoch, of `epochs`, at which a stage ends.
     pub fn end_epoch(self, stage: usize, epochs: usize) -> usize {
         ((epochs as f64 * self.share(stage)).ceil() as usize).max(1)
     }
@@ -38,7 +38,7 @@ impl Halving {
         dropped.filter_map(stage).max().map_or(0, |stage| stage + 1)
     }
 
-    /// How many of so many members go on.
+    /// How many of `members` go on.
     pub fn keeps(self, members: usize) -> usize {
         members.div_ceil(self.factor)
     }

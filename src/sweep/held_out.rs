@@ -8,10 +8,10 @@ use crate::data::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::train::SharedData;
 
-/// Evaluations, or outputs, of held-out rows that nobody has asked for yet.
+/// Evaluations, or outputs, of held-out rows, computed ahead of requests.
 pub(super) struct HeldOut<T> {
     data: Arc<SharedData>,
-    /// Of the rows that validate, and of those that test.
+    /// For validation rows and for test rows.
     sets: [SetOutputs<T>; 2],
 }
 
@@ -30,7 +30,7 @@ impl<T> Default for SetOutputs<T> {
 }
 
 impl<T> HeldOut<T> {
-    /// Nothing yet.
+    /// Begins empty.
     pub fn new(data: &Arc<SharedData>) -> Self {
         Self { data: Arc::clone(data), sets: Default::default() }
     }

@@ -42,9 +42,9 @@ impl Member {
 /// How the training of a member has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrialStatus {
-    /// As its settings say.
+    /// Trained to the end.
     Done,
-    /// Others were better after so many epochs.
+    /// Dropped after this number of epochs, as others were better.
     Dropped(usize),
     /// The time of the sweep was over.
     Time,

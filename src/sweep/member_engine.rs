@@ -1,4 +1,4 @@
-//! A network among others that are trained together, as an engine of its own, so that a run drives it like any other.
+//! One of several networks that are trained together, as an [`Engine`], so that a run drives it like any other.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ pub(super) trait BatchTrainer: Send {
     /// Trains all that have not stopped.
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize>;
 
-    /// The metrics of a network that nobody has asked for.
+    /// The metrics of a network since the last call.
     fn poll(&mut self, member: usize, wait: bool) -> Result<Vec<BatchMetrics>>;
 
     /// Trains this network no more.
@@ -44,14 +44,14 @@ pub(super) trait BatchTrainer: Send {
     fn ceilings(&mut self) -> Result<Ceilings>;
 }
 
-/// A place among networks that are trained together.
+/// The engine of one of the networks that are trained together.
 pub(super) struct MemberEngine {
     shared: Arc<Mutex<SharedTrainer>>,
     member: usize,
 }
 
-/// Networks that are asked one after the other. The one that is first at new rows has all of them trained; what they gave to the
-/// others waits for these.
+/// Networks that are called one after the other. The first call at new rows trains all of them; the results of the
+/// others wait for their calls.
 struct SharedTrainer {
     networks: Box<dyn BatchTrainer>,
     /// Seed, epoch and end of the positions that were submitted last.
@@ -59,7 +59,7 @@ struct SharedTrainer {
 }
 
 impl MemberEngine {
-    /// A place for each of so many networks.
+    /// An engine for each of `count` networks.
     pub fn for_members(networks: Box<dyn BatchTrainer>, count: usize) -> impl Iterator<Item = Self> {
         let shared = Arc::new(Mutex::new(SharedTrainer { networks, trained_until: None }));
         (0..count).map(move |member| Self { shared: Arc::clone(&shared), member })

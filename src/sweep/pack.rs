@@ -26,7 +26,7 @@ use crate::train::SharedData;
 /// Bytes of a pack on a device, at most, besides its rows; more members are packs one after the other.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Members that are evaluated together at most: what they give is kept until it is asked for.
+/// Members that are evaluated together at most: their results are kept until requested.
 const MOST_TOGETHER: usize = 32;
 
 impl Member {
@@ -105,7 +105,7 @@ struct Room {
 }
 
 impl Room {
-    /// Whether a member of so many bytes is taken: the first in any case.
+    /// Whether there is room for a member of `bytes` bytes; the first always fits.
     fn take(&mut self, bytes: u64) -> bool {
         let fits = self.is_empty || bytes <= self.left;
         if fits {
@@ -144,7 +144,7 @@ fn train(
 struct PackOnGpu {
     pack: GpuPack,
     compute: Compute,
-    /// Metrics that nobody has asked for, by member.
+    /// Metrics that were not polled yet, by member.
     ended: Vec<VecDeque<BatchMetrics>>,
     /// What members make of held-out rows as they are now.
     evaluations: HeldOut<Evaluation>,

@@ -14,7 +14,7 @@ use super::folder::Folder;
 use super::leaderboard::RankedMember;
 use super::record::Record;
 
-/// Of how many of the best members an ensemble is picked at least.
+/// An ensemble is picked from at least this many of the best members.
 const CANDIDATES: usize = 50;
 
 /// Networks by their places, or members by their numbers, each with how often it was picked.
@@ -50,7 +50,7 @@ pub struct SelectedEnsemble {
 struct Group {
     transform: Transform,
     numbers: Vec<usize>,
-    /// Of each for the rows that it is picked by.
+    /// The outputs of each member for the rows by which it is picked.
     outputs: Vec<Vec<f32>>,
     /// Outputs of a row.
     columns: usize,
@@ -199,7 +199,7 @@ impl SelectedEnsemble {
         self.places.iter().map(|(place, times)| (self.group.numbers[*place], *times)).collect()
     }
 
-    /// The same without some members; nothing if none is left.
+    /// This ensemble without some members; `None` if none is left.
     pub fn without(mut self, is_left_out: impl Fn(usize) -> bool) -> Option<Self> {
         self.places.retain(|(place, _)| !is_left_out(self.group.numbers[*place]));
         self.fit = self.group.view().fit_of(&self.places)?;

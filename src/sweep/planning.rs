@@ -39,7 +39,7 @@ pub struct TrialPlanner<'a> {
     pub info: DatasetInfo,
     /// Where their own settings come from, for messages.
     pub origin: &'a str,
-    /// How often each of the settings is trained, from other first weights each time.
+    /// How often each trial is trained, with different initial weights.
     pub seeds: usize,
     /// The part of the members that is trained here.
     pub shard: Option<Shard>,
@@ -49,14 +49,14 @@ impl TrialPlanner<'_> {
     /// The members with these settings, each as often as there are seeds, without those of other shards.
     ///
     /// # Errors
-    /// [`Error::Config`], in one line, for settings that are none, or do not go together.
+    /// [`Error::Config`], in one line, for unknown or conflicting settings.
     pub fn plan(&self, trials: &[Settings]) -> Result<Vec<TrialPlan>> {
         let numbers =
             (0..trials.len() * self.seeds).filter(|number| self.shard.is_none_or(|shard| shard.has(*number)));
         numbers.map(|number| self.member(number, trials[number / self.seeds].clone())).collect()
     }
 
-    /// The member of this number with settings of its own.
+    /// The member of this number, with its settings.
     ///
     /// # Errors
     /// As [`TrialPlanner::plan`].
@@ -98,7 +98,7 @@ pub fn check_names<'a>(names: impl Iterator<Item = &'a str>, origin: &str, other
     Ok(())
 }
 
-/// The settings that are tried where nobody has said which: those that suit a preset.
+/// The default search space of a preset.
 pub fn usual_space(preset: Preset, of_classes: bool) -> Space {
     let log = |low, high| {
         Values::Range(Range { bounds: [low, high], is_log: true, is_whole: false, points: Some(5) })

@@ -81,7 +81,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// All work that nobody has taken.
+    /// All work that was not taken yet.
     #[cfg(feature = "gpu")]
     pub fn take_all(&self) -> Vec<Job> {
         self.state().jobs.drain(..).flatten().collect()
@@ -116,7 +116,7 @@ impl Queue {
 mod tests {
     use super::*;
 
-    /// Who finds nothing waits as long as somebody trains, takes what that one gives back, and ends with the last.
+    /// A thread that finds nothing waits while others train, since they may give work back, and ends with the last of them.
     #[test]
     fn threads_without_work_wait_for_what_others_give_back() {
         let queue = Queue::default();

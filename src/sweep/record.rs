@@ -24,7 +24,7 @@ pub struct Record {
     /// Its own settings.
     #[serde(default)]
     pub settings: Settings,
-    /// What stands behind `tinytrain train` to train it alone.
+    /// The arguments of `tinytrain train` that train it alone.
     #[serde(default)]
     pub arguments: Vec<String>,
     /// The accuracy it is judged by; nothing of values.
@@ -57,7 +57,7 @@ pub fn setting_text(value: &Value) -> String {
 }
 
 impl Record {
-    /// Of a member that is judged by the rows that test, or by those that validate.
+    /// The record of a member that is scored by test rows, or by validation rows.
     pub fn from_finished(
         ended: &FinishedMember,
         settings: &Settings,

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::threads::spawn;
 use crate::train::{Epoch, Score};
 
-/// How often somebody who waits is told that time has passed.
+/// The interval of [`Event::Tick`] while a caller waits.
 const TICK: Duration = Duration::from_millis(100);
 
 /// How the members of a sweep are trained.
@@ -107,7 +107,7 @@ impl Sweep {
         }
     }
 
-    /// Ends it between two steps: what has not ended is not told of.
+    /// Ends it between two steps: unfinished members are not reported.
     pub fn stop(&mut self) {
         self.common.is_stopped.store(true, Ordering::Relaxed);
     }

@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 /// Which part of a sweep is trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// Which, counted from 1.
+    /// The number of the shard, from 1.
     pub index: usize,
-    /// Of how many.
+    /// The number of shards.
     pub count: usize,
 }
 

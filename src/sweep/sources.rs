@@ -49,7 +49,7 @@ impl Sources {
         Ok(data)
     }
 
-    /// Makes members of what was planned, on so many folds or on all rows: reads the data, and prepares them in every form that is
+    /// Makes the planned members, on `folds` folds or on all rows: reads the data, and prepares them in every form that is
     /// wanted. What was planned says from then on which members train together with others on the device.
     ///
     /// # Errors
@@ -91,8 +91,8 @@ impl Sources {
         Ok(members)
     }
 
-    /// What tells the rows from others, as they stand in their files: those that train, that validate and that test, as far as each
-    /// have a file of their own.
+    /// The identity of the rows in their files: training, validation and test rows, as far as each
+    /// has a separate file.
     ///
     /// # Errors
     /// Those of the data.

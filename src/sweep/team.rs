@@ -20,13 +20,13 @@ const MOST_MEMBERS: usize = 16;
 /// costs more than it shares.
 const MOST_BYTES: usize = 1 << 21;
 
-/// The same for each column of the rows: what is shared grows with them.
+/// Bytes per column of the rows: shared memory grows with them.
 const BYTES_A_COLUMN: usize = 1 << 13;
 
 /// How long a team should train at most: what it has trained is lost if it is interrupted.
 const MOST_TIME: Duration = Duration::from_secs(300);
 
-/// Of the time that is left, the part that a team may take: members that have not ended by then have been trained in vain.
+/// A team may take one part in this many of the remaining time: members that have not ended by then have been trained in vain.
 const SHARE_OF_TIME: u32 = 16;
 
 /// Multiply-adds of [`Member::cost`](super::Member) in a second, about.
@@ -35,7 +35,7 @@ const COST_A_SECOND: f64 = 5e10;
 /// A team whose cost is less than this share of that of all jobs, for each thread, leaves no thread idle for long.
 const SMALL_SHARE: f64 = 0.125;
 
-/// Divides jobs into teams for so many threads, the longest first. `left` is how much time there is for all.
+/// Divides jobs into teams for `threads` threads, the longest first. `left` is the time left for all.
 pub(super) fn teams(jobs: Vec<Job>, threads: usize, left: Option<Duration>) -> Vec<Vec<Job>> {
     let time = left.map_or(MOST_TIME, |left| MOST_TIME.min(left / SHARE_OF_TIME));
     let cost = |jobs: &[Job]| jobs.iter().map(|job| job.cost).sum::<f64>();
@@ -75,7 +75,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// How many teams so many members are that could be one, and cost so much together.
+    /// Into how many teams `members` members of this total cost are divided.
     fn teams(&self, members: usize, cost: f64) -> usize {
         let least = members.div_ceil(MOST_MEMBERS).max((cost / self.most).ceil() as usize);
         let is_large = cost / least as f64 > SMALL_SHARE / self.threads as f64 * self.all;

@@ -83,19 +83,19 @@ struct ActiveMember {
     duration: Duration,
     /// Rows of the epoch that were counted.
     counted: usize,
-    /// Of one that is trained with others, its share of the time that they have trained in this epoch.
+    /// For one that is trained with others, its share of their training time in this epoch.
     shared: Option<Duration>,
 }
 
 /// What has become of a member.
 enum Outcome {
-    /// It goes on with its epoch.
+    /// The epoch continues.
     More,
     /// An epoch has ended, and it goes on.
     Epoch,
-    /// It waits, or has ended.
+    /// The run is paused, or has ended.
     PausedRun(Option<TrialStatus>),
-    /// It was broken off.
+    /// The run was interrupted.
     Broken,
 }
 
@@ -283,7 +283,7 @@ impl ActiveMember {
         }
     }
 
-    /// It trains no more: the rows that are left are no work any more.
+    /// Ends a member: its remaining rows no longer count as work.
     fn ended(&self, common: &WorkerContext, status: TrialStatus) -> Outcome {
         let left = self.member.config.epochs.saturating_sub(self.run.epochs().len()) as u64;
         let rows = self.member.rows_of(self.fold);

@@ -24,7 +24,7 @@ fn sum(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |sum, byte| sum >> 8 ^ TABLE[usize::from(sum as u8 ^ byte)])
 }
 
-/// The same as records hold it: turned and shifted, since a sum over bytes that hold their own sum says little.
+/// The masked check sum of records: rotated and offset, as TensorBoard expects.
 pub(super) fn masked(bytes: &[u8]) -> u32 {
     sum(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }

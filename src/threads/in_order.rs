@@ -6,7 +6,7 @@ use std::thread::scope;
 
 use super::{hand_over, spawn_scoped};
 
-/// Makes something of each item that `feed` hands over, on so many threads, and gives it to `take` on one more, in the order in
+/// Maps each item that `feed` hands over on `threads` threads, and passes the results to `take` on one more, in the order in
 /// which the items came. `feed` runs on this thread meanwhile; what it calls returns whether more items are wanted. Where the
 /// system has no room for threads, this one does everything.
 ///

@@ -36,7 +36,7 @@ pub(super) struct ActiveRun {
 }
 
 impl ActiveRun {
-    /// The epoch whose model the parameters are, where so many have ended: between two epochs the one before.
+    /// The epoch whose model the parameters are, after `ended` epochs: between two epochs the one before.
     pub(super) fn model_epoch(&self, ended: usize) -> usize {
         if self.totals.batches == 0 { ended } else { self.epochs.epoch() }
     }
@@ -50,7 +50,7 @@ impl ActiveRun {
         end - begin
     }
 
-    /// The score over some rows, and what speaks against the network there.
+    /// The score over some rows, and a warning if the network is not useful there.
     pub(super) fn evaluate(
         &mut self,
         rows: Option<&Dataset>,
@@ -104,7 +104,7 @@ impl ActiveRun {
         }
     }
 
-    /// The same of the training rows, where there are no others. They are only looked at if there is reason for it.
+    /// The warning for the training rows, where there are no others. They are evaluated only if the training score suggests it.
     pub(super) fn training_rows_warning(
         &mut self,
         train: &Score,

@@ -5,7 +5,7 @@
 pub struct CalibrationBin {
     /// How many rows there are, each as often as it counts.
     pub rows: f64,
-    /// Those of them whose predicted class is right.
+    /// The number of correct predictions among them.
     pub correct: f64,
     /// The mean probability of their predicted classes; 0 where there are no rows.
     pub probability: f64,
@@ -29,8 +29,8 @@ pub struct Calibration {
     pub error: f64,
 }
 
-/// That of rows with these labels and predicted classes, which count so much each, from the probabilities of all classes, [rows,
-/// classes], in so many bins.
+/// The calibration of rows with these labels and predicted classes, weighted by `counts`, from the probabilities of all classes, [rows,
+/// classes], in `bins` bins.
 pub fn calibration(
     probabilities: &[f64],
     labels: &[u32],

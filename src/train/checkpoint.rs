@@ -56,7 +56,7 @@ pub struct Progress {
     pub was_restarted: bool,
 }
 
-/// What tells the training rows of a run from others.
+/// The identity of the training rows of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrainedRows {
     /// How many.
@@ -65,7 +65,7 @@ pub struct TrainedRows {
     pub sum: u32,
 }
 
-/// What tells the order in which rows of an epoch were trained from others: a run that goes on within an epoch has to take the
+/// The identity of the order in which rows of an epoch were trained: a run that continues within an epoch has to take the
 /// rest of the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrainedOrder {
@@ -107,7 +107,7 @@ impl TrainedOrder {
 }
 
 impl TrainedRows {
-    /// Those of a data set, of which all rows are there.
+    /// The identity of a complete data set.
     pub fn from_rows(rows: &Rows<'_>) -> Self {
         let mut sum = Crc::new();
         match rows.features {
@@ -122,7 +122,7 @@ impl TrainedRows {
         Self { count: rows.len(), sum: sum.sum() }
     }
 
-    /// Those of rows that were held out, whose weights nobody reads again.
+    /// The identity of held-out rows, without their weights.
     pub fn from_held_out(rows: &Dataset) -> Self {
         Self::from_rows(&Rows { weights: &[], ..rows.view() })
     }

@@ -5,19 +5,19 @@
 pub struct ClassFigures {
     /// Rows of this class.
     pub samples: f64,
-    /// Rows taken for this class.
+    /// Rows predicted as this class.
     pub predicted: f64,
-    /// Rows of this class that were taken for it.
+    /// Rows of this class that were predicted as it (true positives).
     pub correct: f64,
 }
 
 impl ClassFigures {
-    /// Which share of what was taken for the class is of it; nothing where nothing was taken for it.
+    /// Precision: true positives / predicted; `None` where nothing is predicted as the class.
     pub fn precision(&self) -> Option<f64> {
         share(self.correct, self.predicted)
     }
 
-    /// Which share of the class was taken for it; nothing where the class has no rows.
+    /// Recall: true positives / rows of the class; `None` where it has no rows.
     pub fn recall(&self) -> Option<f64> {
         share(self.correct, self.samples)
     }
@@ -43,7 +43,7 @@ pub fn only_class(labels: &[u32]) -> Option<u32> {
     labels.first().copied().filter(|first| labels.iter().all(|label| label == first))
 }
 
-/// The figures of all `classes`, of rows that count so much each.
+/// The figures of all `classes`, of rows weighted by `counts`.
 pub fn class_figures(
     labels: &[u32],
     predictions: &[u32],
@@ -65,7 +65,7 @@ pub(super) fn mean_of(figures: &[ClassFigures], of: impl Fn(&ClassFigures) -> Op
     said.iter().sum::<f64>() / said.len() as f64
 }
 
-/// How often each class (row) was taken for each (column): the sum of what the rows count that are of the one and were taken for
+/// The confusion matrix, class (row) by prediction (column): the sum of the `counts` of the rows of the one that were predicted as
 /// the other. Its size is `classes` squared.
 pub fn confusion(labels: &[u32], predictions: &[u32], counts: &[f64], classes: usize) -> Vec<Vec<f64>> {
     let mut matrix = vec![vec![0.0; classes]; classes];

@@ -7,7 +7,7 @@ use crate::engine::Evaluation;
 /// The most classes of which the AUC is computed.
 const MOST_CLASSES: usize = 100;
 
-/// Mean loss and predictions of rows of these classes, which count so much each, from the outputs of a network, [rows,
+/// Mean loss and predictions of rows of these classes, weighted by `counts`, from the outputs of a network, [rows,
 /// classes].
 pub(super) fn evaluation(outputs: &[f32], labels: &[u32], counts: &[f64]) -> Evaluation {
     let rows = || outputs.chunks_exact(outputs.len() / labels.len().max(1));
@@ -26,7 +26,7 @@ pub(super) fn weighted_sum(of_rows: impl IntoIterator<Item = f64>, counts: &[f64
         .sum()
 }
 
-/// The share of the rows, which count so much each, whose prediction is their label.
+/// The share of the rows, weighted by `counts`, whose prediction is their label.
 pub(super) fn accuracy(labels: &[u32], predictions: &[u32], counts: &[f64]) -> f64 {
     let correct = labels.iter().zip(predictions).map(|(label, prediction)| f64::from(label == prediction));
     weighted_sum(correct, counts) / counts.iter().sum::<f64>()

@@ -95,13 +95,13 @@ pub struct Config {
     pub data: DataOptions,
     /// Which model is kept: the best if there are validation rows, else the last, unless this says otherwise.
     pub keep: Option<Keep>,
-    /// Ends the run when so many epochs in a row have brought nothing better on the validation rows.
+    /// Ends the run after this many epochs in a row without improvement on the validation rows.
     pub patience: Option<usize>,
     /// Ends the run after the epoch that reaches it on the validation rows, or else on the training rows.
     pub target_accuracy: Option<f64>,
     /// Whether the AUC of classes is measured after every epoch, not only of the model that is kept.
     pub auc_by_epoch: bool,
-    /// Ends the run when so much time has passed since it began, within an epoch, too.
+    /// Ends the run this long after its start, within an epoch, too.
     pub max_time: Option<Duration>,
     /// Tile shapes that were measured; those for the network and the device are taken, where there are any.
     pub measured: Measurements,
@@ -145,21 +145,21 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Epochs for so many training rows: ten, or as many as take 40,960 rows in all. Nothing is known of a table that is
+    /// The default epochs for a number of training rows: ten, or as many as take 40,960 rows in all. Nothing is known of a table that is
     /// still read, but that it has more than a block of rows.
     pub fn default_epochs(rows: Option<usize>) -> usize {
         let rows = rows.unwrap_or(MANY_ROWS).clamp(1, MANY_ROWS);
         (Self::default().epochs * MANY_ROWS).div_ceil(rows).min(1000)
     }
 
-    /// The learning rate where nothing else is asked for: the usual one of an optimizer, and for values at most 0.01, since a
+    /// The default learning rate: the usual one of an optimizer, and for values at most 0.01, since a
     /// squared error has no bound on its slope.
     pub fn default_rate(optimizer: OptimizerKind, loss: Loss) -> f32 {
         let rate = optimizer.default_rate();
         if loss.of_classes() { rate } else { rate.min(0.01) }
     }
 
-    /// Rows of a batch for so many training rows: 64 from 2,048 rows on, 32 from 512 on, else 16.
+    /// The default batch size for a number of training rows: 64 from 2,048 rows on, 32 from 512 on, else 16.
     pub fn default_batch_size(rows: Option<usize>) -> usize {
         match rows {
             Some(..512) => 16,
@@ -207,7 +207,7 @@ impl Config {
         settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// How parameters change, in batches of at most `batch` of so many rows, if that is known.
+    /// The update rule, for batches of at most `batch` of `rows` rows, if known.
     pub fn rule(&self, batch: usize, rows: Option<usize>) -> UpdateRule {
         let epoch_steps = rows.map_or(0, |rows| rows.div_ceil(batch.max(1)) as u64);
         let rates = Rates::new(self.rate_schedule, self.learning_rate, epoch_steps, self.epochs as u64);

@@ -33,7 +33,7 @@ pub(super) struct EpochLoop {
     part: Option<Vec<u32>>,
     /// Rows that have been checked for a shape other than the network's.
     checked: Option<usize>,
-    /// What the order has to be with which a checkpoint goes on.
+    /// The order that a checkpoint requires.
     expected: Option<TrainedOrder>,
 }
 
@@ -48,13 +48,13 @@ impl EpochLoop {
         self.epoch
     }
 
-    /// Before the epoch behind so many.
+    /// Starts after `epochs` epochs.
     pub fn after_epochs(mut self, epochs: usize) -> Self {
         self.epoch = epochs + 1;
         self
     }
 
-    /// Behind so many rows of its epoch, which were trained in this order.
+    /// Starts after `rows` rows of its epoch, which were trained in this order.
     pub fn within_epoch(mut self, rows: usize, order: Option<TrainedOrder>) -> Self {
         (self.trained, self.expected) = (rows, order);
         self
@@ -94,7 +94,7 @@ impl EpochLoop {
         (self.epoch, self.trained, self.part) = (self.epoch + 1, 0, None);
     }
 
-    /// Trains at most so many rows of this epoch and of those that follow.
+    /// Trains at most `rows` rows of this epoch and of those that follow.
     pub fn limit(&mut self, rows: usize) {
         self.limit = Some(rows);
     }

@@ -21,7 +21,7 @@ pub struct Evaluated {
     pub accuracy: f64,
     /// The logits of every row, [rows, classes].
     pub outputs: Vec<f32>,
-    /// Which rows were not predicted as labelled, in ascending order, if that was asked for; the device looks for them.
+    /// Which rows were not predicted as labelled, in ascending order, if requested.
     pub errors: Option<Vec<u32>>,
     /// The device, for people.
     pub device: String,
@@ -103,7 +103,7 @@ pub fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
     engine_with_threads(model, device, None)
 }
 
-/// The same on so many threads at most.
+/// As [`engine`], with at most `threads` threads.
 fn engine_with_threads(model: &Model, device: &Device, threads: Option<usize>) -> Result<Box<dyn Engine>> {
     let config = Config { threads, ..Config::default() };
     let options = config.engine_options(config.batch_size);
@@ -113,7 +113,7 @@ fn engine_with_threads(model: &Model, device: &Device, threads: Option<usize>) -
     device.engine(&model.parameters, &model.network, &options)
 }
 
-/// A model that predicts rows nobody has labelled.
+/// A model on a device, to predict rows.
 pub struct Predictor {
     engine: Box<dyn Engine>,
     transform: Transform,
@@ -122,7 +122,7 @@ pub struct Predictor {
     unknown: u64,
 }
 
-/// What the outputs of a model say of rows.
+/// Turns the outputs of a model into predictions.
 #[derive(Debug, Clone)]
 pub struct OutputDecoder {
     outputs: usize,
@@ -142,7 +142,7 @@ pub struct Predictions {
 }
 
 impl Predictor {
-    /// Puts a model on a device; the CPU engine takes so many threads at most, or one for each core.
+    /// Puts a model on a device; the CPU engine uses at most `threads` threads, one per core by default.
     ///
     /// # Errors
     /// Those of the device.
@@ -157,7 +157,7 @@ impl Predictor {
         self.engine.description().device
     }
 
-    /// Checks whether rows of so many columns fit the model.
+    /// Checks whether rows of `found` columns fit the model.
     ///
     /// # Errors
     /// [`Error::Data`] with this path.
@@ -195,7 +195,7 @@ impl Predictor {
 }
 
 impl OutputDecoder {
-    /// That of the outputs of this model.
+    /// The decoder of this model.
     pub fn new(model: &Model) -> Self {
         Self {
             outputs: model.network.outputs(),
@@ -236,7 +236,7 @@ pub(crate) fn test_set(
     reader.into_dataset_of(transform, classes)
 }
 
-/// Checks whether rows are as wide as the network's input, which can be told before they are read.
+/// Checks whether rows are as wide as the network's input, which is known before they are read.
 pub(crate) fn check_inputs(path: &Path, found: usize, expected: usize) -> Result<()> {
     if found == expected {
         return Ok(());

@@ -37,8 +37,8 @@ pub struct ClassScores {
     #[serde(with = "exact")]
     pub log_loss: f64,
     /// The probability that a row of a class has a higher probability of it than a row of another, the mean over the classes
-    /// that occur. It is measured for the model that is kept, when the run is over, or after every epoch, if that was asked
-    /// for; there is none of rows of one class, and of more than 100 classes.
+    /// that occur. It is measured for the model that is kept, when the run is over, or after every epoch, if
+    /// requested; there is none for rows of one class, and for more than 100 classes.
     pub auc: Option<f64>,
 }
 
@@ -49,7 +49,7 @@ impl Score {
         self.accuracy > other.accuracy || self.accuracy == other.accuracy && self.loss < other.loss
     }
 
-    /// That of predicted values.
+    /// The score of predicted values.
     pub(super) fn of_values(errors: ValueErrors) -> Self {
         Self { loss: errors.loss, accuracy: 0.0, values: Some(errors), classes: None }
     }
@@ -88,13 +88,13 @@ pub struct Started {
     pub network: Network,
     /// How values become inputs.
     pub transform: Transform,
-    /// What inputs and outputs stand for.
+    /// The meaning of inputs and outputs.
     pub data_schema: DataSchema,
     /// Training rows, where that is known.
     pub rows: Option<usize>,
 }
 
-/// What happens while a run goes on. Figures and models are written in forms of their own.
+/// What happens during a run.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -166,7 +166,7 @@ pub enum End {
     Done,
     /// As many epochs as patience lasts gave no better model.
     Patience,
-    /// The accuracy that was asked for was reached.
+    /// The target accuracy was reached.
     Accuracy,
     /// Its time was over, perhaps within an epoch.
     Time,

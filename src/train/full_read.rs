@@ -5,7 +5,7 @@ use crate::data::{Reader, is_sorted};
 /// Why training does not start with the first block of rows, while others are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FullReadReason {
-    /// What stands for missing cells, and which categories there are, depends on all rows.
+    /// Replacements for missing cells, and the categories, depend on all rows.
     Encoded,
     /// So do the numbers by which columns are scaled.
     Scaled,
@@ -26,7 +26,7 @@ pub enum FullReadReason {
 }
 
 impl FullReadReason {
-    /// Of a reader that has read its first block, whose columns are encoded by what they hold or are not.
+    /// The reason for a reader that has read its first block; `encodes`: columns are encoded by what they hold.
     pub(super) fn for_reader(reader: &Reader, encodes: bool, holds_out: bool) -> Option<Self> {
         match () {
             () if encodes && reader.needs_encoding() => Some(Self::Encoded),
@@ -42,7 +42,7 @@ impl FullReadReason {
         }
     }
 
-    /// Whether it holds whatever the rows are that are still to be read, which then are shuffled over all of them.
+    /// Whether it holds whatever rows are still to come; then all rows are shuffled together.
     pub(super) fn is_final(self) -> bool {
         !matches!(
             self,

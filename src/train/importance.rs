@@ -79,7 +79,7 @@ pub struct Importance {
 }
 
 /// The measure of the rows as they are, and the importance of every column, the greatest first. A column of categories is
-/// shuffled as one. `progress` is told how many columns are done, of how many.
+/// shuffled as one. `progress` receives how many columns are done, and how many there are.
 ///
 /// # Errors
 /// Those of the device and of `progress`; [`Error::Config`] where the rows have no such measure.
@@ -128,7 +128,7 @@ impl Importance {
     }
 }
 
-/// The 97.5th percentile of Student's t with so many degrees of freedom, to 0.2 % from 5 on (Cornish and Fisher's expansion).
+/// The 97.5th percentile of Student's t with `degrees` degrees of freedom, to 0.2 % from 5 on (Cornish and Fisher's expansion).
 fn student(degrees: usize) -> f64 {
     const FEW: [f64; 5] = [f64::NAN, 12.706_205, 4.302_653, 3.182_446, 2.776_445];
     const NORMAL: f64 = 1.959_964;
@@ -153,7 +153,7 @@ fn columns(transform: &Transform, inputs: usize) -> Vec<Range<usize>> {
     ends.zip(&encoding.columns).map(|(end, code)| end - encoding.width(code)..end).collect()
 }
 
-/// A random order of so many rows.
+/// A random order of `rows` rows.
 fn shuffle(seed: u64, rows: usize, number: u32) -> Vec<u32> {
     let key =
         |row: u32| u64::from(words(seed, Purpose::Shuffle, [row, number])[0]) << u32::BITS | u64::from(row);

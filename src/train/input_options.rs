@@ -50,7 +50,7 @@ impl InputOptions {
             && code.inputs() > self.most_one_hot
     }
 
-    /// The input layer of a network for rows of so many numbers that this transform makes, where one is needed.
+    /// The input layer of a network for rows of `numbers` numbers that this transform makes, where one is needed.
     ///
     /// # Errors
     /// [`crate::Error::Config`] for more weights than can be counted.

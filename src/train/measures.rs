@@ -34,7 +34,7 @@ pub struct Measure {
 }
 
 /// Measures of predictions of rows with these targets from the outputs of a network, [rows, outputs] (of values: in the
-/// units of the targets). Each row counts so much.
+/// units of the targets). Rows are weighted by `counts`.
 ///
 /// Of classes: accuracy; balanced accuracy, the mean recall of the classes that have rows; F1, its mean over the classes that
 /// have rows or are predicted (0 for one that is only predicted); log loss, the mean of -log of the probability of the right
@@ -62,7 +62,7 @@ pub fn measures(outputs: &[f32], targets: TargetsRef<'_>, counts: &[f64]) -> Vec
     }
 }
 
-/// The measures that `of` computes in so many steps of rows, each of which counts as often as it is told.
+/// The measures that `of` computes from rows weighted by the counts it is given.
 fn with_intervals(
     steps: usize,
     names: &[(&'static str, Option<usize>)],

@@ -29,7 +29,7 @@ impl Config {
         Parameters::initial(network, self.init, self.initial_seed())
     }
 
-    /// How an engine trains with them, in batches of at most `batch` of so many rows, if that is known; `weighted` says
+    /// How an engine trains with them, in batches of at most `batch` of `rows` rows, if known; `weighted` says
     /// whether rows have weights.
     pub fn training_options(
         &self,
@@ -49,7 +49,7 @@ impl Config {
         options
     }
 
-    /// The same for rows whose number is not known, without weights, and where no rate depends on the sizes of layers.
+    /// As [`Config::training_options`], for an unknown number of rows, without weights, and with rates that do not depend on layer sizes.
     pub fn engine_options(&self, batch: usize) -> EngineOptions {
         let (schedule, threads, measured) = (self.schedule, self.threads, self.measured.clone());
         EngineOptions { batch, rule: self.rule(batch, None), weighted: false, schedule, threads, measured }

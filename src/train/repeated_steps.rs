@@ -16,7 +16,7 @@ use crate::timing::Span;
 /// Opens the training data anew.
 pub type OpenReader<'a> = dyn FnMut() -> Result<Reader> + 'a;
 
-/// A network that can be trained from its first step on as often as one likes. Every run has the same steps, in the
+/// A network that can be trained from its first step on again and again. Every run has the same steps, in the
 /// same buffers and with the same kernels, and gives the same weights.
 pub struct RepeatedSteps<'a> {
     config: &'a Config,
@@ -50,7 +50,7 @@ impl<'a> RepeatedSteps<'a> {
         Ok(Self { config, open, engine, first, network, has_late_text, rows: 0 })
     }
 
-    /// Trains so many steps from the first weights on, reading while it trains, as in training; `observer` is told
+    /// Trains `steps` steps from the initial weights, reading while it trains, as in training; `observer` records
     /// what takes how long. One window of its log is the whole run, opening the files included.
     ///
     /// # Errors

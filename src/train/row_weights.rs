@@ -18,7 +18,7 @@ impl TrainingData {
         &self.files_without_weights
     }
 
-    /// How much each row so far counts in scores: rows without weights of their own count alike.
+    /// The weight of each row so far in scores; 1 for rows without weights.
     pub(super) fn counts(&self) -> Vec<f64> {
         let rows = self.view();
         if self.has_row_weights { rows.counts() } else { vec![1.0; rows.len()] }

@@ -50,7 +50,7 @@ pub struct Run {
     was_restarted: bool,
     /// What the training rows of a checkpoint were, until all are there to compare.
     expected: Option<TrainedRows>,
-    /// What the training rows are, once that was asked for.
+    /// What identifies the training rows, once computed.
     trained_rows: Option<TrainedRows>,
     steps: u64,
     first_batch: Option<Instant>,
@@ -59,7 +59,7 @@ pub struct Run {
     is_stopped: bool,
     /// When it began, as far as time is limited.
     began: Instant,
-    /// Whether it may not begin when its time is over.
+    /// Whether it must not begin when its time is over.
     needs_time: bool,
     end: Option<End>,
 }

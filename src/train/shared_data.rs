@@ -67,9 +67,9 @@ impl SharedData {
 
 /// What a run trains on.
 pub(crate) enum RunData {
-    /// Data of its own, which it may have to read.
+    /// The run's own data, which may still be read.
     Own(Box<TrainingData>),
-    /// Data that others train on, too.
+    /// Data that several runs share.
     Shared(Arc<SharedData>),
 }
 

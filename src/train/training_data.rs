@@ -17,9 +17,9 @@ pub const TESTED_ROWS: &str = "tested_rows";
 
 /// Rows that do not train.
 pub(crate) enum HeldOut {
-    /// Those that were left out of the training file, with the number of cells that held what the training rows did not.
+    /// Rows held out of the training file, with the number of cells with values that the training rows did not have.
     Rows(Dataset, u64),
-    /// Those of a file of their own, of which the first may have been read.
+    /// Rows of a separate file, of which the first may have been read.
     File(Box<Reader>),
 }
 
@@ -216,12 +216,12 @@ impl TrainingData {
         self.file_rows
     }
 
-    /// How many rows of the training file were left out for want of a target.
+    /// How many rows of the training file were left out because they have no target.
     pub fn dropped_rows(&self) -> usize {
         self.reader.dropped_rows()
     }
 
-    /// What tells the rows that test from others: those of the training file as they stand there, those of a file of their own,
+    /// The identity of the test rows: those of the training file as they are there, those of a separate file,
     /// when they have been read, as inputs of a network.
     pub fn tested_rows(&self) -> Option<TrainedRows> {
         self.tested_rows
@@ -237,7 +237,7 @@ impl TrainingData {
         self.reader.view(self.transform.scaling())
     }
 
-    /// Reads until so many rows are here. A table whose number of rows is not known is read wholly, since a late row may
+    /// Reads until `rows` rows are here. A table whose number of rows is not known is read wholly, since a late row may
     /// show more classes, which makes another network.
     ///
     /// # Errors
@@ -348,7 +348,7 @@ impl TrainingData {
         self.reader.infers_classes()
     }
 
-    /// Columns that are no inputs, though nobody has said so.
+    /// Columns that were ignored automatically.
     pub fn left_out(&self) -> &[IgnoredColumn] {
         self.reader.left_out()
     }
@@ -373,7 +373,7 @@ impl TrainingData {
         &self.odd_labels
     }
 
-    /// What inputs and outputs stand for, as far as the rows so far tell.
+    /// The meaning of inputs and outputs, as far as the rows so far tell.
     pub fn data_schema(&self) -> DataSchema {
         let (classes, schema) = (self.reader.classes().clone(), self.reader.schema().cloned());
         DataSchema { classes, schema, image: self.reader.image(), target_scale: self.target_scale.clone() }

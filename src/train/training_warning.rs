@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{ValueErrors, class_figures, only_class};
 use crate::data::Classes;
 
-/// What speaks against a network.
+/// A sign that a trained network is not useful.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum TrainingWarning {
     /// It predicts one class for every row.
@@ -47,12 +47,12 @@ fn rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RowsName, D::Error
 }
 
 impl TrainingWarning {
-    /// Of predicted values of some rows.
+    /// The warning for predicted values, if any.
     pub(super) fn for_values(errors: &ValueErrors, rows: &'static str) -> Option<Self> {
         (errors.r2 <= 0.0).then_some(TrainingWarning::NoBetterThanMean { rows })
     }
 
-    /// Of these predictions of these rows, which count so much each.
+    /// The warning for these predictions of rows weighted by `counts`, if any.
     pub(crate) fn for_predictions(
         labels: &[u32],
         predictions: &[u32],

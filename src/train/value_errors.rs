@@ -22,7 +22,7 @@ pub struct ValueErrors {
     /// Mean over the targets of the coefficient of determination.
     #[serde(with = "exact")]
     pub r2: f64,
-    /// Those of each target by itself, in its own unit, in the order of the outputs.
+    /// The errors of each target, in its own unit, in the order of the outputs.
     pub targets: Vec<TargetErrors>,
 }
 
@@ -42,8 +42,8 @@ pub struct TargetErrors {
 }
 
 impl ValueErrors {
-    /// Of the outputs of a network against `values`, both [rows, columns]. Where the network learnt scaled values, the loss is
-    /// that of these, and all else is measured in the units of the values. Each row counts so much.
+    /// The errors of the outputs of a network against `values`, both [rows, columns]. Where the network learnt scaled values, the loss is
+    /// that of these, and all else is measured in the units of the values. Rows are weighted by `counts`.
     pub fn from_outputs(
         loss: Loss,
         outputs: &[f32],
@@ -71,7 +71,7 @@ impl ValueErrors {
 }
 
 impl TargetErrors {
-    /// Of each column of outputs against `values`, both [rows, columns], of which each row counts as often as `counts` says.
+    /// The errors of each column of outputs against `values`, both [rows, columns], weighted by `counts`.
     pub(super) fn from_outputs(outputs: &[f32], values: &[f32], columns: usize, counts: &[f64]) -> Vec<Self> {
         let mut sums = vec![Sums::default(); columns];
         // Near the values, so that their squares do not cancel.
@@ -103,15 +103,15 @@ impl TargetErrors {
 #[derive(Clone, Default)]
 struct Sums {
     squared_errors: f64,
-    /// Of the absolute errors.
+    /// The sum of absolute errors.
     errors: f64,
-    /// Of the distances from a value near all of them, and of their squares.
+    /// The sum of distances from a value near all of them.
     values: f64,
     squares: f64,
 }
 
 impl Sums {
-    /// Measures over rows that count so much together, and may be a single one.
+    /// Measures over rows of this total weight, of which there may be only one.
     fn errors(self, rows: f64, is_single: bool) -> TargetErrors {
         let spread = self.squares - self.values * self.values / rows;
         let r2 = match self.squared_errors {

@@ -15,7 +15,7 @@ pub enum Missing {
     /// It is an error.
     #[default]
     Error,
-    /// It stands for a missing value: the median of the training rows takes its place, with one more input that says so, and a
+    /// NaN is a missing value: the median of the training rows replaces it, and one more input marks it, and a
     /// missing category is one more category.
     Fill,
 }
@@ -34,7 +34,7 @@ pub(super) struct Columns {
 
 /// Arrays that stand for a file.
 pub(super) struct Arrays<'a> {
-    /// What stands for the inputs and for what rows should give in messages.
+    /// The names of inputs and targets in messages.
     pub names: [&'a str; 2],
     pub x: ArrayView2<'a, f32>,
     pub y: TargetData,

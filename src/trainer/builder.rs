@@ -18,7 +18,7 @@ use crate::train::{Config, Run, TrainingData};
 /// Trains networks: settings, and then rows. See the [module](super).
 #[derive(Debug, Clone, Default)]
 pub struct Trainer {
-    /// What is asked for; all else is as `tinytrain train` has it.
+    /// The given settings; all others have the defaults of `tinytrain train`.
     pub settings: TrainSettings,
     columns: Columns,
     device: DeviceRequest,
@@ -49,7 +49,7 @@ impl Rows {
 }
 
 impl Trainer {
-    /// One that trains as `tinytrain train` does with these options.
+    /// A trainer with the settings that `tinytrain train` has as options.
     pub fn new(settings: TrainSettings) -> Self {
         Self { settings, ..Self::default() }
     }
@@ -122,7 +122,7 @@ impl Trainer {
         finish(self.start(x, y)?)
     }
 
-    /// The same, event by event: a run that has not begun.
+    /// As [`Trainer::fit`], event by event: returns a run that has not begun.
     ///
     /// # Errors
     /// [`Error::Data`] for arrays whose shapes do not go together, for values that are no finite numbers, and
@@ -178,10 +178,8 @@ impl Trainer {
         let device = find_device(&self.device)?;
         #[cfg(feature = "gpu")]
         let device = device.with_options(self.device_options.clone());
-        let data = TrainingData::new(reader, validation, test, &self.settings.resolve(&info)?.data)?;
-        let config =
-            Config { measured: self.measured.clone(), ..self.settings.resolve(&info.with_data(&data))? };
-        Run::new(config, data, device, None)
+        let (data, config) = self.settings.prepare(info, reader, validation, test)?;
+        Run::new(Config { measured: self.measured.clone(), ..config }, data, device, None)
     }
 }
 

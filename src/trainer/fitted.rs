@@ -54,7 +54,7 @@ impl Model {
         self.predict_on(x, &Device::Cpu)
     }
 
-    /// The same on a device.
+    /// As [`Model::predict`], on a device.
     ///
     /// # Errors
     /// Also those of the device.
@@ -151,7 +151,7 @@ impl Model {
 }
 
 impl TargetData {
-    /// Labels, or so many values a row: what those of a model are compared with.
+    /// Labels, or values per row, to compare predictions with.
     fn like(columns: Option<usize>) -> Self {
         Self(match columns {
             None => MemoryTargets::Labels { texts: Vec::new(), numbers: Vec::new() },

@@ -31,7 +31,7 @@
 //! bit, on the same device. (Of a file it leaves out columns that only number the rows; of an array all columns are inputs.)
 //! Rows may also come from files: [`Trainer::start_reader`].
 //!
-//! [`Trainer::start`] gives a [`Run`](crate::train::Run), which is asked for its events and may be stopped:
+//! [`Trainer::start`] gives a [`Run`](crate::train::Run), which yields events and can be stopped:
 //!
 //! ```
 //! use tinytrain::ndarray::{Array1, Array2};

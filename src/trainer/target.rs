@@ -42,7 +42,7 @@ impl TargetData {
         Self(MemoryTargets::Labels { texts, numbers })
     }
 
-    /// Values to predict, of so many columns, row after row.
+    /// Values to predict, row-major [rows, `columns`].
     fn values(columns: usize, values: impl Iterator<Item = f32>) -> Self {
         Self(MemoryTargets::Values { columns, values: values.collect() })
     }

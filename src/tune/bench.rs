@@ -20,7 +20,7 @@ const SAMPLE: Duration = Duration::from_millis(20);
 /// Samples of a candidate, of which the median counts.
 const SAMPLES: usize = 5;
 
-/// A candidate whose first sample takes so many times as long as the best is not measured further.
+/// A candidate whose first sample takes this many times as long as the best is not measured further.
 const HOPELESS: f64 = 1.5;
 
 /// What a trial of tile shapes came to.
@@ -41,7 +41,7 @@ pub struct TuningTarget<'a> {
     pub adapter: &'a Adapter,
     /// The network.
     pub network: &'a Network,
-    /// Learning rate, seed, and the schedule, if one was asked for.
+    /// Learning rate, seed, and the requested schedule, if any.
     pub config: &'a Config,
     /// Most rows of a batch.
     pub batch: usize,
@@ -100,7 +100,7 @@ impl<'a> Bench<'a> {
         GpuEngine::on(self.compute.clone(), resolved, &self.parameters, network, &options)
     }
 
-    /// Trains so many whole batches; rows come again where they are too few. Gives the losses.
+    /// Trains `steps` whole batches, repeating rows where there are too few. Returns the losses.
     fn train(&self, engine: &mut GpuEngine, steps: usize) -> Result<Vec<f64>> {
         let TuningTarget { config, batch, rows, .. } = self.subject;
         let order = rows_at(config.seed, 1, rows.len(), 0..rows.len());

@@ -75,7 +75,7 @@ impl Tuned {
 /// Takes the number of candidates that are done with, and of all, while tuning goes on.
 pub type OnProgress<'a> = dyn FnMut(usize, usize) + 'a;
 
-/// Finds the fastest tile shapes under the schedule that was asked for, or, if none was, under each that may be the
+/// Finds the fastest tile shapes under the requested schedule, or, without one, under each that may be the
 /// fastest. Trains, and throws the result away. Takes about `limit`, longer where a few steps alone do.
 ///
 /// The search begins with the built-in shapes and varies one choice at a time, keeping the best: all combinations would
@@ -107,9 +107,9 @@ pub fn tune(subject: &TuningTarget<'_>, limit: Duration, report: &mut OnProgress
     Ok(search.tuned)
 }
 
-/// Those that may be the fastest, by what the model says of them.
+/// The schedules that may be the fastest by the latency model.
 fn promising(estimates: &[(ScheduleKind, f64)]) -> Vec<ScheduleKind> {
-    /// The model may be wrong by so much.
+    /// The tolerated error of the model, as a factor.
     const DOUBT: f64 = 5.0;
     let least = estimates.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
     estimates.iter().filter(|(_, time)| *time <= DOUBT * least).map(|(kind, _)| *kind).collect()

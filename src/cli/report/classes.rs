@@ -77,7 +77,7 @@ fn matrix(evaluated: &EvaluatedRun) -> String {
     html + "</table></div>\n"
 }
 
-/// Of many classes those that are taken for one another most often.
+/// The pairs of classes that are confused most often.
 fn pairs(evaluated: &EvaluatedRun) -> String {
     let names = &evaluated.model.data_schema.classes;
     let data = &evaluated.rows.data;

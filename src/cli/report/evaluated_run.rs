@@ -50,7 +50,7 @@ pub struct Options {
     pub written: DialectOptions,
 }
 
-/// What a model makes of rows.
+/// The model of a run and its predictions.
 pub struct EvaluatedRun {
     /// The model.
     pub model: Model,
@@ -66,7 +66,7 @@ pub struct EvaluatedRun {
     pub loss: f64,
     /// Measures, with their intervals.
     pub measured: Vec<Measure>,
-    /// Of a model of values, how far they are off.
+    /// The errors of a regression model.
     pub errors: Option<ValueErrors>,
 }
 

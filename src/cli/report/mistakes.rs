@@ -11,7 +11,7 @@ use crate::cli::text::{Align, Table, counted, percent, short};
 /// Rows that are shown.
 const MOST: usize = 24;
 
-/// Rows that are taken for another class, those first whose own class has the least probability.
+/// Wrongly predicted rows, first those whose own class has the lowest probability.
 pub fn of_classes(evaluated: &EvaluatedRun) -> String {
     let (labels, predictions) = (evaluated.rows.data.labels(), &evaluated.predictions.classes);
     let mut wrong: Vec<usize> = (0..labels.len()).filter(|row| labels[*row] != predictions[*row]).collect();

@@ -99,7 +99,7 @@ pub fn weights(evaluated: &EvaluatedRun) -> String {
     html + "</ul>\n"
 }
 
-/// The units of a layer whose weights are the longest vectors, so many of them.
+/// The `most` units of a layer with the largest weight norms.
 fn longest(layer: &Layer, most: usize) -> Vec<usize> {
     let length =
         |unit: usize| of_unit(layer, unit).iter().map(|weight| f64::from(*weight).powi(2)).sum::<f64>();
@@ -131,7 +131,7 @@ fn signed(height: usize, width: usize, numbers: &[f32], alternative: &str) -> St
     image(height, width, &pixels, ColorType::Rgb, alternative)
 }
 
-/// As an element; its text where it cannot be made, which only happens to images without pixels.
+/// The image as an HTML element; its alternative text where it cannot be encoded, which only happens to images without pixels.
 fn image(height: usize, width: usize, pixels: &[u8], color: ColorType, alternative: &str) -> String {
     let alternative = escaped(alternative);
     match file(height, width, pixels, color) {

@@ -41,7 +41,7 @@ fn bounds(pairs: &[(f64, f64)]) -> (f64, f64) {
     (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// Which of so many equal parts between two bounds a value is in.
+/// The bin, of `parts` equal ones between two bounds, of a value.
 fn part(value: f64, (low, high): (f64, f64), parts: usize) -> usize {
     let width = if high > low { high - low } else { 1.0 };
     (((value - low) / width * parts as f64) as usize).min(parts - 1)

@@ -14,7 +14,7 @@ pub fn table(ranked: &[RankedMember]) -> Vec<String> {
     live_leaderboard(ranked, ranked.len(), false).lines()
 }
 
-/// The best members, so many of them, with the settings in which they differ.
+/// The best `most` members, with the settings in which they differ.
 pub fn live_leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> Table {
     let names = names(ranked.iter().map(|ranked| &ranked.record));
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
@@ -71,11 +71,11 @@ pub struct Overview {
     pub path: PathBuf,
     /// Whether it goes on now.
     pub is_running: bool,
-    /// Those of all members that have ended.
+    /// Summed over all members that have ended.
     pub epochs: usize,
-    /// Those of all members that have ended.
+    /// Summed over all members that have ended.
     pub seconds: f64,
-    /// Of the best member.
+    /// The score of the best member.
     pub score: String,
     best: Option<Record>,
     members: u64,
@@ -83,7 +83,7 @@ pub struct Overview {
 }
 
 impl Overview {
-    /// Reads it.
+    /// Reads the folder of a sweep.
     ///
     /// # Errors
     /// Those of the folder.

@@ -15,10 +15,10 @@ use crate::cli::{config_file, train_options};
 const SEARCH: &str = "Search";
 const TOOLS: &str = "Other tools and machines";
 
-/// Trials where nobody has said how many, and where time ends them.
+/// The default number of trials, and the one with a time limit.
 const TRIALS: [usize; 2] = [64, 1000];
 
-/// What is of a call of its own beside `--resume`.
+/// Options of a call that may be combined with `--resume`.
 const OF_A_CALL: [&str; 7] = ["resume", "total_time", "ensemble", "threads", "format", "quiet", "verbose"];
 
 /// Train many networks on the same data, and keep the best of them.
@@ -101,7 +101,7 @@ impl Options {
         self.trials.unwrap_or(TRIALS[usize::from(self.total_time.is_some())])
     }
 
-    /// Whether it is known how many members there are: else as many are trained as there is time for.
+    /// Whether the number of members is fixed; otherwise time decides.
     pub fn are_counted(&self) -> bool {
         let is_open = self.total_time.is_some() && self.trials.is_none() && !self.grid;
         !is_open || self.settings.is_some()

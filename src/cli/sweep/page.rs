@@ -117,7 +117,7 @@ const HEIGHT: f64 = 300.0;
 const MARGIN: [f64; 3] = [70.0, 34.0, 44.0];
 /// Points of a curve at most.
 const POINTS: usize = 120;
-/// Different numbers up to which each has a place of its own on an axis.
+/// The most different numbers that are spaced evenly on an axis.
 const MOST_TICKS: usize = 6;
 /// How many times the least the greatest number is where the axis is logarithmic.
 const WIDE: f64 = 10.0;
@@ -126,7 +126,7 @@ struct Axis {
     name: String,
     /// Where each member is on it, from 0 at the bottom to 1; nothing of one that has no such value.
     places: Vec<Option<f64>>,
-    /// What stands beside it, from the bottom.
+    /// Labels beside it, from the bottom.
     labels: Vec<(f64, String)>,
 }
 

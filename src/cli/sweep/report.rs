@@ -44,7 +44,7 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Nothing told yet of a sweep that is `prepared`.
+    /// An empty report of a sweep that is `prepared`.
     pub fn new(options: &'a Options, prepared: &'a PreparedSweep, console: Console, start: Instant) -> Self {
         let PreparedSweep { planned, members, .. } = prepared;
         Self {
@@ -176,7 +176,7 @@ impl<'a> Report<'a> {
         folder.records[first..].iter().try_for_each(|record| self.tell(record))
     }
 
-    /// What is saved of a member that has ended; nothing of one that is none of this sweep.
+    /// What is saved of a member that has ended; `None` for one of another shard.
     fn record(&self, ended: &FinishedMember) -> Result<Option<(Record, Models)>> {
         let both = (self.planned.get(&ended.member), self.members.get(&ended.member));
         let (Some(planned), Some(member)) = both else { return Ok(None) };

@@ -23,12 +23,12 @@ use crate::cli::train_options;
 pub struct SharedOptions {
     /// The options that all have.
     pub base: train_options::Options,
-    /// Whether rows validate that nobody has named.
+    /// Whether validation rows are held out automatically.
     pub holds_out: bool,
 }
 
 impl SharedOptions {
-    /// Those of a sweep.
+    /// The shared options of a sweep.
     pub fn from_options(options: &Options) -> Self {
         let mut base = options.train.clone();
         let holds_out = !base.validates() && base.folds.is_none();
@@ -38,13 +38,13 @@ impl SharedOptions {
         Self { base, holds_out }
     }
 
-    /// How members are planned whose settings come from `origin`.
+    /// The planner of members whose settings come from `origin`.
     pub fn planning<'a>(&'a self, options: &Options, origin: &'a str) -> TrialPlanner<'a> {
         let (base, info) = (&self.base.training.settings, self.base.info());
         TrialPlanner { base, info, origin, seeds: options.seeds, shard: options.shard }
     }
 
-    /// What stands behind `tinytrain train` to train a member alone.
+    /// The arguments of `tinytrain train` that train a member alone.
     ///
     /// # Errors
     /// [`Error::Config`] for settings that are no text.
@@ -69,7 +69,7 @@ fn of_members(options: &train_options::Options) -> train_options::Options {
     common
 }
 
-/// What is tried.
+/// Where the settings of trials come from.
 pub struct TrialSource {
     /// Where settings come from, for messages.
     pub origin: String,
@@ -80,7 +80,7 @@ pub struct TrialSource {
 }
 
 impl TrialSource {
-    /// What the options of a sweep say, for data of which so much is known.
+    /// The trials that the options of a sweep ask for.
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Data`] for a file that tells of no settings.
@@ -156,11 +156,11 @@ pub fn lines<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<(u64, T)
 pub struct PreparedSweep {
     /// What all members have in common.
     pub common: SharedOptions,
-    /// What is tried.
+    /// Where the settings of trials come from.
     pub tried: TrialSource,
     /// Each member as it was planned.
     pub planned: Vec<TrialPlan>,
-    /// The same, with their data.
+    /// The members with their data.
     pub members: Vec<Member>,
     /// What model files say of them.
     pub names: BTreeMap<String, String>,

@@ -2,7 +2,7 @@
 
 use super::classes::{Classes, Interner, Label};
 
-/// What stands for a missing cell among the numbers of a column's categories.
+/// The number of a missing cell among those of a column's categories.
 pub(crate) const MISSING: u32 = 0;
 
 /// The categories of a column by their numbers, which count from 1 in the order in which they come.

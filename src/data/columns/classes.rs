@@ -135,7 +135,7 @@ impl Classes {
     }
 }
 
-/// Why these labels are no classes of so many rows: what was found, and the label that shows it if one does.
+/// Why these labels of `rows` rows are not classes: what was found, and the label that shows it, if any.
 pub(crate) fn not_classes(
     labels: &[Label],
     classes: &Classes,
@@ -211,7 +211,7 @@ pub(crate) struct Interner {
     /// By text, without blanks around it.
     numbers: HashMap<Box<[u8]>, u32, FixedState>,
     next: u32,
-    /// Labels that nobody has taken yet.
+    /// Labels that were not taken yet.
     new: Vec<Label>,
 }
 

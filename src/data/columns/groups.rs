@@ -7,12 +7,12 @@ use std::collections::HashMap;
 pub(crate) struct Groups {
     numbers: HashMap<Box<[u8]>, u32>,
     count: u32,
-    /// Groups that nobody has taken yet; those without a name are of a row each.
+    /// Groups that were not taken yet; those without a name have one row each.
     new: Vec<Option<Box<[u8]>>>,
 }
 
 impl Groups {
-    /// The number of the group that a cell names, or of a group of its own if it is missing; nothing where there are more than
+    /// The number of the group that a cell names, or of a new group if it is missing; `None` where there are more than
     /// can be counted.
     pub(crate) fn number(&mut self, cell: &[u8], is_missing: bool) -> Option<u32> {
         let cell = cell.trim_ascii();

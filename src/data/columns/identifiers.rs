@@ -16,8 +16,8 @@ const LEAST_CODE: f64 = 100.0;
 const WORDS: [&str; 5] = ["id", "code", "zip", "zipcode", "postcode"];
 
 impl Header<'_> {
-    /// Whether a column of inputs may hold identifiers: text that is another one in most of the first rows; or whole numbers, if its
-    /// name says so, or if they are a few great ones that come about equally often and are no years.
+    /// Whether a column of inputs may hold identifiers: text that differs in most of the first rows; or whole numbers, if its
+    /// name suggests it, or if they are a few large ones that come about equally often and are no years.
     pub(crate) fn may_identify(&self, column: usize, holds: Holds) -> bool {
         let cells = || self.data_rows().filter_map(|row| row.get(column));
         let mut counts: HashMap<&[u8], usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Which columns of a table are inputs, and what they hold, where nobody has said so.
+//! Detects which columns of a table are inputs, and what they hold.
 
 use std::collections::HashSet;
 
@@ -15,19 +15,19 @@ const ROW_NUMBERS: [&str; 6] = ["", "unnamed: 0", "index", "id", "rownames", "ro
 /// Texts from which on a column of different ones is no category.
 const LEAST_TEXTS: usize = 20;
 
-/// Rows from which on a column that counts up is taken for numbers of the rows.
+/// The fewest rows in which a column that counts up is treated as row numbers.
 const COUNTED_ROWS: usize = 8;
 
-/// Why a column is taken for numbers of the rows.
+/// Why a column is treated as row numbers.
 enum RowNumbers {
-    /// It is called so, and all values are different.
+    /// By its name, and all values are different.
     ByName,
     /// Its values count up from here.
     From(f64),
 }
 
 impl Header<'_> {
-    /// Refuses columns that a setting names as inputs, but that are none: `why` says so.
+    /// Refuses columns that a setting names as inputs but that are not: `why` returns the reason.
     fn refuse_unused(
         &self,
         setting: &'static str,
@@ -188,7 +188,7 @@ impl Header<'_> {
         (!PARTS.iter().any(is_taken)).then_some(parts)
     }
 
-    /// Whether a column holds text that is another one in nearly all of the first rows, like names.
+    /// Whether a column holds text that differs in nearly all of the first rows, like names.
     fn holds_different_texts(&self, column: usize) -> bool {
         let texts: Vec<&[u8]> = self
             .data_rows()

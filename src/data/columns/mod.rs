@@ -46,7 +46,7 @@ pub enum Target {
 pub struct Selection {
     /// Where the labels stand.
     pub target: Target,
-    /// Whether a target of numbers that are no classes, as far as the first rows tell, is taken for values to predict.
+    /// Whether a target of numbers that are no classes, as far as the first rows tell, is treated as values to predict.
     pub infer_values: bool,
     /// The only inputs; if empty, all columns but the others named here.
     pub only: Vec<String>,
@@ -91,9 +91,9 @@ pub(crate) struct Columns {
     pub drops_missing_target: bool,
     /// Columns of categories that may hold numbers.
     pub categorical: Vec<usize>,
-    /// Columns that are no inputs, though nobody has said so.
+    /// Columns that were ignored automatically.
     pub left_out: Vec<(usize, IgnoredBecause)>,
-    /// Those of them that are told from their values alone, with the value of the first row: they must count up to the
+    /// Columns that were ignored because their values count up, with the value of the first row: they must do so to the
     /// end.
     pub counted: Vec<(usize, f64)>,
     /// Columns of text that may be meant as numbers, with a cell and the decimal mark that it needs.
@@ -104,12 +104,12 @@ pub(crate) struct Columns {
     pub few_numbers: Option<usize>,
 }
 
-/// Why a column is no input, though nobody has said so.
+/// Why a column was ignored automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IgnoredBecause {
-    /// It only numbers the rows.
+    /// It holds row numbers.
     NumbersRows,
-    /// Its text is another one in nearly all of the first rows.
+    /// Its text differs in nearly all of the first rows.
     DifferentTexts,
     /// It has neither a name nor a value.
     Empty,
@@ -128,7 +128,7 @@ pub struct NumbersAsText {
     pub are_dates: bool,
 }
 
-/// A column that is no input, though nobody has said so.
+/// A column that was ignored automatically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnoredColumn {
     /// Its name, or else its index.
@@ -192,7 +192,7 @@ impl Columns {
 }
 
 impl Header<'_> {
-    /// Finds the columns that are asked for.
+    /// Finds the requested columns.
     pub(crate) fn columns(&self, wanted: &Selection) -> Result<Columns> {
         // All of a table that is written anew need a name.
         let is_raw = wanted.schema.is_none() && wanted.target == Target::Absent;

@@ -16,13 +16,13 @@ const DECIMALS: [char; 2] = ['.', ','];
 /// Blanks and marks that stand between groups of digits.
 const MARKS: &str = ".,' \u{a0}\u{2009}\u{202f}";
 
-/// The longest word that is taken for a unit.
+/// The longest word that is treated as a unit.
 const LONGEST_UNIT: usize = 8;
 
 /// Letters behind a number that make no unit of it.
 const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
 
-/// What stands for a unit where cells are dates whose year comes last, of which nothing tells whether the day or the month is first.
+/// The "unit" of dates whose year comes last: whether the day or the month is first is ambiguous.
 const DATE: &str = "date";
 
 impl Header<'_> {
@@ -45,7 +45,7 @@ impl Header<'_> {
     }
 }
 
-/// What stands beside a number in a cell; nothing but blanks between its digits is a blank, nothing but a decimal mark this mark.
+/// The unit beside a number in a cell; a blank for blanks between its digits, or a decimal mark for that alone.
 fn unit(cell: &[u8]) -> Option<String> {
     let text = str::from_utf8(cell).ok()?.trim().trim_start_matches(['-', '+']);
     if is_date(text) {

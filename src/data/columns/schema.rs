@@ -9,7 +9,7 @@ use super::time::PARTS;
 pub(crate) enum Holds {
     Numbers,
     Categories,
-    /// Dates, of which so many parts are inputs.
+    /// Dates, of which this many parts are inputs.
     Dates(usize),
 }
 
@@ -43,7 +43,7 @@ pub struct Schema {
     pub target: Option<Column>,
     /// The values to predict, in the order of the network's outputs.
     pub values: Vec<Column>,
-    /// How much each row counts: it is read where a table like this has it.
+    /// The column of row weights, which is read where a table has it.
     pub weight: Option<Column>,
     /// Whether labels that differ only in case, or in blanks around them, are one.
     pub folds_labels: bool,
@@ -55,7 +55,7 @@ pub struct Schema {
     pub dates: Vec<(usize, usize)>,
     /// Cells that stand for a missing value, besides those that always do.
     pub missing: Vec<String>,
-    /// What stands before the digits of a fraction, a point or a comma; nothing where a model does not say.
+    /// The decimal mark, a point or a comma; `None` where a model does not record it.
     pub decimal: Option<u8>,
 }
 

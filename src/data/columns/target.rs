@@ -1,4 +1,4 @@
-//! Which column of a table is the target, where nobody has named it.
+//! Detects which column of a table is the target.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::classes::FEW_CLASSES;
 use crate::data::dialect::Kind;
 use crate::error::{Error, Result};
 
-/// Names by which a target is known where nobody names it.
+/// Names that identify a target.
 const TARGETS: [&str; 4] = ["label", "class", "target", "y"];
 
 /// Columns of MNIST as a table: the digit and its 28 x 28 pixels.
@@ -35,7 +35,7 @@ pub(crate) fn undecided_task(path: &Path, target: &str, few: usize, all: &str) -
 }
 
 impl Header<'_> {
-    /// The column of values to predict of a table of which nobody has named one.
+    /// The column of values to predict, detected.
     pub(crate) fn likely_values(&self, excluded: &[usize]) -> Result<usize> {
         let is_target = |column: &usize| {
             let name = self.names.map(|names| names[*column].to_lowercase());
@@ -51,7 +51,7 @@ impl Header<'_> {
         }
     }
 
-    /// The target of a table of which nobody has named one.
+    /// The target of a table, detected.
     pub(crate) fn likely_target(&self, excluded: &[usize]) -> Result<usize> {
         let free = || (0..self.count).filter(|column| !excluded.contains(column));
         let name = |column: usize| self.names.map(|names| names[column].to_lowercase());

@@ -39,7 +39,7 @@ pub(crate) fn date(cell: &[u8]) -> Option<[f32; PARTS.len()]> {
     Some([days as f32, month as f32, (days + 3).rem_euclid(7) as f32, hour as f32])
 }
 
-/// A number of so many digits at least, and so many at most, that is not greater than this.
+/// A number with a number of digits in this range, at most `greatest`.
 fn number(text: &str, digits: [usize; 2], greatest: i64) -> Option<i64> {
     let is_number =
         (digits[0]..=digits[1]).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());

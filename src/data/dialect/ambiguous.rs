@@ -1,4 +1,4 @@
-//! Numbers of a table whose decimal mark may be meant as something else: where nothing tells, it is asked.
+//! Numbers whose decimal mark is ambiguous: where nothing decides, an error asks the user.
 
 use super::{Dialect, Sample};
 use crate::data::excerpt::quote;

@@ -81,7 +81,7 @@ impl Sample {
         Ok(distinct && repeated == 0)
     }
 
-    /// The same for a first row without words.
+    /// Whether a first row without words is a header.
     fn counts(&self, cells: &[Kind], fitting: usize, odd: usize) -> Result<bool, String> {
         let Some((start, step)) = progression(cells).filter(|_| fitting + odd > 2) else { return Ok(false) };
         if step != 1.0 {

@@ -26,14 +26,14 @@ const SAMPLE_BYTES: usize = 1 << 22;
 /// Cells that are looked at, at most; two rows are looked at whatever they hold.
 const SAMPLE_CELLS: usize = 1 << 18;
 
-/// What the user says of a table; the rest is found out.
+/// What the user says about a table's format; the rest is detected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
     /// Whether the first row holds the names of the columns.
     pub header: Option<bool>,
     /// The byte between two cells.
     pub delimiter: Option<u8>,
-    /// What stands before the digits of a fraction: a point or a comma.
+    /// The decimal mark: a point or a comma.
     pub decimal: Option<u8>,
     /// The most bytes of a row, 1 GiB at most. A row has at most a sixteenth as many columns.
     pub row_limit: usize,
@@ -64,7 +64,7 @@ pub(crate) struct Sample {
 /// What a cell holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
-    /// Nothing, a word for nothing, or an infinity.
+    /// Empty, a word for a missing value, or an infinity.
     Missing,
     /// A finite number.
     Number(f64),
@@ -155,7 +155,7 @@ impl Sample {
         Self { rows }
     }
 
-    /// How numbers are written, of which the decimal mark may be `said`.
+    /// How numbers are written; the decimal mark is `said`, if given.
     fn notation(&self, delimiter: u8, said: Option<u8>) -> Notation {
         let is_grouped = |point: u8| {
             (0..self.width())

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// How the numbers of a table are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Notation {
-    /// What stands before the digits of a fraction: a point or a comma.
+    /// The decimal mark: a point or a comma.
     pub point: u8,
     /// Whether the other of the two may stand between groups of three digits.
     pub grouped: bool,
@@ -30,7 +30,7 @@ impl Notation {
 
 /// A number whose whole part is written in groups of three digits.
 pub(crate) struct Grouped {
-    /// The same with a point before its fraction, and nothing between the groups.
+    /// The digits with a decimal point and without group separators.
     pub digits: String,
     /// Whether it is one without any doubt: with two marks between groups or more, or a fraction behind.
     pub is_sure: bool,

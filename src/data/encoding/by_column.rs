@@ -15,7 +15,7 @@ const LEAST_VALUES: usize = 1 << 16;
 const COPIED: usize = 2;
 
 /// What `work` makes of each column of rows of `width` values, in the order of the columns: it takes the column's number
-/// and its values from the first row to the last. On so many threads at most; nothing is one for each core. The copies
+/// and its values from the first row to the last. On at most `threads` threads, by default one per core. The copies
 /// that threads work on take a quarter of the memory of the table at most, or one column.
 pub(crate) fn by_column<T: Send>(
     features: &Features,
@@ -54,7 +54,7 @@ pub(crate) fn by_column<T: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The values of so many columns from the first one on.
+/// The values of `count` columns from `first` on.
 fn columns(features: &Features, width: usize, first: usize, count: usize) -> Vec<Vec<f32>> {
     fn copy<T: Copy + Into<f32>>(values: &[T], width: usize, first: usize, columns: &mut [Vec<f32>]) {
         for row in values.chunks_exact(width) {

@@ -30,14 +30,14 @@ pub struct Encoding {
     pub is_numbered: bool,
 }
 
-/// How a column becomes inputs.
+/// How a column of a table becomes inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnEncoding {
     /// A column of numbers is one input, computed in f64 and rounded once.
     Number {
         /// What is done to a value.
         map: NumericScaling,
-        /// The value that a missing one is taken for: the median of the training rows.
+        /// The value that replaces a missing one: the median of the training rows.
         fill: f64,
         /// Whether a second input is 1 where the value is missing, and else 0: where training rows miss values.
         has_indicator: bool,
@@ -67,7 +67,7 @@ pub enum NumericScaling {
     Clipped {
         /// What becomes 0.
         center: f64,
-        /// Of a value as far from the center y is 1; not negative.
+        /// The distance from the center at which y is 1; not negative.
         width: f64,
     },
     /// The quantile of the standard normal distribution at the value's rank among these quantiles of the training rows,
@@ -80,7 +80,7 @@ const QUANTILES: usize = 256;
 
 impl Encoding {
     /// Learns it from training rows as they stand in a table, with a dictionary for each column of categories, which are
-    /// the columns at `categories`, in ascending order; on so many threads at most, nothing is one for each core.
+    /// the columns at `categories`, in ascending order; on at most `threads` threads, by default one per core.
     pub(crate) fn learn(
         features: &Features,
         width: usize,
@@ -217,7 +217,7 @@ impl Encoding {
     }
 }
 
-/// How some columns of a row become inputs.
+/// The encoding of neighbouring columns of a row.
 enum Step<'a> {
     /// Neighbouring columns of numbers.
     Numbers(Affine),

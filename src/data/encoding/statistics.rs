@@ -39,7 +39,7 @@ pub(crate) fn quantile(values: &mut [f32], rank: f64) -> Option<f64> {
     Some(if share == 0.0 { value } else { value + (next - value) * share })
 }
 
-/// The same of values in ascending order.
+/// As [`quantile`], for values in ascending order.
 pub(crate) fn quantile_of_sorted(values: &[f32], rank: f64) -> Option<f64> {
     let place = rank * values.len().checked_sub(1)? as f64;
     let lower = place.floor() as usize;

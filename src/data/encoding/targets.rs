@@ -61,7 +61,7 @@ impl<'a> TargetsRef<'a> {
 pub struct TargetScale {
     /// The mean of the training rows.
     pub center: Vec<f64>,
-    /// Their standard deviation; 1 where all values are the same.
+    /// The standard deviation of each column; 1 where all values are the same.
     pub width: Vec<f64>,
 }
 

@@ -27,7 +27,7 @@ impl Transform {
         }
     }
 
-    /// Columns of the rows that become so many inputs.
+    /// Columns of the rows that become `inputs` inputs.
     pub fn columns(&self, inputs: usize) -> usize {
         match self {
             Transform::Columns(encoding) => encoding.columns.len(),

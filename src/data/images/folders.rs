@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::ImageForm;
 use crate::error::{Error, Result};
 
-/// What PNG images of any size become that stand in folders, one for each class.
+/// How PNG images in folders, one for each class, are read: images of any size become this form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImageOptions {
     /// Height and width; nothing is the size of the first image.

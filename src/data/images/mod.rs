@@ -82,7 +82,7 @@ pub fn png_form(path: impl AsRef<Path>) -> Result<ImageForm> {
 ///
 /// As grey, colours become luma, 0.299 R + 0.587 G + 0.114 B of the stored values (ITU-R BT.601). What is transparent lies
 /// on white. Each value is the mean over the area of the image that it covers, rounded to the nearest; so it is where
-/// the image is smaller than what is asked for. The proportions of the image are not kept.
+/// the image is smaller than requested. The proportions of the image are not kept.
 ///
 /// # Errors
 /// [`Error::Read`] when the file cannot be read; [`Error::Data`] when it is no PNG image, is damaged, or has more than

@@ -19,7 +19,7 @@ use crate::error::{DataFault, Error, Place, Result};
 const MOST_EXACT: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
 
 impl Reader {
-    /// What the numbers in each column of categories stand for, in the order of these columns.
+    /// The categories of each categorical column by number, in the order of these columns.
     pub fn dictionaries(&self) -> &[Dictionary] {
         &self.table.dictionaries
     }
@@ -113,7 +113,7 @@ impl Reader {
         Ok(self.into_rows(transform)?.0)
     }
 
-    /// The same, and how many cells held what the training rows did not hold.
+    /// As [`Reader::into_dataset`]; also returns the number of cells with values that the training rows did not have.
     pub(crate) fn into_rows(mut self, transform: &Transform) -> Result<(Dataset, u64)> {
         self.read_to_end()?;
         let Table { features, labels, values, weights, dictionaries, .. } = std::mem::take(&mut self.table);
@@ -147,7 +147,7 @@ impl Reader {
         }
     }
 
-    /// Checks that the values of every column can be told apart once they are scaled.
+    /// Checks that the values of every column remain distinct once they are scaled.
     ///
     /// # Errors
     /// [`Error::Data`] for one that lies so far from 0 that 32-bit floats round its differences away.
@@ -155,7 +155,7 @@ impl Reader {
         encoding.coarse().map_or(Ok(()), |(column, center, width)| Err(self.coarse(column, center, width)))
     }
 
-    /// The same for the encoding of the rows so far that scales as [`Scale::Standard`] does, without the rest of it.
+    /// As [`Reader::check_encoding`], for [`Scale::Standard`] and the rows so far, without making the encoding.
     ///
     /// # Errors
     /// As [`Reader::check_encoding`].
@@ -235,7 +235,7 @@ impl Reader {
     }
 }
 
-/// One of some numbers, which `choose` chooses of two; 0 where there are none.
+/// Reduces finite numbers with `choose`, such as `f32::min`; 0 where there are none.
 fn reduce(values: &[f32], choose: fn(f32, f32) -> f32) -> f32 {
     values.iter().copied().reduce(choose).unwrap_or(0.0)
 }

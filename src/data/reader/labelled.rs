@@ -24,11 +24,11 @@ impl Reader {
         self.few_numbers().is_some() && self.classes().are_numbers()
     }
 
-    /// Checks that the labels so far are classes to be told apart.
+    /// Checks that the labels so far are usable classes.
     ///
     /// # Errors
     /// [`Error::Data`] when all are the same, or when they are values: fractions, over 1,000 different numbers, or a
-    /// label of its own in more than half of the rows. [`Error::Undecided`] when the first rows alone have made classes of
+    /// different label in more than half of the rows. [`Error::Undecided`] when the first rows alone have made classes of
     /// numbers, and there are over 20.
     pub fn check_classes(&self) -> Result<()> {
         if self.values() > 0 {
@@ -88,7 +88,7 @@ impl Reader {
     /// the training rows did not hold, or missed a value where none of them did.
     ///
     /// # Errors
-    /// Also [`Error::Data`] for a label that is none of them.
+    /// Also [`Error::Data`] for an unknown label.
     pub fn into_dataset_of(mut self, transform: &Transform, classes: &Classes) -> Result<(Dataset, u64)> {
         self.read_to_end()?;
         if self.values() > 0 {

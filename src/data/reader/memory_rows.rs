@@ -42,9 +42,9 @@ pub(crate) enum MemoryTargets {
 
 /// Rows in memory and what each should give: of as many rows all three, but that weights may be none.
 pub(crate) struct MemoryRows {
-    /// What stands for the inputs in messages.
+    /// The name of the inputs in messages.
     pub name: PathBuf,
-    /// What stands there for what rows should give.
+    /// The name of the targets in messages.
     pub targets_name: PathBuf,
     /// The inputs.
     pub cells: MemoryCells,
@@ -100,7 +100,7 @@ impl MemoryCells {
 
 impl Reader {
     /// A reader that has read these rows to their end, as it would a table whose columns are the inputs and, behind them, what
-    /// rows should give. At most so many threads look through its columns; nothing is one for each core.
+    /// rows should give. At most `threads` threads scan its columns, by default one per core.
     ///
     /// # Errors
     /// [`Error::Data`] for more different labels or categories than a table may have; [`Error::Config`] when memory does not

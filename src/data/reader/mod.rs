@@ -44,7 +44,7 @@ pub struct Block {
     pub ids: Vec<String>,
 }
 
-/// Reads a data set in threads of its own and gathers the rows.
+/// Reads a data set in background threads and gathers the rows.
 ///
 /// Dropping it stops the threads, without waiting for them, at the next rows they deliver.
 pub struct Reader {
@@ -56,7 +56,7 @@ pub struct Reader {
     pub(crate) values: usize,
     pub(crate) table: Table,
     pub(crate) known_rows: Option<usize>,
-    /// Rows of a table, as its length and its first rows say; 0 where that cannot be told, or not all of them are kept.
+    /// Rows of a table, estimated from its length and its first rows; 0 where that is unknown, or not all of them are kept.
     pub(crate) likely_rows: usize,
     /// Most threads for work on whole columns; nothing is one for each core.
     pub(crate) threads: Option<usize>,
@@ -65,7 +65,7 @@ pub struct Reader {
     pub(crate) state: State,
     /// Whether a missing value is an error, as nothing will stand for it.
     pub(crate) refuses_missing: bool,
-    /// The rows of the file that are here, where some were left out for want of a target, and how many these are.
+    /// The rows of the file that are here, where some were left out because they have no target, and how many these are.
     pub(crate) kept: Option<Vec<u32>>,
     pub(crate) dropped: usize,
     pub(crate) late: Reopening,
@@ -84,7 +84,7 @@ pub(crate) enum Form {
 pub(crate) struct TableForm {
     pub schema: Schema,
     pub written: Format,
-    /// Columns that are no inputs, though nobody has said so.
+    /// Columns that were ignored automatically.
     pub left_out: Vec<IgnoredColumn>,
     /// Columns of text that may be meant as numbers.
     pub as_text: Vec<NumbersAsText>,
@@ -267,7 +267,7 @@ impl Reader {
         matches!(self.state, State::Complete)
     }
 
-    /// When threads parsed the rows so far, in stretches that follow one another; none unless it was asked for.
+    /// When threads parsed the rows so far, in consecutive spans; empty unless requested.
     pub fn times(&self) -> Vec<(Instant, Instant)> {
         let times = self.times.as_ref();
         let mut times =
@@ -326,17 +326,17 @@ impl Reader {
         }
     }
 
-    /// How the values are made of which the rows consist: nothing for IDX.
+    /// The schema of a table; `None` for images.
     pub fn schema(&self) -> Option<&Schema> {
         self.table_form().map(|form| &form.schema)
     }
 
-    /// How a table is written, all of which is said or was found out.
+    /// The format of a table, given or detected.
     pub fn format(&self) -> Option<&Format> {
         self.table_form().map(|form| &form.written)
     }
 
-    /// Columns that are no inputs, though nobody has said so.
+    /// Columns that were ignored automatically.
     pub fn left_out(&self) -> &[IgnoredColumn] {
         self.table_form().map_or(&[], |form| &form.left_out)
     }

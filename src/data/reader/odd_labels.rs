@@ -9,13 +9,13 @@ use crate::data::columns::classes::is_number;
 /// Rows of a table from which on a class should have more than one of them.
 const MANY_ROWS: usize = 100;
 
-/// Labels of the rarer kind are odd where there are fewer of them than one row in so many.
+/// Labels of the rarer kind are odd where fewer than one row in this many has one.
 const ODD_SHARE: usize = 10;
 
 /// A label that may be a slip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OddLabel {
-    /// As it stands in the table.
+    /// The label as it is in the table.
     pub label: String,
     /// The row in which it came first.
     pub row: u64,

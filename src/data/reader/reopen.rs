@@ -1,4 +1,4 @@
-//! What is found out of a table by reading it again, where its files can be: a column of text and numbers becomes one of categories,
+//! What is learned about a table by reading it again, where its files can be read twice: a column of text and numbers becomes one of categories,
 //! and rows without a target are counted.
 
 use super::Reader;

@@ -22,12 +22,12 @@ impl Reader {
         self.schema().is_some_and(|schema| schema.drops_missing_target)
     }
 
-    /// How many rows were left out for want of a target.
+    /// How many rows were left out because they have no target.
     pub fn dropped_rows(&self) -> usize {
         self.dropped
     }
 
-    /// Which rows of the file the rows are, counted from 0, where some were left out for want of a target.
+    /// Which rows of the file the rows are, counted from 0, where some were left out because they have no target.
     pub fn kept_rows(&self) -> Option<&[u32]> {
         self.kept.as_deref()
     }
@@ -41,7 +41,7 @@ impl Table {
         rows
     }
 
-    /// Of labels that differ only in spelling makes one class, named by the most frequent of them, of equally frequent ones the
+    /// Joins labels that differ only in spelling into one class, named by the most frequent of them, of equally frequent ones the
     /// first. All rows are here.
     pub(crate) fn join_spellings(&mut self) {
         let rows = self.rows_of_labels();
@@ -61,7 +61,7 @@ impl Table {
 }
 
 impl Table {
-    /// Leaves out the rows, of so many inputs and values to predict, that have no label or miss a value; gives the numbers of the
+    /// Leaves out the rows, of `width` inputs and `values` values to predict, that have no label or miss a value; gives the numbers of the
     /// others, if there were such rows. All rows are here.
     pub(crate) fn drop_without_target(&mut self, width: usize, values: usize) -> Option<Vec<u32>> {
         let none = self.names.iter().position(|name| name.text.is_empty());
@@ -96,7 +96,7 @@ impl Table {
     }
 }
 
-/// Which of these names differ from another that has more rows, or as many and stands before it, in nothing but spelling.
+/// Marks the names that differ only in spelling from another name with more rows, or with as many and further in front.
 pub(crate) fn rarer_spellings(names: &[String], rows: &[usize]) -> Vec<bool> {
     let mut groups: HashMap<String, Vec<usize>> = HashMap::new();
     for (name, text) in names.iter().enumerate() {

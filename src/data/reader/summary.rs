@@ -16,7 +16,7 @@ pub struct ColumnSummary {
     pub missing: usize,
     /// Different values or categories among the others.
     pub distinct: usize,
-    /// Which.
+    /// The column.
     pub contents: Contents,
 }
 

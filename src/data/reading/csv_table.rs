@@ -32,7 +32,7 @@ pub(crate) struct CsvTable {
     row_limit: usize,
     /// Cells that stand for a missing value, besides those that always do.
     missing: Vec<String>,
-    /// Those of them that are numbers.
+    /// The words for missing values that are numbers.
     pub missing_numbers: Vec<f32>,
     pub refuses_missing: bool,
     /// Whether the columns are those of the table that a model was trained on.
@@ -54,7 +54,7 @@ pub(crate) struct CsvRows {
     pub length: Option<u64>,
 }
 
-/// Rows may be shorter by one in so many bytes than the first ones: more room than is needed costs nothing, as it is not touched.
+/// Rows may be shorter than the first ones by one part in this many: more room than is needed costs nothing, as it is not touched.
 const SHORTER: u64 = 16;
 
 impl CsvRows {
@@ -178,7 +178,7 @@ impl CsvTable {
         self.columns.schema(self.names.as_deref(), &self.missing, self.dialect.numbers.point)
     }
 
-    /// How the table is written.
+    /// The format of the table.
     pub(crate) fn format(&self) -> Format {
         Format {
             header: Some(self.names.is_some()),
@@ -189,7 +189,7 @@ impl CsvTable {
         }
     }
 
-    /// The columns that are no inputs, though nobody has said so.
+    /// The columns that were ignored automatically.
     pub(crate) fn left_out(&self) -> Vec<IgnoredColumn> {
         let left_out = self.columns.left_out.iter();
         left_out.map(|(column, why)| IgnoredColumn { column: self.name_of(*column), why: *why }).collect()
@@ -211,7 +211,7 @@ impl CsvTable {
         }
     }
 
-    /// What is said of a cell that would be a number with the decimal mark that the table has not.
+    /// The hint for a cell that would be a number with the other decimal mark.
     pub(crate) fn other_mark(&self, cell: &[u8]) -> Option<String> {
         let (mark, other) =
             if self.dialect.numbers.point == b',' { ("comma", b'.') } else { ("point", b',') };
@@ -321,7 +321,7 @@ fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Ki
     Ok(found)
 }
 
-/// The cells of the first row, which must be text: what is not cannot be told from a header.
+/// The cells of the first row, which must be UTF-8.
 fn names(first: &Piece, delimiter: u8, row_limit: usize) -> Result<Vec<String>> {
     let mut cells = Cells::new(delimiter);
     let (start, row) = first.each_row(delimiter).next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Threads that read and parse, and the rows they deliver in the order of the file.
 //!
 //! One thread reads at a time: it takes the next piece of the text, puts the place where its rows will be in the queue, and parses it
-//! while another one reads on. Whoever wants rows takes these places in their order.
+//! while another one reads on. The consumer takes these slots in their order.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -52,7 +52,7 @@ enum Slot {
     Coming(usize, Receiver<Parsed>),
 }
 
-/// What somebody waits for.
+/// What the consumer waits for.
 pub(crate) struct Wanted<'a> {
     /// Whether it is all rows that are left, or those up to the end of a block.
     pub all: bool,
@@ -95,7 +95,7 @@ impl Delivery {
         Ok(Self { queue, merger: None, threads: vec![spawn("reader", "reads data", work)?] })
     }
 
-    /// A table, read by so many threads: one for each core, eight at most, unless said otherwise, and none for whom there is no piece.
+    /// A table, read by `threads` threads: by default one per core, at most eight, and no more than there are pieces.
     ///
     /// # Errors
     /// Where the system has no room for a single one.
@@ -171,7 +171,7 @@ impl Delivery {
     }
 }
 
-/// The next piece of a table, and where its rows go, when there is room for them; nothing at the end, or where nobody wants more.
+/// The next piece of a table, and where its rows go, when there is room for them; `None` at the end, or when no more are wanted.
 fn next(source: &Mutex<Source>, thread: usize) -> Option<(Piece, SyncSender<Parsed>)> {
     let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
     if source.is_over {

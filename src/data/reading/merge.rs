@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Merger {
     table: Arc<CsvTable>,
     labels: Numbers,
-    /// Of each column of categories: the column, and the input that it is.
+    /// For each categorical column: the column, its input, and its numbers.
     categories: Vec<(usize, usize, Numbers)>,
     groups: Numbers,
 }
@@ -95,7 +95,7 @@ impl Merger {
 }
 
 impl Numbers {
-    /// Numbers from here on, for so many threads; those below are everywhere the same.
+    /// Numbers from here on, for `threads` threads; those below are the same in all.
     fn new(first: u32, threads: usize) -> Self {
         let by_thread = vec![((0..first).collect(), true); threads];
         Self { of: HashMap::new(), first, next: first, by_thread }
@@ -112,7 +112,7 @@ impl Numbers {
         number == next
     }
 
-    /// The same for labels, of which those stay that are new to the table; returns the first that is one too many.
+    /// Numbers labels, and keeps those that are new to the table; returns the first beyond the limit, if any.
     fn add_labels(&mut self, thread: usize, new: &mut Vec<Label>) -> Option<Label> {
         new.retain(|label| self.add(thread, Some(label.text.as_bytes().into())));
         let excess = ((self.next - self.first) as usize).checked_sub(MOST_LABELS)?;

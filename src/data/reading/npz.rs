@@ -68,7 +68,7 @@ impl Hints {
         Selection { target, infer_values: false, ..wanted.clone() }
     }
 
-    /// How the text is written.
+    /// The format of the text.
     pub(crate) fn format(&self, said: &Format) -> Format {
         Format { header: Some(true), delimiter: Some(b','), decimal: Some(b'.'), ..said.clone() }
     }
@@ -85,7 +85,7 @@ fn whole<const N: usize>(bytes: &[u8], place: usize) -> io::Result<u64> {
 }
 
 impl Npz {
-    /// Reads an archive of so many bytes; nothing where the file is something else.
+    /// Reads an archive of `length` bytes; `None` where the file is something else.
     pub(crate) fn open(mut file: &File, length: u64) -> io::Result<Option<Self>> {
         let mut start = [0; 300];
         let found = fill(&mut file, &mut start)?;

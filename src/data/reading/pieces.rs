@@ -13,7 +13,7 @@ use crate::data::dataset::BLOCK_ROWS;
 use crate::data::excerpt::{list_some, printable_name};
 use crate::error::{Error, Place, Result};
 
-/// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it
+/// A piece ends with the row in which it reaches this many bytes: few enough for a near cache, and enough that handing it
 /// to another thread costs nothing. Unit tests have many pieces.
 pub(crate) const PIECE_BYTES: usize = if cfg!(test) { 1 << 8 } else { 1 << 18 };
 
@@ -106,7 +106,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Of a file, after which others follow.
+    /// The pieces of a file, after which others follow.
     pub(crate) fn new(stream: Stream, others: &[PathBuf], delimiter: u8, limit: usize) -> Self {
         Self {
             name: stream.name().into(),
@@ -189,7 +189,7 @@ impl Pieces {
         Err(self.stream.error(Place::row(piece.line(start)), expected, list(&found)))
     }
 
-    /// The next rows of a file, so many at most.
+    /// The next rows of a file, at most `most`.
     fn take(&mut self, most: usize) -> Result<Option<Piece>> {
         let (mut rows, mut end) = (0, 0);
         while rows < most && (rows == 0 || end < PIECE_BYTES) {
@@ -272,7 +272,7 @@ impl Pieces {
         }
     }
 
-    /// Takes so many rows out of the buffer, which end there.
+    /// Takes `rows` rows out of the buffer, which end there.
     fn cut(&mut self, end: usize, rows: usize) -> Piece {
         let rest = &self.buffer[end..self.filled];
         let mut buffer = vec![0; (PIECE_BYTES + MORE_BYTES).max(rest.len())];
@@ -291,7 +291,7 @@ impl Pieces {
     }
 }
 
-/// What is said of a row of more than `limit` bytes.
+/// The error for a row of more than `limit` bytes.
 pub(crate) fn too_long(stream: &Stream, row: u64, limit: usize) -> Error {
     stream.error(Place::row(row), format!("at most {limit} bytes in a row"), "more; the limit can be raised")
 }

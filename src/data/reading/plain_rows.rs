@@ -13,7 +13,7 @@ use crate::data::dialect::number::{float, short_number};
 /// What is done with the cells of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Role {
-    /// Nothing.
+    /// Ignored.
     None,
     /// Numbers of this column and as many behind it, which are the inputs from this one on.
     Numbers(usize, usize),
@@ -22,9 +22,9 @@ enum Role {
     Label,
     /// The value to predict with this number.
     Value(usize),
-    /// It has no value.
+    /// It must be empty.
     Empty,
-    /// It counts up from this number.
+    /// It must count up from this number.
     Counted(f64),
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Values {
 }
 
 impl PlainRows {
-    /// Nothing where a column holds what is always looked at twice, or has two roles; or where a delimiter may be part of a number, whose
+    /// `None` where a column needs the full parser, or has two roles; or where a delimiter may be part of a number, whose
     /// end would not be that of its cell.
     pub(crate) fn new(table: &CsvTable) -> Option<Self> {
         let (columns, delimiter) = (&table.columns, table.dialect.delimiter);

@@ -109,7 +109,7 @@ impl RowParser {
         })
     }
 
-    /// How much the row counts in the loss, if the table says so.
+    /// The weight of the row in the loss, if the table has weights.
     pub(crate) fn weight(&self, at: &At<'_>) -> Result<Option<f32>> {
         let Some(column) = self.table.columns.weight else { return Ok(None) };
         let weight = self.number(at, column, "the weight of a row")?;
@@ -119,7 +119,7 @@ impl RowParser {
         Ok(Some(weight))
     }
 
-    /// The number of the row's group, if the table has groups. A row without one is a group of its own.
+    /// The number of the row's group, if the table has groups. A row without one is a group by itself.
     pub(crate) fn group(&mut self, at: &At<'_>) -> Result<Option<u32>> {
         let Some(column) = self.table.columns.group else { return Ok(None) };
         let cell = at.row.cell(column);
@@ -127,7 +127,7 @@ impl RowParser {
         number.map(Some).ok_or_else(|| self.table.cell_error(at, column, "fewer groups"))
     }
 
-    /// When the row is of, if the table says so.
+    /// The time of the row, if the table has times.
     pub(crate) fn time(&self, at: &At<'_>) -> Result<Option<f64>> {
         let Some(column) = self.table.columns.time else { return Ok(None) };
         let found = time(at.row.cell(column));
@@ -164,7 +164,7 @@ impl RowParser {
         }
     }
 
-    /// What stands for a cell that is no number: NaN where it is missing.
+    /// The value of a cell that is not a number: NaN where it is missing; else an error.
     pub(crate) fn without_number(&mut self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
         let (table, cell) = (&self.table, at.row.cell(column));
         let is_marker =

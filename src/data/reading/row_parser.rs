@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 pub(crate) struct RowParser {
     pub table: Arc<CsvTable>,
     pub labels: Interner,
-    /// Of the columns of categories, in their order.
+    /// One for each categorical column, in their order.
     pub numberings: Vec<Numbering>,
     pub groups: Groups,
     /// Whether a value was none of a byte.
@@ -38,7 +38,7 @@ pub(crate) enum FirstMissing {
     None,
     /// The first stands in this piece.
     Here(Missing),
-    /// It stood in a piece before.
+    /// In an earlier piece.
     Before,
 }
 
@@ -155,7 +155,7 @@ impl RowParser {
         Ok(())
     }
 
-    /// Checks that the columns which were taken for numbers of the rows, or for empty, still are.
+    /// Checks that the columns which were ignored as row numbers, or as empty, still are.
     fn check_row_numbers(&self, at: &At<'_>, before: u64) -> Result<()> {
         for (column, why) in &self.table.columns.left_out {
             if *why == IgnoredBecause::Empty && !self.table.dialect.is_missing(at.row.cell(*column)) {

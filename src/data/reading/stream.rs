@@ -78,7 +78,7 @@ impl Stream {
         Self::unpack(path, file, metadata.is_file().then_some(metadata.len()))
     }
 
-    /// How a table is written, and which of its columns are read, as far as more than its text tells it.
+    /// The format of a table and the columns to read, completed by what the file type says.
     pub(crate) fn hints(&self, format: &Format, columns: &Selection) -> (Format, Selection) {
         match &self.hints {
             Some(hints) => (hints.format(format), hints.selection(columns)),
@@ -93,7 +93,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// The same table from the start once more; nothing for what can be read only once.
+    /// The same table from the start; `None` for what can be read only once.
     pub(crate) fn again(&self) -> Result<Option<Self>> {
         self.stored.map(|_| Self::open_table(&self.name)).transpose()
     }
@@ -277,7 +277,7 @@ impl Stream {
         }
     }
 
-    /// How many bytes there are, where that is known before they are read.
+    /// The number of bytes, where it is known before they are read.
     pub(crate) fn length(&self) -> Option<u64> {
         self.stored.filter(|_| self.packing.is_none())
     }

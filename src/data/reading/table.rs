@@ -94,7 +94,7 @@ pub(crate) fn is_byte(value: &f32) -> bool {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Missing {
     pub(crate) place: Place,
-    /// What stands there, for messages.
+    /// The content of the cell, for messages.
     pub(crate) found: String,
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct Table {
     /// The file in which each came first.
     pub(crate) files: Vec<Option<Arc<Path>>>,
     pub(crate) class_of: Vec<u32>,
-    /// Of each column of categories, in the order of the inputs.
+    /// One for each categorical column, in the order of the inputs.
     pub(crate) dictionaries: Vec<Dictionary>,
     /// The first number that is missing, and its file.
     pub(crate) missing: Option<(Option<Arc<Path>>, Missing)>,
@@ -179,7 +179,7 @@ impl Table {
         }
     }
 
-    /// Whether rows of so many values are images: as many as the pixels of a square, or three times as many; and more
+    /// Whether rows of `width` values are images: as many as the pixels of a square, or three times as many; and more
     /// than half of the rows of the first block hold nothing but whole numbers from 0 to 255, and one of them a bright
     /// pixel. No single row can decide that.
     pub(crate) fn holds_images(&self, width: usize) -> bool {
@@ -202,7 +202,7 @@ impl Table {
         is_bright && images > values / width / 2
     }
 
-    /// The targets of these rows, of so many values or else classes.
+    /// The targets of these rows: `columns` values each, or classes where that is 0.
     fn targets_of(&self, rows: &[u32], columns: usize) -> Targets {
         if columns == 0 {
             return rows.iter().map(|row| self.labels[*row as usize]).collect::<Vec<u32>>().into();
@@ -211,7 +211,7 @@ impl Table {
         Targets::Values { columns, values: values.copied().collect() }
     }
 
-    /// Takes these rows, whose targets are so many values or else classes, out, in ascending order, and leaves those to
+    /// Takes these rows out, whose targets are `values` values or else classes, in ascending order, and leaves those to
     /// `keep`.
     pub(crate) fn divide(
         &mut self,
@@ -328,7 +328,7 @@ fn floats(bytes: &[u8], extra: usize, name: &Path) -> Result<Vec<f32>> {
     Ok(floats)
 }
 
-/// For how many rows memory is asked for when some are appended.
+/// For how many rows memory is reserved when some are appended.
 pub(crate) struct Room<'a> {
     /// The file, in messages.
     pub(crate) name: &'a Path,

@@ -1,9 +1,9 @@
-//! Divides rows into as many folds as are asked for: every row tests in one of them, and trains in the others.
+//! Divides rows into folds: every row tests in one of them, and trains in the others.
 
 use super::{Fold, Parts, Split, by_time, cuts};
 use crate::random::{Purpose, words};
 
-/// What rows are told apart by.
+/// What rows are divided by.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kinds<'a> {
     /// The class of each row: every fold has the same share of each.
@@ -25,7 +25,7 @@ impl Kinds<'_> {
         }
     }
 
-    /// Those of some rows.
+    /// Passes the keys of some rows to `parts`.
     fn with_rows<T>(self, rows: &[u32], parts: impl FnOnce(Kinds<'_>) -> T) -> T {
         let pick = |kinds: &[u32]| rows.iter().map(|row| kinds[*row as usize]).collect::<Vec<u32>>();
         match self {
@@ -75,7 +75,7 @@ impl Fold {
         [train, test]
     }
 
-    /// Of count + 1 stretches of time, all as long but for rows of one time, which stay together, the one behind the fold's
+    /// Divides time into count + 1 parts of equal size, except that rows of one time stay together; the one after the fold's
     /// tests, and those before it train.
     fn by_time(self, times: &[f64]) -> [Vec<u32>; 2] {
         let order = by_time(times);

@@ -21,7 +21,7 @@ pub struct Split {
 /// One of the parts of a cross-validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fold {
-    /// Which, counted from 0.
+    /// The number of the fold, from 0.
     pub index: usize,
     /// How many there are.
     pub count: usize,
@@ -30,11 +30,11 @@ pub struct Fold {
 /// The numbers of the rows of each part, in ascending order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// Those that train.
+    /// Training rows.
     pub train: Vec<u32>,
-    /// Those that validate.
+    /// Validation rows.
     pub validation: Vec<u32>,
-    /// Those that test.
+    /// Test rows.
     pub test: Vec<u32>,
 }
 

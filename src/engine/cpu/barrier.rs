@@ -9,7 +9,7 @@ use crate::threads::hand_over;
 /// Looks at the others before a thread does more than look: about ten microseconds.
 pub const SPINS: usize = 1000;
 
-/// Times that a thread offers its core to others before it goes to sleep: on a busy machine, whoever has work runs.
+/// Times that a thread offers its core to others before it goes to sleep: on a busy machine, threads with work run.
 const YIELDS: usize = 50;
 
 /// A barrier for a few threads that meet every few hundred microseconds. A region of work has as many parts as there
@@ -20,9 +20,9 @@ const YIELDS: usize = 50;
 /// Waking a thread costs about as long as a step takes, so a waiting thread looks for a moment before it sleeps; it
 /// never looks for long.
 pub struct Barrier {
-    /// Looks before a waiting thread does a part that nobody has begun.
+    /// Spins before a waiting thread takes a part that no thread has begun.
     patience: usize,
-    /// For each part, how many regions somebody has begun it in.
+    /// For each part, the number of regions in which it was begun.
     begun: Vec<AtomicUsize>,
     /// Parts that are done, of all regions.
     done: AtomicUsize,
@@ -34,7 +34,7 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// For so many threads. One that waits does the part of another that has not begun after `patience` looks: at once
+    /// For `threads` threads. A waiting thread takes the part of one that has not begun after `patience` spins: at once
     /// where parts take longer than a thread may be late.
     pub fn new(threads: usize, patience: usize) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl Barrier {
         assert!(!self.broken.load(Ordering::Acquire), "another thread of this step panicked");
     }
 
-    /// Does a part, if nobody has begun it.
+    /// Does a part, unless a thread has begun it.
     fn try_part(&self, part: usize, region: usize, work: &impl Fn(usize)) -> bool {
         // Only looks where there is nothing to do: others write beside it.
         let begun = self.begun[part].load(Ordering::Relaxed) == region
@@ -110,7 +110,7 @@ impl Barrier {
         self.wake.notify_all();
     }
 
-    /// Keep it while taking part: if the thread panics, the others hear of it.
+    /// Hold it while taking part: if the thread panics, the others panic too instead of waiting for ever.
     pub fn panic_guard(&self) -> PanicGuard<'_> {
         PanicGuard(self)
     }

@@ -60,7 +60,7 @@ fn best(mut work: impl FnMut()) -> Duration {
     (0..RUNS).map(run).min().unwrap_or(Duration::MAX)
 }
 
-/// Nothing but x = x a + b; gives the lanes of a vector.
+/// A loop of x = x a + b; returns the lanes of a vector.
 struct MultiplyAdds;
 
 impl WithSimd for MultiplyAdds {

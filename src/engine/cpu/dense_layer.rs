@@ -15,7 +15,7 @@ use crate::model::Layer;
 pub struct DenseLayer {
     /// Numbers of a row that comes out.
     pub outputs: usize,
-    /// The same with padding.
+    /// The width with padding.
     pub width: usize,
     /// The rows of each piece: as many columns of X go with it.
     pub pieces: Vec<Range<usize>>,
@@ -92,7 +92,7 @@ impl DenseLayer {
         product::add(dx.values_mut(), width, first, delta, transposed.padded());
     }
 
-    /// The same by the piece itself, for some columns of D.
+    /// As [`DenseLayer::add_backward`], with the piece itself instead of its transpose, for some columns of D.
     pub fn add_backward_packed(
         &self,
         number: usize,

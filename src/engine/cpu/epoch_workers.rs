@@ -15,7 +15,7 @@ use crate::engine::BatchMetrics;
 use crate::step::StepRecord;
 use crate::threads::spawn_scoped;
 
-/// A pass over some rows.
+/// The threads of a pass over some rows.
 pub struct EpochWorkers<'a> {
     network: &'a PartitionedNetwork,
     rows: &'a Rows<'a>,
@@ -25,7 +25,7 @@ pub struct EpochWorkers<'a> {
     packed: Option<&'a PackedRows>,
     /// The phases of a step, by regions.
     regions: Vec<Vec<Phase>>,
-    /// Of each step.
+    /// One for each step.
     records: Vec<StepRecord>,
     metrics: Parts<BatchMetrics>,
     barrier: Barrier,
@@ -35,7 +35,7 @@ pub struct EpochWorkers<'a> {
 }
 
 impl CpuEngine {
-    /// A pass over the rows that `order` names. The engine is borrowed mutably so that nobody else computes with it.
+    /// A pass over the rows that `order` names. The engine is borrowed mutably, so nothing else computes with it.
     pub(super) fn epoch_workers<'a>(&'a mut self, rows: &'a Rows<'a>, order: &'a [u32]) -> EpochWorkers<'a> {
         let sparse = self.skips_zeros(rows);
         let Self { network, options, steps, observer, packed, .. } = self;

@@ -42,7 +42,7 @@ pub struct EvaluatedPart {
     pub outputs: Vec<f32>,
 }
 
-/// All rows of some parts, on so many threads at most; of each part what every network makes of it. Parts are whole batches of
+/// Evaluates all rows of some parts, on at most `threads` threads; returns the results of every network for each part. Parts are whole batches of
 /// an evaluation whatever the number of threads: so every row is computed beside the same others. What the rows hold is gathered
 /// once for all networks. No step of any is on its way meanwhile.
 pub fn evaluate(
@@ -104,7 +104,7 @@ struct NetworkPass<'a> {
     network: &'a PartitionedNetwork,
     first: &'a [Cow<'a, Tensors>],
     panel: Matrix,
-    /// Of each layer.
+    /// The outputs of each layer.
     outputs: Vec<Outputs>,
     losses: RowLosses,
 }
@@ -142,7 +142,7 @@ impl<'a> Evaluator<'a> {
         parts
     }
 
-    /// Takes the inputs of some neighbouring rows, which nobody has looked at before.
+    /// Gathers the inputs of some neighbouring rows.
     fn gather(&mut self, rows: &Rows<'_>, order: &[u32], sparse: bool) {
         if !sparse {
             return self.inputs.gather_rows(rows, order, 0..order.len());
@@ -159,7 +159,7 @@ impl<'a> Evaluator<'a> {
 }
 
 impl NetworkPass<'_> {
-    /// From the inputs of so many rows to the outputs of all layers.
+    /// The forward pass: from the inputs of `rows` rows to the outputs of all layers.
     fn forward(&mut self, inputs: &Inputs, rows: usize) {
         let PartitionedNetwork { network, panels, input, above, parameters, .. } = self.network;
         for layer in 0..self.outputs.len() {

@@ -165,7 +165,7 @@ impl Panel {
     }
 }
 
-/// Divides rows of a piece's weights, whose gradients are sums over so many rows of a batch, into tiles.
+/// Divides rows of a piece's weights, whose gradients are sums over the rows of a batch, into tiles.
 fn tiles(rows: usize, width: usize, batch: usize) -> impl Iterator<Item = Range<usize>> {
     let most = if product::is_large(batch * width) { ROWS_OF_COPIES } else { (TILE / width).max(8) / 8 * 8 };
     (0..rows).step_by(most).map(move |start| start..rows.min(start + most))

@@ -124,7 +124,7 @@ impl Groups {
     }
 }
 
-/// Of each input, in which of the first rows it is not zero.
+/// For each input, the first rows in which it is not zero.
 fn columns<T: Default + PartialEq>(values: &[T], rows: &Rows<'_>) -> Vec<NonZeroRows> {
     let mut columns = vec![NonZeroRows::default(); rows.inputs];
     for (number, row) in values.chunks_exact(rows.inputs).take(rows.len().min(SAMPLE_ROWS)).enumerate() {

@@ -173,7 +173,7 @@ impl InputPanel {
     }
 }
 
-/// Which category a number is, of so many; none of an unknown one.
+/// The category of a number, of `categories`; `None` for an unknown one.
 fn category(value: f32, categories: usize) -> Option<usize> {
     (value >= 0.0 && value < categories as f32).then_some(value as usize)
 }

@@ -23,7 +23,7 @@ impl Matrix {
         columns.next_multiple_of(LANES).max(LANES)
     }
 
-    /// Makes room for so many rows; the number of columns is the same at every call. Rows that are new are 0. Takes
+    /// Makes room for `rows` rows; the number of columns is the same at every call. Rows that are new are 0. Takes
     /// memory only when there are more rows than ever before.
     pub fn resize(&mut self, rows: usize, columns: usize) {
         self.columns = columns;
@@ -81,7 +81,7 @@ impl Matrix {
         self.values.chunks_exact(self.width).map(|row| &row[..self.columns])
     }
 
-    /// The same.
+    /// The rows one by one, without padding.
     pub fn each_row_mut(&mut self) -> impl Iterator<Item = &mut [f32]> {
         self.values.chunks_exact_mut(self.width).map(|row| &mut row[..self.columns])
     }

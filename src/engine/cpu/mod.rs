@@ -100,7 +100,7 @@ pub struct CpuEngine {
     packed: PackedRows,
     /// Whether they are skipped, once the first rows are there.
     sparse: Option<bool>,
-    /// Whether the inputs of [`Engine::outputs`] are sparse, once it was asked.
+    /// Whether the inputs of [`Engine::outputs`] are sparse, once known.
     sparse_outputs: Option<bool>,
     observer: Observer,
     host_order: HostOrder,
@@ -108,7 +108,7 @@ pub struct CpuEngine {
     steps: u64,
     /// Steps of a call.
     slice: usize,
-    /// Of batches that nobody has heard of.
+    /// Metrics of batches that were not polled yet.
     ended: Vec<BatchMetrics>,
 }
 
@@ -119,7 +119,7 @@ impl CpuEngine {
         Self::with_threads(parameters, network, options, options.threads.unwrap_or_else(all))
     }
 
-    /// As [`CpuEngine::new`], with so many threads at most.
+    /// As [`CpuEngine::new`], with at most `cores` threads.
     pub fn with_threads(
         parameters: &Parameters,
         network: &Network,
@@ -329,7 +329,7 @@ fn first_slice(network: &Network, batch: usize) -> usize {
     (FIRST_WORK / network.parameter_count().saturating_mul(3 * batch).max(1)).clamp(1, FIRST_SLICE)
 }
 
-/// How long a call of [`Engine::submit`] should take: short enough that the run is heard of now and then.
+/// How long a call of [`Engine::submit`] should take: short enough that a run reports its progress often.
 const SLICE: Duration = Duration::from_millis(250);
 
 /// How many steps fit into [`SLICE`] if `steps` of them took so long; not more than twice as many as `before`.

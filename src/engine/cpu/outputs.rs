@@ -17,7 +17,7 @@ pub struct Outputs {
     pub delta: Matrix,
 }
 
-/// What stands behind the products of a layer.
+/// What follows the products of a layer: activation and dropout.
 #[derive(Clone, Copy)]
 pub struct Epilogue<'a> {
     /// The activation.

@@ -147,7 +147,7 @@ fn pack_tile<const M: usize>(a: View<'_>, row: usize, to: &mut [f32]) {
     }
 }
 
-/// Copies B as so many vectors a row: the runs of columns one behind the other, each row by row; behind the last column
+/// Copies B as rows of whole vectors: the runs of columns one behind the other, each row by row; behind the last column
 /// zeros.
 #[inline(always)]
 fn pack<S: Simd>(simd: S, b: View<'_>, vectors: usize, to: &mut [S::f32s]) {
@@ -160,7 +160,7 @@ fn pack<S: Simd>(simd: S, b: View<'_>, vectors: usize, to: &mut [S::f32s]) {
     }
 }
 
-/// The same for N vectors of columns from `first` on.
+/// Copies N vectors of columns from `first` on.
 #[inline(always)]
 fn pack_run<S: Simd, const N: usize>(simd: S, b: View<'_>, first: usize, to: &mut [S::f32s]) {
     let columns = b.column_count().saturating_sub(first).min(N * S::F32_LANES);
@@ -234,14 +234,14 @@ struct Block<'a, S: Simd> {
     factors: Factors<'a>,
     depth: usize,
     b: &'a [S::f32s],
-    /// Of a row of B.
+    /// Vectors of a row of B.
     vectors: usize,
     /// From a row of C to the next, in vectors.
     stride: usize,
 }
 
 impl<S: Simd> Block<'_, S> {
-    /// Adds the product to so many rows of C.
+    /// Adds the product to `rows` rows of C.
     #[inline(always)]
     fn add(&self, simd: S, c: &mut [S::f32s], rows: usize) {
         let mut row = 0;
@@ -258,7 +258,7 @@ impl<S: Simd> Block<'_, S> {
         }
     }
 
-    /// The same to M rows from `row` on.
+    /// Adds the product to M rows from `row` on.
     #[inline(always)]
     fn add_rows<const M: usize>(&self, simd: S, c: &mut [S::f32s], row: usize) {
         let most = width(S::F32_LANES);
@@ -267,7 +267,7 @@ impl<S: Simd> Block<'_, S> {
         }
     }
 
-    /// The same to the vectors `at..at + N` of them.
+    /// Adds the product to the vectors `at..at + N` of M rows.
     #[inline(always)]
     fn add_tile<const M: usize, const N: usize>(&self, simd: S, c: &mut [S::f32s], row: usize, at: usize) {
         let mut sums = [[simd.splat_f32s(0.0); N]; M];

@@ -16,7 +16,7 @@ pub struct PackedRows {
     groups: Arc<Groups>,
     /// A bit for each group that is not zero: [rows, words of a row], the lowest bit first.
     words: Vec<u64>,
-    /// Those groups.
+    /// The values of those groups.
     values: Packed,
     /// Where the groups of each row begin, and where those of the last one end.
     begins: Vec<usize>,
@@ -116,7 +116,7 @@ impl PackedRows {
         std::hint::black_box(values.filter(|quad| T::is_zero(**quad)).count());
     }
 
-    /// Those of the groups `groups` of a row that are not zero: `take` gets the number of each. Gives where they stand.
+    /// Calls `take` with the number of each of the groups `groups` of a row that are not zero; returns their positions.
     #[inline(always)]
     pub fn each(&self, row: usize, groups: &Range<usize>, mut take: impl FnMut(usize)) -> Range<usize> {
         const BITS: usize = u64::BITS as usize;
@@ -144,7 +144,7 @@ impl PackedRows {
         start..start + count
     }
 
-    /// What stands there.
+    /// The values at these positions.
     pub fn quads<T: Input>(&self, place: Range<usize>) -> &[[T; QUAD]] {
         &T::packed(&self.values)[place]
     }
@@ -173,19 +173,19 @@ pub trait Input: Copy + Default + PartialEq + 'static {
         quad == [Self::default(); QUAD]
     }
 
-    /// As the network takes them.
+    /// The four values as network inputs.
     #[inline(always)]
     fn scaled(quad: [Self; QUAD], divisor: f32) -> [f32; QUAD] {
         quad.map(|value| value.number() / divisor)
     }
 
-    /// As a float.
+    /// The value as a float.
     fn number(self) -> f32;
 
     /// Groups of this kind.
     fn packed(values: &Packed) -> &[[Self; QUAD]];
 
-    /// The same.
+    /// Groups of this kind, mutably.
     fn packed_mut(values: &mut Packed) -> &mut Vec<[Self; QUAD]>;
 
     /// Rows stand anywhere in memory: asked for at once, they come while others are on their way.
@@ -226,7 +226,7 @@ impl Input for f32 {
     }
 }
 
-/// Whether so many neighbouring inputs are zero that skipping them pays, by the first rows.
+/// Whether enough neighbouring inputs are zero that skipping them pays, judged by the first rows.
 pub fn is_sparse(rows: &Rows<'_>) -> bool {
     share_taken(rows, &Groups::neighbours(rows.inputs)) < SPARSE_SHARE
 }

@@ -10,14 +10,14 @@ pub fn range(length: usize, number: usize, count: usize) -> Range<usize> {
     number * length / count..(number + 1) * length / count
 }
 
-/// The same in whole vectors, as far as they go: the last part may end within one, and with few vectors some parts are
+/// As [`range`], in whole vectors as far as possible: the last part may end within one, and with few vectors some parts are
 /// empty.
 pub fn columns(length: usize, number: usize, count: usize) -> Range<usize> {
     let edge = |number: usize| ((number * length.div_ceil(LANES)).div_ceil(count) * LANES).min(length);
     edge(number)..edge(number + 1)
 }
 
-/// Divides `vectors` vectors into nearly equal runs of at most so many.
+/// Divides `vectors` vectors into nearly equal runs of at most `most`.
 pub fn runs(vectors: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     let count = vectors.div_ceil(most);
     (0..count).map(move |number| range(vectors, number, count))

@@ -36,11 +36,11 @@ pub struct PartitionedNetwork {
     pub first_pieces: Vec<Range<usize>>,
     /// The layers above it.
     pub above: Vec<DenseLayer>,
-    /// Of each layer, its pieces.
+    /// The pieces of each layer.
     pub parameters: Vec<Parts<Owned>>,
-    /// Of each layer above the first, the transposes of its pieces; nothing where columns of layers are divided.
+    /// The transposed pieces of each layer above the first; empty where columns of layers are divided.
     pub transposed: Vec<Parts<Matrix>>,
-    /// Of the batches of one region of steps and of the next, a share for each part.
+    /// For the batches of one region of steps and of the next, a share for each part.
     pub inputs: Vec<Parts<Inputs>>,
     /// What each panel computes for all rows. Where columns of layers are divided, its pre-activations alone.
     pub hidden: Parts<Outputs>,
@@ -48,13 +48,13 @@ pub struct PartitionedNetwork {
     pub sums: Parts<Matrix>,
     /// For each part, gradients by the second layer's pre-activations for all rows, where the two are paired.
     pub deltas: Parts<Matrix>,
-    /// Of each layer, what each part computes of it besides.
+    /// For each layer, the outputs that each part computes.
     pub outputs: Vec<Parts<Outputs>>,
     /// A share of the rows for each part.
     pub losses: Parts<RowLosses>,
     /// For each part, room for a tile of gradients.
     pub tiles: Parts<Aligned>,
-    /// Of each layer, sums of the squares of each piece's gradients, where they are clipped.
+    /// For each layer, the sum of squares of each piece's gradients, where they are clipped.
     pub squares: Vec<Parts<f64>>,
 }
 

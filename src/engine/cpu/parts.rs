@@ -128,7 +128,7 @@ pub struct PartAccess(());
 
 #[cfg(not(debug_assertions))]
 impl PartAccess {
-    /// A number for the first of so many regions.
+    /// Reserves numbers for `count` regions and returns the first.
     pub fn regions(_: usize) -> u64 {
         0
     }
@@ -161,7 +161,7 @@ mod turns {
     }
 
     impl PartAccess {
-        /// A number for the first of so many regions.
+        /// Reserves numbers for `count` regions and returns the first.
         pub fn regions(count: usize) -> u64 {
             NEXT.fetch_add(count as u64, SeqCst)
         }

@@ -28,7 +28,7 @@ pub struct Phases {
 /// Places of the phases in the recorder's list.
 struct Stages {
     gather: usize,
-    /// Those of a step.
+    /// The phases of a step.
     step: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ pub struct Watch<'a> {
 }
 
 impl Phases {
-    /// Nothing timed yet.
+    /// Begins with nothing timed.
     pub fn new(recorder: &Arc<Recorder>, costs: Costs) -> Self {
         recorder.log().clock = Some(Clock::Host);
         let stage = |phase: &Member| recorder.stage(vec![phase.clone()]);

@@ -6,8 +6,8 @@ use crate::model::Network;
 /// Weights above the first layer from which on they do not fit the nearest caches, and their products have to be packed.
 const WIDE: usize = 1 << 18;
 
-/// Inputs of a batch from which on it pays that a thread of its own gathers the next one while another does a whole step:
-/// gathering so many takes longer than meeting.
+/// Inputs of a batch from which on a separate thread gathers the next one while another does a whole step:
+/// gathering that many takes longer than the barrier.
 const APART: usize = 1 << 12;
 
 /// Steps that are done while another thread gathers as many: a meeting takes about as long as a part of such a step.
@@ -43,12 +43,12 @@ pub enum Plan {
     /// So many threads share every phase. The first two layers are paired: a thread has columns of the first and the
     /// weights of the second that go with them. Above these, each takes its rows.
     Rows(usize),
-    /// The same, but the columns of each layer are divided.
+    /// As `Rows`, but the columns of each layer are divided.
     Columns(usize),
 }
 
 impl Plan {
-    /// For so many parts into which a step is worth dividing, and so many threads at most.
+    /// For a step that is worth dividing into `parts` parts, and at most `cores` threads.
     pub fn new(network: &Network, batch: usize, parts: usize, cores: usize) -> Self {
         let above: usize = network.layers().skip(1).map(|(inputs, outputs)| inputs * outputs).sum();
         match parts {
@@ -94,7 +94,7 @@ impl Plan {
         if self.is_by_columns() { 10 } else { 5 }
     }
 
-    /// The phases of a step with so many layers above the first, whose gradients are clipped or not: in regions, between
+    /// The phases of a step with `above` layers above the first, with or without gradient clipping: in regions, between
     /// which the threads meet. The first region of a step is one with the last of the step before.
     pub fn regions(self, above: usize, clips: bool) -> Vec<Vec<Phase>> {
         let mut regions = vec![vec![Phase::FirstLayer]];

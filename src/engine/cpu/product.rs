@@ -10,7 +10,7 @@ const PACKED_ROWS: usize = 32;
 /// Numbers of B from which on it does not stay in the nearest caches.
 const PACKED_NUMBERS: usize = 1 << 15;
 
-/// Whether so many numbers of B are copied for a product with many rows.
+/// Whether B is large enough that it is copied for a product with many rows.
 pub fn is_large(numbers: usize) -> bool {
     numbers >= PACKED_NUMBERS
 }

@@ -68,7 +68,7 @@ pub fn add_list<S: Simd, const N: usize>(
     }
 }
 
-/// The same for one row of the list.
+/// As [`add_list`], for one row of the list.
 #[inline(always)]
 fn add_quad<S: Simd, const N: usize>(
     simd: S,
@@ -215,7 +215,7 @@ pub fn delta_by_runs<'a, S: Simd>(
     (copy_to_runs::<S>(values, (rows, width, stride), most, copy), rows)
 }
 
-/// The same of any rows of `width` vectors, which are `stride` vectors apart.
+/// Copies rows of `width` vectors, which are `stride` vectors apart, run by run.
 #[inline(always)]
 fn copy_to_runs<'a, S: Simd>(
     values: &[S::f32s],

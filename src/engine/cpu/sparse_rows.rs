@@ -30,9 +30,9 @@ pub struct SparseRows {
     rows: Vec<Range<usize>>,
     /// The groups of one row after the other, counted from the first.
     groups: Vec<u32>,
-    /// Of each group, its rows; then where the next one of them stands.
+    /// For each group, the number of its rows; later the position of the next one.
     places: Vec<u32>,
-    /// Of each length, the groups with such lists; then where the next one of them stands.
+    /// For each length, the number of groups with such lists; later the position of the next one.
     lengths: Vec<u32>,
 }
 

@@ -96,12 +96,12 @@ impl PartitionedNetwork {
         self.share_of(part, step.rows())
     }
 
-    /// The same of so many rows.
+    /// The share of part `part` of `rows` rows.
     fn share_of(&self, part: usize, rows: usize) -> Range<usize> {
         range(rows, part, self.plan.parts())
     }
 
-    /// What stands behind the products of a layer.
+    /// The epilogue of a layer.
     pub fn epilogue<'a>(&self, layer: usize, step: Step<'a>) -> Epilogue<'a> {
         let Some(layer) = self.dense_number(layer) else {
             return Epilogue { activation: Activation::Identity, dropout: None };

@@ -22,7 +22,7 @@ use crate::step::StepRecord;
 use crate::threads::steps_of_piece;
 use crate::timing::Ceilings;
 
-/// Rows of a turn: each network trains on batches of so many, which were gathered before, and then the next one does. The more,
+/// Rows of a turn: each network trains on this many gathered rows, then the next one does. The more,
 /// the less often its weights have to come to the nearest caches; the fewer, the nearer is what was gathered.
 const TURN_ROWS: usize = 1 << 10;
 
@@ -66,7 +66,7 @@ impl TeamRows {
 struct Gathered {
     /// In how many sections lists stand, or nothing for whole rows.
     sections: Option<usize>,
-    /// Of each batch, one share.
+    /// One share of each batch.
     batches: Vec<Parts<Inputs>>,
 }
 
@@ -147,14 +147,14 @@ impl CpuTeam {
         Ok(taken)
     }
 
-    /// Of each network that has not stopped, loss and predictions of `rows`, as [`Engine::evaluate`](crate::engine::Engine::evaluate)
+    /// Loss and predictions of `rows` for each network that has not stopped, as [`Engine::evaluate`](crate::engine::Engine::evaluate)
     /// gives them.
     pub fn evaluate(&mut self, rows: &Rows<'_>) -> Vec<Option<Evaluation>> {
         let parts = self.evaluate_parts(rows, EvaluationOutput::Evaluation, |_, sparse| sparse);
         parts.into_iter().map(|part| part.map(|part| evaluation(vec![part], rows))).collect()
     }
 
-    /// Of each network that has not stopped, the outputs for `rows`, as [`Engine::outputs`](crate::engine::Engine::outputs) gives
+    /// Outputs for `rows` of each network that has not stopped, as [`Engine::outputs`](crate::engine::Engine::outputs) gives
     /// them.
     pub fn outputs(&mut self, rows: &Rows<'_>) -> Vec<Option<Vec<f32>>> {
         let decide = |engine: &mut CpuEngine, sparse| *engine.sparse_outputs.get_or_insert(sparse);
@@ -238,7 +238,7 @@ impl CpuEngine {
         self.sparse.filter(|sparse| *sparse).map(|_| self.network.panels.len())
     }
 
-    /// Trains alone, by the thread that calls, on batches of so many rows that were gathered for it.
+    /// Trains on gathered batches, each with its number of rows, on the calling thread alone.
     fn train_batches<'a>(&mut self, batches: impl Iterator<Item = (usize, &'a Parts<Inputs>)>) {
         let Self { network, options, steps, ended, .. } = self;
         let regions = network.plan.regions(network.above.len(), options.rule.clip_norm.is_some());

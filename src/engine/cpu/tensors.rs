@@ -22,14 +22,14 @@ pub struct Tensors {
 pub struct Owned {
     /// The parameters.
     pub values: Tensors,
-    /// Gradients of this step as a whole, all 0 between steps; empty where nobody takes them so.
+    /// Gradients of this step as a whole, all 0 between steps; empty where they are not stored.
     pub gradients: Tensors,
-    /// As much state as the optimizer has; the rest is empty.
+    /// The optimizer's state; unused tensors are empty.
     pub states: [Tensors; 2],
 }
 
 impl Tensors {
-    /// As many zeros.
+    /// Zeros of the same shape.
     pub fn zeros(&self) -> Self {
         Self { weights: Aligned::zeros(self.weights.len()), bias: vec![0.0; self.bias.len()] }
     }

@@ -11,7 +11,7 @@ use super::partition::{LANES, by_length, runs};
 use super::view::View;
 use crate::vectors::vectorized;
 
-/// Steps of the inner dimension after which sums go back to memory: so many rows of a run of B stay in the nearest cache.
+/// Steps of the inner dimension after which sums go back to memory: that many rows of a run of B fit in the L1 cache.
 const DEPTH: usize = 256;
 
 /// Rows of a tile, and vectors of each: with a row of B and a number of A its sums fill 32 registers, or nearly 16: with three
@@ -30,7 +30,7 @@ pub const fn height(lanes: usize) -> usize {
     shape(lanes).0
 }
 
-/// The height of the next tile, of so many rows that are left.
+/// The height of the next tile when `rows` rows are left.
 #[inline(always)]
 pub fn next_height(lanes: usize, rows: usize) -> usize {
     let most = height(lanes);
@@ -106,7 +106,7 @@ impl<S: Simd> Operands<'_, S> {
         }
     }
 
-    /// The same for M rows from `row` on; gives M.
+    /// As [`Operands::rows`], for M rows from `row` on; returns M.
     #[inline(always)]
     fn tile<const M: usize, const N: usize>(
         &self,

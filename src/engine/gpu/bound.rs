@@ -39,7 +39,7 @@ pub struct BoundSchedule {
     /// Steps of a dispatch.
     together: usize,
     prologue: bool,
-    /// What no record goes beyond: its rows, its slot, where its predictions begin.
+    /// Upper bounds of all records: rows, slot, start of predictions.
     most: StepRecord,
     /// Positions of the order; every batch ends there or before.
     positions: usize,
@@ -49,7 +49,7 @@ pub struct BoundSchedule {
 
 impl BoundSchedule {
     /// Makes the buffers that belong to the batch and binds every dispatch. `predictions` rows can be predicted
-    /// before somebody reads them.
+    /// before they are read.
     ///
     /// # Errors
     /// When the device has no buffers of such sizes, or refuses a kernel.

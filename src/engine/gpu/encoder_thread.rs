@@ -9,7 +9,7 @@ use crate::threads::{hand_over, spawn};
 
 /// The thread, and what goes there and back. It lives as long as this does.
 pub struct EncoderThread {
-    /// Nothing once the thread is to end.
+    /// `None` once the thread is to end.
     encoders: Option<Sender<(wgpu::CommandEncoder, Observer)>>,
     commands: Receiver<wgpu::CommandBuffer>,
     thread: Option<JoinHandle<()>>,
@@ -39,7 +39,7 @@ impl EncoderThread {
         Ok(Self { encoders: Some(encoders), commands, thread: Some(thread) })
     }
 
-    /// Hands an encoder over. Whoever listens hears of the work.
+    /// Sends an encoder to the thread; an observer records the work.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the thread is gone.

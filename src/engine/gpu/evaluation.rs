@@ -19,9 +19,9 @@ const MOST_READ: u64 = 1 << 24;
 /// Which parameters a network is evaluated with.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ParametersAt<'a> {
-    /// Those of the engine.
+    /// The engine's parameters.
     Engine,
-    /// Those that stand in a buffer from a byte on, in the engine's layout. They become those of the engine.
+    /// Parameters in a buffer from a byte on, in the engine's layout. They become the engine's.
     Place(&'a wgpu::Buffer, u64),
 }
 
@@ -103,7 +103,7 @@ impl GpuEngine {
         Ok(outputs)
     }
 
-    /// Evaluates so many rows, which stand on the device, with each of some parameters. Gives for each the first bytes of the
+    /// Evaluates `rows` rows on the device with each of some parameters. Gives for each the first bytes of the
     /// buffers that are wanted, one behind the other.
     async fn read_evaluations(
         &self,
@@ -146,7 +146,7 @@ impl GpuEngine {
         Ok(read)
     }
 
-    /// The batches of an evaluation of so many rows.
+    /// The batches of an evaluation of `rows` rows.
     fn evaluation_batches(&self, rows: usize) -> Vec<StepRecord> {
         let batch = self.evaluation_batch;
         let record = |(first, slot): (usize, u32)| {

@@ -156,7 +156,7 @@ fn training_step<'a>(network: &'a Network, options: &'a EngineOptions) -> Traini
 }
 
 /// What [`Engine`] waits for, as futures. What still blocks beneath them: kernels that are compiled when they are first wanted, time
-/// stamps, and outside browsers the first poll of [`Context::ended`], as nobody else drives a device there.
+/// stamps, and outside browsers the first poll of [`Context::ended`], as nothing else drives a device there.
 impl GpuEngine {
     /// As [`Engine::poll`].
     ///

@@ -34,7 +34,7 @@ struct InFlight {
     stamped: Option<PendingTimestamps>,
 }
 
-/// The submissions of a run that the device has not finished, or whose metrics nobody has heard of.
+/// The submissions of a run that the device has not finished, or whose metrics were not polled yet.
 pub struct Submissions {
     encoder_thread: EncoderThread,
     recorded: Option<Recorded>,
@@ -65,7 +65,7 @@ impl Submissions {
         })
     }
 
-    /// From now on this one receives what happens when, or nobody; and sizes are found anew, from one step on.
+    /// Sets the observer, or none; submission sizes start again from one step.
     pub fn observe(&mut self, observer: Observer) {
         (self.observer, self.timestamps) = (observer, None);
         self.sizing = SubmissionSizing::new();

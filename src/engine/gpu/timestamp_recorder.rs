@@ -16,7 +16,7 @@ use crate::timing::Span;
 /// a single step has more.
 const MOST_STAGES: usize = 2048;
 
-/// StepRecords of a submission each of whose stages is waited for: some, so that the run is heard of now and then.
+/// Steps of a submission whose stages are all waited for: few, so that the run reports its progress often.
 const HOST_STEPS: usize = 16;
 
 /// Stamps that are on their way, and what they belong to.

@@ -36,7 +36,7 @@ pub(super) fn function(activation: Activation) -> String {
     )
 }
 
-/// Names of its own: those of `math.h` are taken.
+/// The names of functions; those of `math.h` are reserved.
 pub(super) fn name(activation: Activation) -> String {
     format!("activate_{}", activation.prefix())
 }

@@ -1,4 +1,4 @@
-//! Functions of C that models share, each in a file of its own; a file gets those that it needs.
+//! C functions that models share, one a file; an exported file gets those that it needs.
 
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ impl Piece {
     }
 }
 
-/// Those that a file needs.
+/// The functions that a file needs.
 #[derive(Default)]
 pub(super) struct Pieces {
     pieces: BTreeSet<Piece>,
@@ -79,7 +79,7 @@ impl Pieces {
         piece.source().0
     }
 
-    /// The same of an activation.
+    /// Adds the function of an activation; returns its name.
     pub(super) fn need_activation(&mut self, activation: Activation) -> String {
         if !self.activations.contains(&activation) {
             self.activations.push(activation);
@@ -87,7 +87,7 @@ impl Pieces {
         activations::name(activation)
     }
 
-    /// Their source.
+    /// The source of all of them.
     pub(super) fn text(&self) -> String {
         let pieces = self.pieces.iter().map(|piece| piece.text());
         let activations = self.activations.iter().map(|activation| activations::function(*activation));

@@ -26,7 +26,7 @@ pub(super) fn statements(outline: &Outline<'_>, pieces: &mut Pieces, constants: 
     text
 }
 
-/// That of a column.
+/// The statement of a column.
 fn statement(
     coding: &Coding<'_>,
     index: usize,

@@ -42,14 +42,14 @@ impl Graph {
         self.add_with(operator, inputs, Vec::new())
     }
 
-    /// The same with attributes.
+    /// As [`Graph::add`], with attributes.
     pub(super) fn add_with(&mut self, operator: &str, inputs: &[&str], attributes: Vec<Attribute>) -> String {
         let name = format!("{}_{}", operator.to_lowercase(), self.nodes.len() + 1);
         self.node(operator, inputs, attributes, &name);
         name
     }
 
-    /// The same with a name for its value.
+    /// As [`Graph::add_with`], with a name for the value.
     pub(super) fn node(&mut self, operator: &str, inputs: &[&str], attributes: Vec<Attribute>, output: &str) {
         self.nodes.push(NodeProto {
             input: inputs.iter().map(|&input| input.to_owned()).collect(),
@@ -105,7 +105,7 @@ impl Graph {
         self.add_with("Cast", &[value], vec![Attribute::Int("to", to.into())])
     }
 
-    /// Columns of [batch, columns], in this order, of so many; the value itself where these are all of them as they are.
+    /// Selects columns of [batch, columns], in this order; returns the value itself where nothing would change.
     pub(super) fn select(&mut self, value: &str, columns: &[usize], of: usize) -> String {
         if columns.iter().copied().eq(0..of) {
             return value.to_owned();

@@ -152,7 +152,7 @@ struct Waves {
 }
 
 impl Waves {
-    /// [batch, columns * mixtures], of columns of a row of so many.
+    /// [batch, columns * mixtures], from the periodic columns of a row.
     fn mixed(&self, graph: &mut Graph, prefix: &str, row: &str, of: usize) -> String {
         let count = self.columns.len();
         let name = |part: &str| format!("{prefix}input.{part}");

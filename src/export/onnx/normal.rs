@@ -26,7 +26,7 @@ pub(super) fn quantile(graph: &mut Graph, rank: &str) -> String {
     graph.add("Where", &[&is_lower, &lower, &not_lower])
 }
 
-/// That of a rank below the tail's bound.
+/// The quantile of a rank below the tail's bound.
 fn tail(graph: &mut Graph, rank: &str, above: &[f64], below: &[f64]) -> String {
     let logarithm = graph.add("Log", &[rank]);
     let factor = graph.double(-2.0);

@@ -62,7 +62,7 @@ impl Compute {
         Ok(best)
     }
 
-    /// The time from the submission of so many dispatches to the end of the last.
+    /// The time from the submission of `dispatches` dispatches to the end of the last.
     ///
     /// # Errors
     /// As [`Compute::run`].

@@ -108,7 +108,7 @@ pub struct Epilogue<'a> {
     pub relu: bool,
 }
 
-/// C = A B, of any shapes; A', B' with [`Operand::Transposed`]; with a bias and ReLU if the epilogue says so.
+/// C = A B, of any shapes; A', B' with [`Operand::Transposed`]; with a bias and ReLU in the epilogue.
 ///
 /// ```
 /// use ndarray::array;

@@ -27,12 +27,12 @@ pub struct RadixSort {
     pub group: usize,
     /// Which pass this is, from 0: its digit is that of 16 to that power.
     pub pass: u32,
-    /// It moves, or else it counts.
+    /// Whether it moves keys; otherwise it counts digits.
     pub scatter: bool,
 }
 
 impl RadixSort {
-    /// The first half of the first pass over so many keys.
+    /// The first half of the first pass over `length` keys.
     pub fn new(length: usize, tuning: &Tuning) -> Self {
         Self { length, group: EACH * tuning.sorters, pass: 0, scatter: false }
     }
@@ -121,7 +121,7 @@ pub(crate) fn sorting(
     Ok(steps)
 }
 
-/// Room for so many keys and their payload.
+/// Room for `length` keys and their payload.
 pub(crate) fn spare(compute: &Compute, length: usize) -> Result<[Vector<u32>; 2]> {
     Ok([Vector::output(compute, 1, length)?, Vector::output(compute, 1, length)?])
 }

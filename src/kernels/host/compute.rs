@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, Pipelines, Prepared, StepRecords, adapters};
 use crate::kernels::{Cost, Kernel, MOST_BUFFERS, StepRecord, Tensor, Tuning, check_extents, prepare};
 
-/// Behind every guarded buffer stand so many words that no kernel may touch.
+/// Behind every guarded buffer stand this many words that no kernel may touch.
 pub(crate) const TRAP_WORDS: usize = 64;
 /// What stands in them.
 pub(crate) const TRAP: u32 = 0xABCD_1234;
@@ -92,7 +92,7 @@ impl Compute {
     ///
     /// # Errors
     /// [`Error::Shape`] when a buffer is too small, when there is not one for each binding, or when the batch has more rows
-    /// than the kernel; [`Error::Device`] when the device cannot run [`Compute::tuning`] or so many workgroups;
+    /// than the kernel; [`Error::Device`] when the device cannot run [`Compute::tuning`] or the number of workgroups;
     /// [`Error::Gpu`] when the driver refuses the kernel, or the device has failed.
     pub fn run(&self, kernel: &dyn Kernel, buffers: &[&wgpu::Buffer], batch: StepRecord) -> Result<()> {
         check_extents(&self.context, kernel, &self.tuning, buffers, &batch)?;
@@ -105,7 +105,7 @@ impl Compute {
         self.context.check()
     }
 
-    /// The same of a kernel whose last binding is its output, which this gives back.
+    /// As [`Compute::run`], for a kernel whose last binding is its output, which is returned.
     ///
     /// # Errors
     /// As [`Compute::run`].
@@ -120,7 +120,7 @@ impl Compute {
         Ok(output)
     }
 
-    /// The commands of so many dispatches of a kernel, one after the other.
+    /// The commands of `dispatches` dispatches of a kernel, one after the other.
     pub(crate) fn recorded(
         &self,
         kernel: &dyn Kernel,

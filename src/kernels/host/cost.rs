@@ -24,7 +24,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// One dispatch that reads and writes so many elements of storage.
+    /// One dispatch that reads and writes these numbers of elements of storage.
     pub(crate) fn dispatch(global_reads: usize, global_writes: usize, flop: usize) -> Self {
         Self {
             global_reads: global_reads as u64,
@@ -35,13 +35,13 @@ impl Cost {
         }
     }
 
-    /// The same with these accesses to storage and this arithmetic.
+    /// Adds these accesses to storage and this arithmetic.
     pub(crate) fn with(self, reads: usize, writes: usize, flop: usize) -> Self {
         let more = Self { dispatches: 0, ..Self::dispatch(reads, writes, flop) };
         self + more
     }
 
-    /// The same with these accesses to workgroup memory.
+    /// Adds these accesses to workgroup memory.
     pub(crate) fn sharing(self, reads: usize, writes: usize, barriers: usize) -> Self {
         Self {
             workgroup_reads: self.workgroup_reads + reads as u64,
@@ -51,7 +51,7 @@ impl Cost {
         }
     }
 
-    /// The same with `count` tree reductions over `width` threads each (`shaders/common/tree.wgsl`), of which
+    /// Adds `count` tree reductions over `width` threads each (`shaders/common/tree.wgsl`), of which
     /// `abreast` share a workgroup and its barriers. An item takes `words` elements.
     pub(crate) fn trees(self, count: usize, abreast: usize, width: usize, words: usize) -> Self {
         let merges = width - 1;

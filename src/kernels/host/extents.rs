@@ -1,5 +1,5 @@
 //! How far into its buffers a kernel reaches, and whether they are that large: kernels run without run-time checks, so
-//! nothing is dispatched before this was asked.
+//! nothing is dispatched before this check.
 
 use crate::error::{Error, Result};
 use crate::gpu::Context;
@@ -11,13 +11,13 @@ const LEAST: u64 = 16;
 /// No batch has more rows: shaders count them in u32, by steps of a grid.
 const MOST_ROWS: usize = 1 << 31;
 
-/// Bytes of so many words: the sum of these products. It saturates, so that no size wraps around to a small one.
+/// Bytes of words whose number is the sum of these products. It saturates, so that no size wraps around to a small one.
 pub(crate) fn words(terms: &[&[usize]]) -> u64 {
     let product = |term: &&[usize]| term.iter().fold(1u64, |all, factor| all.saturating_mul(*factor as u64));
     terms.iter().map(product).fold(0, u64::saturating_add).saturating_mul(4)
 }
 
-/// The same of vec4s.
+/// As [`words`], for vec4s.
 pub(crate) fn vec4s(terms: &[&[usize]]) -> u64 {
     words(terms).saturating_mul(4)
 }
@@ -67,7 +67,7 @@ impl Samples {
 }
 
 /// Demands that the device can run such tile shapes, that every buffer is as large as the kernel reaches in the step of
-/// `record`, and that the kernel has room for so many rows.
+/// `record`, and that the kernel has room for its rows.
 ///
 /// # Errors
 /// [`Error::Device`] for the tile shapes, else [`Error::Shape`].

@@ -26,12 +26,12 @@ pub struct Shader {
 }
 
 impl Shader {
-    /// One that reads no record.
+    /// A shader that reads no record.
     pub(crate) const fn new(name: &'static str, bindings: &'static [Access]) -> Self {
         Self { name, bindings, records: 0 }
     }
 
-    /// One that reads the record of its step.
+    /// A shader that reads the record of its step.
     pub(crate) const fn of_step(name: &'static str, bindings: &'static [Access]) -> Self {
         Self { name, bindings, records: 1 }
     }
@@ -63,7 +63,7 @@ pub enum ThreadLayout {
         /// How many such products, one behind the other.
         matrices: usize,
     },
-    /// Workgroups that own rows of a batch, so many rows, and go through all layers with them.
+    /// Workgroups that own rows of a batch, `rows` in all, and go through all layers with them.
     BatchRows(usize),
     /// Workgroups that train a network each.
     Networks {
@@ -103,7 +103,7 @@ pub enum ThreadLayout {
         /// Positions that a thread owns.
         each: usize,
     },
-    /// The same in one line with the smaller teams of the sort, whose threads hold many counters each.
+    /// As `Line`, with the smaller teams of the sort, whose threads hold many counters each.
     Sort {
         /// Positions.
         length: usize,
@@ -124,11 +124,11 @@ pub struct Description {
     pub layout: ThreadLayout,
     /// The shapes in words, for people.
     pub shape: String,
-    /// Override constants of its own: which variant of the shader this is.
+    /// The kernel's override constants, which select the variant of the shader.
     pub flags: Vec<(&'static str, bool)>,
-    /// The same of those that are numbers.
+    /// Override constants that are numbers.
     pub choices: Vec<(&'static str, u32)>,
-    /// Which file stands for a name that the shader includes, where the kernel chooses.
+    /// The files for names that the shader includes, where the kernel chooses.
     pub pieces: Vec<(&'static str, Piece)>,
     /// What is fused into it, in words for people, where that is not what its flags are called.
     pub(crate) fuses: Option<Vec<String>>,
@@ -142,7 +142,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// Of a kernel for one network, with these words in its uniform, and neither constants nor pieces of its own.
+    /// The description of a kernel for one network, with these words in its uniform, without constants and pieces.
     pub(crate) fn new(shader: &'static Shader, words: &[u32], layout: ThreadLayout, shape: String) -> Self {
         Self {
             shader,
@@ -282,7 +282,7 @@ fn program_of(kernel: &Description, tuning: &Tuning, transport: RecordTransport)
 }
 
 /// Compiles `kernel` if need be and binds `buffers` to it, in the order of its bindings, for steps whose records reach no
-/// further than `most`: whoever records the dispatch answers for that.
+/// further than `most`: the caller that records the dispatch ensures that.
 ///
 /// # Errors
 /// [`Error::Shape`] when a buffer is smaller than the kernel reaches, when there is not one buffer for each binding, or when

@@ -9,7 +9,7 @@ use crate::kernels::{Cost, Kernel, Tuning};
 /// workgroups run side by side, and none of them has enough work to hide its waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Latency {
-    /// Round trips to storage: loads of which each waits for the one before. Loads that are asked for together are one.
+    /// Round trips to storage: loads of which each waits for the one before. Independent loads count as one.
     pub round_trips: usize,
     /// Barriers.
     pub barriers: usize,
@@ -18,7 +18,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// That of a kernel in which every thread does as much as any other: what its cost says, shared evenly. Eight vec4s
+    /// The latency of a kernel whose threads all do the same work: its cost, shared evenly. Eight vec4s
     /// are on their way at a time; a value of workgroup memory is waited for as long as some operations take.
     pub fn even(cost: &Cost, groups: usize, threads: usize) -> Self {
         let each = |all: u64| (all as usize).div_ceil((groups * threads).max(1));
@@ -29,7 +29,7 @@ impl Latency {
         }
     }
 
-    /// The same with so much more.
+    /// This with these numbers added.
     pub(crate) fn with(self, round_trips: usize, barriers: usize, operations: usize) -> Self {
         Self {
             round_trips: self.round_trips + round_trips,
@@ -87,7 +87,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// A GPU on a card of its own, of the size of an RX 6800 XT.
+    /// A discrete GPU of the size of an RX 6800 XT.
     pub const DISCRETE: Machine = Machine::Parallel {
         name: "a discrete GPU",
         launch: 3000.0,
@@ -116,7 +116,7 @@ impl Machine {
         Machine::Serial { launch: 60_000.0, element: 1.0, barrier: 280.0, flop: 0.03, processors }
     }
 
-    /// That of a kind of device.
+    /// The model of a kind of device.
     pub fn for_kind(kind: DeviceKind) -> Self {
         match kind {
             DeviceKind::Software => Machine::software(

@@ -17,7 +17,7 @@ pub enum MatmulTile {
         /// Threads that share a block, each with its own of those; 1, 2 or 4.
         split: usize,
     },
-    /// The same where a thread owns two blocks, one below the other: more arithmetic for each access to workgroup memory.
+    /// As `Tiled`, with two blocks per thread, one below the other: more arithmetic for each access to workgroup memory.
     TiledTall {
         /// Blocks of a tile of C across (columns).
         across: usize,
@@ -170,7 +170,7 @@ impl MatmulTile {
         Latency { round_trips: steps + places, barriers, operations }
     }
 
-    /// How often such a product asks where a row of A begins (`a_place`). `transposed` says that A is stored so.
+    /// How often such a product calls `a_place` for the start of a row of A. `transposed`: A is stored transposed.
     pub(crate) fn places(self, [rows, columns, inner]: [usize; 3], transposed: bool) -> usize {
         let groups: usize = self.groups(rows, columns).iter().product();
         let [x, y, split] = self.threads();
@@ -203,7 +203,7 @@ impl MatmulTile {
 struct SharedTiles {
     across: usize,
     down: usize,
-    /// Of the inner dimension, for each of the threads that share a block of C.
+    /// Blocks of the inner dimension, for each of the threads that share a block of C.
     step: usize,
     split: usize,
     threads: usize,

@@ -36,7 +36,7 @@ pub fn compose(source: &str, choices: &[(&'static str, Piece)]) -> String {
     composed.overrides + &composed.text
 }
 
-/// What stands for a name that a shader includes.
+/// The replacement for a name that a shader includes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// The piece of this name.

@@ -51,7 +51,7 @@ pub trait Tensor: Sized {
     /// [`Error::Device`] when the device has no buffers of that size.
     fn output(compute: &Compute, rows: usize, columns: usize) -> Result<Self>;
 
-    /// The same with as many rows and columns as this.
+    /// An output of the same shape as this.
     ///
     /// # Errors
     /// As [`Tensor::output`].
@@ -147,7 +147,7 @@ impl<T: Element> Vector<T> {
         self.length
     }
 
-    /// Whether it has none.
+    /// Whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }

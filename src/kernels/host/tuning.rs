@@ -8,15 +8,15 @@ use crate::kernels::{Cost, MatmulTile, Piece, ThreadLayout, blocks};
 /// same tuning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuning {
-    /// Of every kernel that is a matrix product.
+    /// The tile of every kernel that is a matrix product.
     pub product: MatmulTile,
-    /// The same where there are enough of such larger tiles.
+    /// The larger tile, where C has enough of them.
     pub wide: MatmulTile,
     /// Threads of the workgroups that take rows of a batch, or whole batches, through all layers.
     pub row: usize,
-    /// Of those that own tiles of weights.
+    /// The tile of kernels that own tiles of weights.
     pub column: MatmulTile,
-    /// How many of those should share the first layer: its inputs are split into parts until there are so many.
+    /// How many of those should share the first layer: its inputs are split into parts until there are this many.
     pub owners: usize,
     /// Threads that share a row in reductions; a power of two.
     pub lanes: usize,
@@ -24,11 +24,11 @@ pub struct Tuning {
     pub rows: usize,
     /// Threads of a workgroup of the elementwise kernels.
     pub workgroup: usize,
-    /// The same where they are laid out in two dimensions: across (vec4s of a row), down (rows).
+    /// Threads of a workgroup in two dimensions: across (vec4s of a row), down (rows).
     pub plane: [usize; 2],
     /// Threads of a workgroup that work together through workgroup memory: reductions, windows, convolution, scan.
     pub team: usize,
-    /// The same of the sort, where each has 16 counters there; a power of two.
+    /// Threads of a workgroup of the sort, where each has 16 counters in workgroup memory; a power of two.
     pub sorters: usize,
 }
 
@@ -64,7 +64,7 @@ impl Tuning {
         sorters: 64,
     };
 
-    /// The same for those with subgroups of 8.
+    /// The tuning for software drivers with subgroups of 8.
     pub const SOFTWARE_SUBGROUPS: Tuning = Tuning {
         product: MatmulTile::Broadcast,
         wide: MatmulTile::BroadcastTall,
@@ -238,7 +238,7 @@ impl Tuning {
         cost.trees(2 * self.row_groups(rows), 1, self.lanes * self.rows, 1)
     }
 
-    /// Which file stands for a name that a shader of this layout includes.
+    /// The files for names that a shader of this layout includes.
     pub fn pieces(&self, layout: ThreadLayout) -> Vec<(&'static str, Piece)> {
         let body = self.tile_of(layout).map(|product| match product {
             MatmulTile::Tiled { .. } | MatmulTile::TiledTall { .. } => "matmul_tiled",
@@ -250,7 +250,7 @@ impl Tuning {
     }
 }
 
-/// The threads of a dispatch: workgroups, threads of each, and the override constants that say so to the shader.
+/// The threads of a dispatch: workgroups, threads of each, and the override constants with these numbers.
 struct Threads {
     grid: [usize; 3],
     count: usize,

@@ -17,7 +17,7 @@ pub struct Embed {
 }
 
 impl Embed {
-    /// Of all columns of a layer whose parameters stand there, for batches of at most so many rows: as many dispatches as it
+    /// The kernels of all columns of a layer with this layout, for batches of at most `rows` rows: as many dispatches as it
     /// takes.
     pub fn all(rows: usize, layer: &InputLayer, layout: InputLayout) -> Vec<Self> {
         let all = InputColumns::all(layer, layout, |_| true);

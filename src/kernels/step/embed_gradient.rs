@@ -10,7 +10,7 @@ use crate::model::{InputColumn, InputLayer, InputLayout, MIXED};
 
 static SHADER: Shader = Shader::of_step("embed_gradient", &[Read, Read, Write]);
 
-/// The same where gradients are stored.
+/// The shader where gradients are stored.
 static APART: Shader = Shader::of_step("embed_gradient", &[Read, Read, Read, Write]);
 
 /// The gradient by the weights of the columns of a table, or the optimizer's update with it in place; see [`InputLayer`].
@@ -24,7 +24,7 @@ pub struct EmbedGradient {
 }
 
 impl EmbedGradient {
-    /// Of all columns with weights of a layer whose parameters stand there, for batches of at most so many rows: as many
+    /// The kernels of all columns with weights of a layer with this layout, for batches of at most `rows` rows: as many
     /// dispatches as it takes.
     pub fn all(
         rows: usize,

@@ -9,7 +9,7 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::of_step("forward", &[Read, Read, Write]);
 
-/// The same for a layer whose inputs are the data set's.
+/// The shader for a layer whose inputs are the data set's.
 static FIRST: Shader = Shader::of_step("forward", &[Read, Read, Read, Write]);
 
 /// Y = f(X W + b), and what dropout leaves of it. Buffers: X [rows, inputs], parameters, Y [rows, outputs] with Z behind it

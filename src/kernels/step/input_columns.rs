@@ -3,7 +3,7 @@
 use crate::kernels::{Description, Shader, ThreadLayout, blocks, vec4s, word};
 use crate::model::{FREQUENCIES, InputColumn, InputLayer, InputLayout, PlacedColumn};
 
-/// The most columns of one dispatch: so many the uniform has room for.
+/// The most columns of one dispatch, as many as fit in the uniform.
 pub const MOST_COLUMNS: usize = 128;
 
 /// Words of a column.
@@ -34,7 +34,7 @@ pub(super) struct InputColumns {
 }
 
 impl InputColumns {
-    /// Those of a layer of which `wanted` is true, in as many dispatches as it takes.
+    /// The columns of a layer for which `wanted` is true, in as many dispatches as it takes.
     pub fn all(layer: &InputLayer, layout: InputLayout, wanted: impl Fn(&PlacedColumn) -> bool) -> Vec<Self> {
         let columns: Vec<PlacedColumn> = layer.placed().filter(wanted).collect();
         let (row, inputs) = (layer.columns().len(), layer.inputs());

@@ -20,12 +20,12 @@ pub struct LayerUpdate {
 }
 
 impl LayerUpdate {
-    /// Of layer `layer`, from 0, by this rule in this layout.
+    /// The update of layer `layer`, from 0, by this rule in this layout.
     pub fn for_layer(rule: &UpdateRule, layout: &ParameterLayout, layer: usize) -> Self {
         Self::at(rule, layout, rule.factors.for_layer(layer))
     }
 
-    /// Of the input layer: its weights, and as a bias its factors of inputs.
+    /// The update of the input layer: its weights, and its input factors as the bias.
     pub fn for_input_layer(rule: &UpdateRule, layout: &ParameterLayout) -> Self {
         Self::at(rule, layout, rule.factors.for_input_layer())
     }

@@ -9,7 +9,7 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::of_step("loss_gradient", &[Read, Read, Write, Write]);
 
-/// The same with the targets of the data set.
+/// The shader for targets of the data set.
 static BY_ORDER: Shader = Shader::of_step("loss_gradient", &[Read, Read, Read, Write, Write]);
 
 /// D = the gradient by the outputs of the mean of weight * loss over the rows, with the loss.

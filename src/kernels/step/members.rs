@@ -6,7 +6,7 @@ use crate::kernels::{
     vec4s, word,
 };
 
-/// The most networks of a dispatch: of so many the list of records has room.
+/// The most networks of a dispatch, as many as fit in the list of records.
 pub const MOST_MEMBERS: usize = MOST_RECORDS;
 
 /// Bindings of a kernel of which the uniform says what belongs to a network.
@@ -17,7 +17,7 @@ const BINDINGS: usize = 7;
 pub enum Share {
     /// All have the same.
     Common,
-    /// Each has so many vec4s, network after network.
+    /// Each network has this many vec4s, one network after the other.
     Own(usize),
     /// Each slot has the numbers of those that are trained, one behind the other: metrics.
     Slots,

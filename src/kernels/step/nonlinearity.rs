@@ -14,12 +14,12 @@ pub struct Nonlinearity {
 }
 
 impl Nonlinearity {
-    /// Nothing.
+    /// The identity without dropout.
     pub const LINEAR: Self = Self { activation: Activation::Identity, dropout: None };
     /// ReLU.
     pub const RELU: Self = Self { activation: Activation::Relu, dropout: None };
 
-    /// That of layer `layer` of a network, from 0; dropout in training alone.
+    /// The nonlinearity of layer `layer` of a network, from 0; with dropout only in training.
     pub fn for_layer(network: &Network, layer: usize, training: bool) -> Self {
         let dropout = network.dropout(layer).filter(|_| training);
         Self { activation: network.dense()[layer].activation, dropout }

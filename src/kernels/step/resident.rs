@@ -41,7 +41,7 @@ impl Resident {
         networks.iter().all(|other| other.shares_code(first)).then_some(Self { networks, samples })
     }
 
-    /// Bytes of the uniform for so many networks with so many layers altogether.
+    /// Bytes of the uniform for `networks` networks with `layers` layers in all.
     pub fn table_bytes(networks: usize, layers: usize) -> usize {
         let (networks, layers) = room(networks, layers);
         4 * (4 + NETWORK_WORDS * networks + LAYER_WORDS * layers)
@@ -194,7 +194,7 @@ enum Kind {
 #[derive(Debug, Clone, Copy)]
 struct Product {
     kind: Kind,
-    /// Of the layer, from 0.
+    /// The number of the layer, from 0.
     number: usize,
     down: usize,
     inner: usize,

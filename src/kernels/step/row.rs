@@ -28,7 +28,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// For steps of this shape, over a data set of so many rows.
+    /// For steps of this shape, over a data set of `samples` rows.
     pub fn new(shape: &StepShape, samples: usize) -> Self {
         Self { shape: shape.clone(), samples }
     }
@@ -168,7 +168,7 @@ impl Team {
         self.threads / self.rows
     }
 
-    /// The chunks of so many blocks.
+    /// Divides blocks into chunks.
     fn chunks(self, outer: usize) -> Vec<usize> {
         (0..outer).step_by(self.most()).map(|start| self.most().min(outer - start)).collect()
     }
@@ -184,7 +184,7 @@ impl Team {
 struct Through {
     inner: usize,
     outer: usize,
-    /// Of the inner dimension, that a thread takes at a time.
+    /// Blocks of the inner dimension that a thread takes at a time.
     at_once: usize,
     /// Whether it is the forward one, which has a bias.
     forward: bool,

@@ -6,10 +6,10 @@ use crate::step::{Activation, UpdateRule};
 
 use super::LayerUpdate;
 
-/// The most layers that these kernels take: so many the uniform has room for.
+/// The most layers that these kernels take, as many as fit in the uniform.
 pub const MOST_LAYERS: usize = 64;
 
-/// Layers of a network for which machine code of its own is made.
+/// Layers of the largest network that gets a specialised program.
 const MOST_KNOWN: usize = 4;
 
 /// Words of the uniform of a network without its layers (`shaders/common/network_fields.wgsl`).
@@ -51,7 +51,7 @@ pub struct StepShape {
 
 impl StepShape {
     /// The two-dispatch step of batches of at most `rows` rows, whose rows have weights in the loss if `weighted`. Nothing
-    /// where the kernels have no room for so many layers.
+    /// where the network has more layers than the kernels have room for.
     pub fn new(
         network: &Network,
         rule: &UpdateRule,
@@ -71,7 +71,7 @@ impl StepShape {
         Some(Self { part: part * down, parts, ..bare }.placed(0))
     }
 
-    /// The same in one dispatch: the activations, in whole blocks of rows, and the inputs of the batch stand behind the
+    /// The shape of the resident step: the activations, in whole blocks of rows, and the inputs of the batch stand behind the
     /// parameters.
     pub fn resident(network: &Network, rule: &UpdateRule, weighted: bool, rows: usize) -> Option<Self> {
         let layout = ParameterLayout::new(network);
@@ -118,7 +118,7 @@ impl StepShape {
         self
     }
 
-    /// The same where so many vec4s of other networks stand before its own.
+    /// The same `vec4s` further on, behind those of other networks.
     #[must_use]
     pub fn shifted(mut self, base: usize) -> Self {
         for layer in &mut self.layers {
@@ -221,7 +221,7 @@ impl StepShape {
         format!("{} x {}", self.rows, sizes.join("-"))
     }
 
-    /// The uniform for a kernel with tiles of so many blocks down and across, over a data set of so many rows.
+    /// The uniform for a kernel with tiles of these numbers of blocks, down and across, over a data set of `samples` rows.
     pub(crate) fn params(&self, tile: [usize; 2], samples: usize) -> Vec<u32> {
         let mut words = self.network_words(tile, samples, 0).to_vec();
         words.extend(self.layer_words());
@@ -229,7 +229,7 @@ impl StepShape {
         words
     }
 
-    /// Whether machine code of its own is made for the network: its layers stand where the shader computes that they do, one behind
+    /// Whether the network gets a specialised program: its layers stand where the shader computes that they do, one behind
     /// the other.
     pub(super) fn is_known(&self) -> bool {
         let (mut offset, mut place) = (0, 0);

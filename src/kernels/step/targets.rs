@@ -18,7 +18,7 @@ impl LossTargets {
     /// Softmax cross-entropy with classes, without smoothing and weights.
     pub const CLASSES: Self = Self { loss: Loss::CrossEntropy, smoothing: 0.0, weighted: false };
 
-    /// Words of the targets of a row of so many outputs.
+    /// Words of the targets of a row with `outputs` outputs.
     pub fn words(&self, outputs: usize) -> usize {
         usize::from(self.weighted) + if self.loss.of_classes() { 1 } else { outputs }
     }
@@ -35,7 +35,7 @@ impl LossTargets {
         vec![("loss", Piece::Text(self.loss.shader().to_owned())), ("targets", Piece::Named(targets))]
     }
 
-    /// The probabilities that a target gives its class and every other of so many.
+    /// The target probabilities of the labelled class and of every other of `classes`.
     pub(crate) fn probabilities(&self, classes: usize) -> [f32; 2] {
         let other = self.smoothing / classes as f32;
         [1.0 - self.smoothing + other, other]

@@ -11,10 +11,10 @@ use crate::step::UpdateRule;
 
 static SHADER: Shader = Shader::of_step("update", &[Read, Write]);
 
-/// The same with the sums of squares by which gradients are clipped.
+/// The shader with the sums of squares by which gradients are clipped.
 static CLIPPING: Shader = Shader::of_step("update", &[Read, Read, Write]);
 
-/// The most layers of one dispatch: so many the uniform has room for.
+/// The most layers of one dispatch, as many as fit in the uniform.
 pub const MOST_UPDATED: usize = 64;
 
 /// Parameters that stand one behind the other, in vec4s: weights, and behind them a bias.
@@ -39,7 +39,7 @@ pub struct Update {
 }
 
 impl Update {
-    /// Of all layers of a network by this rule: as many dispatches as it takes.
+    /// The kernels that update all layers of a network by this rule: as many dispatches as it takes.
     pub fn all(rule: &UpdateRule, layout: &ParameterLayout, clip: Option<usize>) -> Vec<Self> {
         let dense = layout.layers().iter().enumerate().map(|(number, layer)| {
             let end = layer.offset + layer.length();

@@ -9,7 +9,7 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::of_step("weight_gradient", &[Read, Read, Write]);
 
-/// The same for a layer whose inputs are the data set's.
+/// The shader for a layer whose inputs are the data set's.
 static FIRST: Shader = Shader::of_step("weight_gradient", &[Read, Read, Read, Write]);
 
 /// dW = X' dY and db = column sums of dY, or the optimizer's update with them in place.

@@ -23,7 +23,7 @@ pub const PICTURES: [&str; 3] = ["roofline", "timeline", "kernels"];
 /// step by kernel, of the profile itself and, to compare, of `others`.
 ///
 /// # Errors
-/// [`crate::Error::Gpu`] when drawing fails, which it does on nobody's account.
+/// [`crate::Error::Gpu`] when drawing fails.
 pub fn pictures(profile: &Profile, others: &[Report]) -> Result<Vec<Picture>> {
     let report = &profile.report;
     let mut reports: Vec<&Report> = others.iter().chain([report]).collect();

@@ -20,7 +20,7 @@ const LABELS: i32 = 700;
 /// Characters of a label at most: what fits behind [`LABELS`].
 const LONG: usize = 60;
 
-/// Kernels that have a label at most: so many lines are there.
+/// The largest number of labelled kernels: there is room for this many lines.
 const MOST_LABELS: usize = 28;
 
 /// See the module.

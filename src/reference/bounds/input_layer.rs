@@ -21,7 +21,7 @@ pub fn input_gradients(input: &ReferenceInput, rows: &Array2<f64>, dx: &Array2<f
     gradients(input, rows, [&e, &embedded(input, rows)], [dx, &Array2::zeros(dx.dim())])
 }
 
-/// A standard deviation that covers the rounding of cos and sin of so many turns, x w + b: that of the turns, times 2 pi,
+/// A standard deviation that covers the rounding of cos and sin of the turns x w + b: that of the turns, times 2 pi,
 /// and 2 eps of the polynomial.
 fn of_wave(x: f64, w: f64, b: f64) -> f64 {
     EPS * (TAU * ((x * w).abs() + b.abs()) + 2.0)

@@ -73,7 +73,7 @@ fn from_lanes(from: &[f32], rows: &mut [f32], width: usize) {
     }
 }
 
-/// Of logits z, [outputs, lanes]: (softmax - `other`) times the scale of each row, in their place. Each lane is computed as if it
+/// From logits z, [outputs, lanes]: (softmax - `other`) times the scale of each row, in their place. Each lane is computed as if it
 /// were alone.
 struct Softmax<'a> {
     z: &'a mut [f32],

@@ -1,9 +1,9 @@
 //! Rows whose losses are computed together.
 
-/// What rows should give.
+/// The targets of rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Targets<'a> {
-    /// Of each row a class. Gradients are of the probability 1 - smoothing + smoothing / classes for it and smoothing / classes
+    /// A class for each row. Gradients are of the probability 1 - smoothing + smoothing / classes for it and smoothing / classes
     /// for every other; losses are of the class.
     Classes {
         /// Which classes.
@@ -11,7 +11,7 @@ pub enum Targets<'a> {
         /// Label smoothing, from 0 to below 1.
         smoothing: f32,
     },
-    /// Of each row a number for each output, row after row.
+    /// A value for each output of each row, row-major.
     Values(&'a [f32]),
 }
 
@@ -26,13 +26,13 @@ pub struct LossRows<'a> {
     pub outputs: usize,
     /// What the rows should give.
     pub targets: Targets<'a>,
-    /// Of each row, what its gradient is multiplied by.
+    /// The factor of each row's gradient.
     pub scales: &'a [f32],
     /// Gradients by the outputs, [rows, width]; what stands behind the outputs of a row stays.
     pub gradient: &'a mut [f32],
-    /// Of each row its loss, without label smoothing; NaN for targets of the other kind.
+    /// Receives the loss of each row, without label smoothing; NaN for targets of the other kind.
     pub losses: &'a mut [f64],
-    /// Of each row the first of its largest outputs.
+    /// Receives the first of the largest outputs of each row.
     pub predictions: &'a mut [u32],
     /// Memory that a loss may use.
     pub scratch: &'a mut Vec<f32>,

@@ -62,14 +62,14 @@ pub struct Coefficients<N> {
 }
 
 impl Coefficients<f32> {
-    /// Those of a tensor with this learning rate and decay.
+    /// The coefficients of a tensor with this learning rate and decay.
     pub fn new(record: &StepRecord, rate: f32, decay: f32) -> Self {
         let StepRecord { beta1, beta2, epsilon, correction1, correction2, .. } = *record;
         let (rest1, rest2) = (1.0 - beta1, 1.0 - beta2);
         Self { rate, decay, beta1, rest1, beta2, rest2, epsilon, correction1, correction2 }
     }
 
-    /// The same in each lane.
+    /// The same coefficients in each lane.
     #[inline(always)]
     pub fn lanes<S: Simd>(&self, simd: S) -> Coefficients<Lanes<S>> {
         let lanes = |number: f32| Lanes(simd, simd.splat_f32s(number));

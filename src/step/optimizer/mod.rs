@@ -33,7 +33,7 @@ struct Function {
     /// Whether biases decay as weights do.
     decays_biases: bool,
 
-    /// Its settings where nothing else is asked for, and its learning rate.
+    /// Its default settings and learning rate.
     defaults: (Optimizer, f32),
 
     /// FLOP per parameter, counted as the cost models count.
@@ -91,7 +91,7 @@ impl OptimizerKind {
         self.piece().defaults.0
     }
 
-    /// The learning rate where nothing else is asked for.
+    /// The default learning rate.
     pub fn default_rate(self) -> f32 {
         self.piece().defaults.1
     }

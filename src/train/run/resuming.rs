@@ -10,7 +10,7 @@ use crate::train::events::{End, Event};
 use crate::train::model_selection::SelectedModel;
 
 impl Run {
-    /// Lets go of the engine between two epochs, so that a run which waits holds no more than its parameters and what the
+    /// Lets go of the engine between two epochs, so that a waiting run holds only its parameters and what the
     /// optimizer remembers. The next event begins where it left off, bit for bit.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl Run {
         self.data.rows() == Some(self.data.view().len())
     }
 
-    /// What the training rows are, as far as that is known by now.
+    /// The identity of the training rows, if known by now.
     fn trained_rows(&mut self) -> Option<TrainedRows> {
         if self.trained_rows.is_none() && self.has_all_rows() {
             self.trained_rows = Some(TrainedRows::from_rows(&self.data.view()));

@@ -53,7 +53,7 @@ impl Run {
     }
 }
 
-/// The reciprocal of the temperature with the least log loss over rows of these classes, which count so much each, and over one row more whose classes are
+/// The reciprocal of the temperature with the least log loss over rows of these classes, weighted by `counts`, and over one row more whose classes are
 /// equally likely: where all rows are right, probabilities do not become 1 by that. Newton's method on a convex function, between
 /// bounds that close in.
 fn factor(outputs: &[f32], labels: &[u32], counts: &[f64]) -> f64 {

@@ -29,7 +29,7 @@ pub struct FusedGroup {
     trained: Vec<(Network, EngineOptions)>,
     /// Pairs of a network in a slot.
     pairs: usize,
-    /// Those of the networks that are trained, step after step.
+    /// The records of the networks that are trained, step after step.
     records: StepRecords,
     /// Brings the batch, where there is an input layer.
     gather: Option<Prepared>,
@@ -169,7 +169,7 @@ impl FusedGroup {
         self.dispatches.len()
     }
 
-    /// What the networks `live` do in these steps of the next submission: `rule` gives it of a network and a step. Call it when
+    /// Writes the records of the networks `live` for these steps of the next submission: `rule` returns that of a network and a step. Call it when
     /// the submission before is submitted.
     pub fn place(
         &self,
@@ -205,7 +205,7 @@ impl FusedGroup {
         gather.inspect(|gather| gather.record(pass, Some(step))).is_some()
     }
 
-    /// Records dispatch `at` of a step of so many networks, if there is one.
+    /// Records dispatch `at` of a step of the networks `live`, if there is one.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, at: usize, step: StepBinding<'_>, live: usize) {
         if let Some(dispatch) = self.dispatches.get(at) {
             dispatch.record_first(pass, Some(step), [u32::MAX, u32::MAX, live as u32]);
@@ -224,7 +224,7 @@ pub fn member_bytes(step: &TrainingStep<'_>, tuning: &Tuning) -> u64 {
     own_bytes(step, tuning).fold(0, u64::saturating_add)
 }
 
-/// Bytes of each buffer of which a network has a part of its own.
+/// Bytes per network of each buffer that networks do not share.
 fn own_bytes(step: &TrainingStep<'_>, tuning: &Tuning) -> impl Iterator<Item = u64> {
     let parameters = parameter_layout(ScheduleKind::Fused, step, tuning).bytes();
     let buffers = schedule(step, any_samples(), tuning).buffers.into_iter();
@@ -232,7 +232,7 @@ fn own_bytes(step: &TrainingStep<'_>, tuning: &Tuning) -> impl Iterator<Item = u
     own.chain([parameters])
 }
 
-/// vec4s of what a network has in a buffer that has so many bytes for one network.
+/// vec4s of one network in a buffer with `bytes` bytes per network.
 fn own_vec4s(bytes: u64) -> usize {
     bytes.div_ceil(16).max(1) as usize
 }

@@ -12,7 +12,7 @@ use crate::model::ParameterLayout;
 pub enum Group {
     /// A workgroup each, any number of layers and of units.
     Resident(ResidentGroup),
-    /// Of one shape, a z of the grid each.
+    /// Networks of one shape, each a z of the grid.
     Fused(FusedGroup),
 }
 

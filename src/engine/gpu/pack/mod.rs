@@ -33,7 +33,7 @@ pub struct PackMember<'a> {
     pub network: &'a Network,
     /// Its first parameters.
     pub parameters: &'a Parameters,
-    /// How it is trained. The schedule is `resident` or `fused`; if none is asked for, that which should be the faster for many
+    /// How it is trained. The schedule is `resident` or `fused`; by default the one that should be faster for many
     /// networks like it. Threads and measured tile shapes count for nothing.
     pub options: &'a EngineOptions,
 }
@@ -143,7 +143,7 @@ impl GpuPack {
         Ok(shape.layout().bytes())
     }
 
-    /// The schedule under which a network should be trained in a pack on such an adapter, whoever else is in it: the one that
+    /// The schedule under which a network should be trained in a pack on such an adapter, whatever else is in it: the one that
     /// should be the faster for many networks like it.
     pub fn schedule_for(network: &Network, options: &EngineOptions, adapter: &Adapter) -> ScheduleKind {
         let limits = DeviceLimits::from_adapter(adapter);
@@ -170,7 +170,7 @@ impl GpuPack {
     }
 
     /// Copies rows to the device before any batch of them is submitted, makes what evaluates the largest member, and waits until
-    /// all is there: a device that has no room for it beside the members says so here, where nothing has been trained.
+    /// all is there: a device without room for it reports the error here, before anything is trained.
     ///
     /// # Errors
     /// Those of the device; [`Error::Config`] when it is not known how many rows there will be.
@@ -342,7 +342,7 @@ impl GpuPack {
     }
 }
 
-/// Records so many steps of these groups, of each as many networks as are trained, dispatch by dispatch in turn: those of
+/// Records `steps` steps of these groups, for the networks that still train, dispatch by dispatch in turn: those of
 /// different groups may run at the same time.
 fn record_fused(
     pass: &mut wgpu::ComputePass<'_>,

@@ -39,7 +39,7 @@ struct InFlight {
     submitted: Instant,
 }
 
-/// The submissions that the device has not finished, or whose metrics nobody has heard of.
+/// The submissions that the device has not finished, or whose metrics were not polled yet.
 pub struct PackSubmissions {
     in_flight: VecDeque<InFlight>,
     sizing: SubmissionSizing,
@@ -66,7 +66,7 @@ impl PackSubmissions {
         self.in_flight.len() < IN_FLIGHT
     }
 
-    /// Submits what is recorded, of batches of so many rows, and behind it copies of the metrics of these groups, each with
+    /// Submits what is recorded, for batches of `rows` rows, and behind it copies of the metrics of these groups, each with
     /// its networks that are trained.
     ///
     /// # Errors
