@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::gpu::DeviceOptions;
 use crate::model::Model;
 use crate::settings::TrainSettings;
-use crate::train::{Config, Run, TrainingData};
+use crate::train::{Config, Run};
 
 /// Trains networks: settings, and then rows. See the [module](super).
 #[derive(Debug, Clone, Default)]
