@@ -2,7 +2,6 @@
 
 mod duplicate_keys;
 mod ensemble;
-mod initial;
 mod input_entries;
 mod input_layer;
 mod layout;
@@ -15,7 +14,6 @@ mod safetensors;
 mod transform_entries;
 
 pub use ensemble::{Ensemble, EnsembleMember};
-pub use initial::{Init, Variance};
 pub use input_layer::{
     FREQUENCIES, InputColumn, InputLayer, InputParameters, MIXED, PERIODIC_BLOCKS, PlacedColumn,
 };
@@ -23,6 +21,6 @@ pub use layout::{InputLayout, LayerLayout, ParameterLayout};
 pub use metadata::DataSchema;
 pub use network::{Dense, Network};
 pub use padding::{blocks, pad_rows, unpad_rows};
-pub use parameters::{Layer, Parameters};
+pub use parameters::{Init, Layer, Parameters, Variance};
 pub(crate) use safetensors::with_sorted_header;
 pub use safetensors::{Model, Origin};

@@ -83,13 +83,6 @@ impl Profile {
     }
 }
 
-impl Report {
-    /// The report as one object, on one line.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("figures and texts are JSON")
-    }
-}
-
 /// Profiles the first `steps` steps of a training run. `open` opens its training data; it is called for each run, and a
 /// reader that is [timed](crate::data::ReadOptions::timed) shows in the trace.
 ///

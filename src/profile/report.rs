@@ -168,6 +168,13 @@ fn quantile(sorted: &[u64], share: f64) -> f64 {
     sorted.get(position.saturating_sub(1)).map_or(0.0, |time| microseconds(*time))
 }
 
+impl Report {
+    /// The report as one object, on one line.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("figures and texts are JSON")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

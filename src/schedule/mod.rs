@@ -1,7 +1,6 @@
 //! One step of training as a list of dispatches, and which list with which tile shapes a run takes.
 
-mod builder;
-mod dispatches;
+mod dispatch_plan;
 mod fences;
 mod measured;
 mod packed;
@@ -10,7 +9,7 @@ mod tiles;
 mod training_step;
 
 pub use crate::step::ScheduleKind;
-pub use dispatches::{Buffer, Dispatch, DispatchPlan};
+pub use dispatch_plan::{Buffer, Dispatch, DispatchPlan};
 pub use fences::{is_fenced, unfenced};
 pub use measured::{Measurement, Measurements, Workload};
 pub(crate) use packed::packed_schedule;

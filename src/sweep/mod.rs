@@ -28,7 +28,8 @@ pub use folder::{Asked, BEST, ENSEMBLE, FileRows, Folder, LEADERBOARD, Models, P
 pub use halving::{Halving, by_score};
 pub use leaderboard::{RankedMember, best, csv, names, ranked};
 pub use member::{FinishedMember, Member, TrainedModel, TrialStatus};
-
+#[cfg(feature = "gpu")]
+pub use pack::pack_schedule;
 pub use picking::{EnsembleSelection, Picks, SelectedEnsemble, one_model};
 pub use planning::{TrialPlan, TrialPlanner, VALIDATION, check_names, usual_space};
 pub use record::{Record, setting_text};

@@ -29,30 +29,28 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Members that are evaluated together at most: their results are kept until requested.
 const MOST_TOGETHER: usize = 32;
 
-impl Member {
-    /// The schedule under which it is trained in a pack with others on a GPU, if it can be: the one that it asks for, else the
-    /// one that should be the faster.
-    pub fn pack_schedule(&self, adapter: &Adapter) -> Option<ScheduleKind> {
-        let device = Device::Gpu(Box::new(adapter.clone()));
-        let largest = adapter.largest_storage();
-        let mut chosen = self.config.schedule;
-        for data in &self.data {
-            let (network, mut options) = self.config.plan(data.training(), &device).ok()?;
-            let kind = *chosen.get_or_insert_with(|| GpuPack::schedule_for(&network, &options, adapter));
-            options.schedule = Some(kind);
-            let is_possible = match kind {
-                ScheduleKind::Fused => true,
-                ScheduleKind::Resident => options.rule.clip_norm.is_none() && network.input_layer().is_none(),
-                ScheduleKind::Plain | ScheduleKind::TwoDispatch => false,
-            };
-            let own = GpuPack::member_bytes(&network, &options).ok()?;
-            let rows = GpuPack::rows_bytes(&data.training().view(), &network)?;
-            if !is_possible || own > largest / 4 || rows > largest {
-                return None;
-            }
+/// The schedule under which it is trained in a pack with others on a GPU, if it can be: the one that it asks for, else the
+/// one that should be the faster.
+pub fn pack_schedule(member: &Member, adapter: &Adapter) -> Option<ScheduleKind> {
+    let device = Device::Gpu(Box::new(adapter.clone()));
+    let largest = adapter.largest_storage();
+    let mut chosen = member.config.schedule;
+    for data in &member.data {
+        let (network, mut options) = member.config.plan(data.training(), &device).ok()?;
+        let kind = *chosen.get_or_insert_with(|| GpuPack::schedule_for(&network, &options, adapter));
+        options.schedule = Some(kind);
+        let is_possible = match kind {
+            ScheduleKind::Fused => true,
+            ScheduleKind::Resident => options.rule.clip_norm.is_none() && network.input_layer().is_none(),
+            ScheduleKind::Plain | ScheduleKind::TwoDispatch => false,
+        };
+        let own = GpuPack::member_bytes(&network, &options).ok()?;
+        let rows = GpuPack::rows_bytes(&data.training().view(), &network)?;
+        if !is_possible || own > largest / 4 || rows > largest {
+            return None;
         }
-        chosen
     }
+    chosen
 }
 
 /// Trains until there is no more to train: packs first, then what is trained by itself.
@@ -62,7 +60,7 @@ pub(super) fn work(common: &WorkerContext, sender: &Sender<WorkerMessage>) {
         for job in common.queue.take_all() {
             let asked = job.member.config.schedule;
             // One without a schedule may take measured tile shapes, which a pack has not.
-            let is_packed = asked.is_some() && job.member.pack_schedule(adapter) == asked;
+            let is_packed = asked.is_some() && pack_schedule(&job.member, adapter) == asked;
             if is_packed { packed.push(job) } else { alone.push(job) }
         }
         while !packed.is_empty() {

@@ -9,6 +9,8 @@ use crate::settings::DatasetInfo;
 use crate::train::{ClassWeights, Config, DataOptions, SharedData, TrainedRows, TrainingData};
 
 use super::member::Member;
+#[cfg(feature = "gpu")]
+use super::pack::pack_schedule;
 use super::planning::{TrialPlan, of_member};
 
 /// What data are prepared by.
@@ -79,7 +81,7 @@ impl Sources {
             let mut member = Member { number, config, data, is_tested: folds.is_some() };
             #[cfg(feature = "gpu")]
             if let Device::Gpu(adapter) = device {
-                planned.pack = member.pack_schedule(adapter);
+                planned.pack = pack_schedule(&member, adapter);
             }
             if planned.pack.is_some() {
                 // A pack has the built-in tile shapes; so has the member alone, by its command line.

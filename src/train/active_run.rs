@@ -16,13 +16,6 @@ use crate::error::Result;
 use crate::model::{DataSchema, Network};
 use crate::timing::Span;
 
-impl PartOfEpoch {
-    pub(super) fn score(&self) -> Score {
-        let rows = self.rows as f64;
-        Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows, values: None, classes: None }
-    }
-}
-
 /// A network in training, made for what the rows had shown when it began.
 pub(super) struct ActiveRun {
     pub(super) network: Network,

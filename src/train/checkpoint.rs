@@ -6,6 +6,7 @@ use std::time::Duration;
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
+use super::events::Score;
 use super::{Epoch, TrainingWarning, exact};
 use crate::data::{Dataset, Features, Rows, TargetsRef};
 use crate::engine::EngineState;
@@ -225,5 +226,12 @@ impl Checkpoint {
             return Err(bad("counts that do not belong together".to_owned()));
         }
         Ok(Self { model, state: EngineState { step, optimizer }, kept, progress })
+    }
+}
+
+impl PartOfEpoch {
+    pub(super) fn score(&self) -> Score {
+        let rows = self.rows as f64;
+        Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows, values: None, classes: None }
     }
 }

@@ -6,7 +6,7 @@ use ndarray::{Array2, ArrayRef2};
 
 use super::arrays::{Arrays, Columns, Missing, bad, check_alike, values};
 use super::target::{Target, TargetData};
-use crate::data::{Classes, ColumnEncoding, MemoryCells, MemoryTargets, Transform};
+use crate::data::{Classes, ColumnEncoding, MemoryCells, Transform};
 use crate::engine::Device;
 use crate::error::{Error, Place, Result};
 use crate::model::Model;
@@ -147,15 +147,5 @@ impl Model {
             Transform::Columns(encoding) => encoding.categories(),
             Transform::Bytes | Transform::None => Vec::new(),
         }
-    }
-}
-
-impl TargetData {
-    /// Labels, or values per row, to compare predictions with.
-    fn like(columns: Option<usize>) -> Self {
-        Self(match columns {
-            None => MemoryTargets::Labels { texts: Vec::new(), numbers: Vec::new() },
-            Some(columns) => MemoryTargets::Values { columns, values: Vec::new() },
-        })
     }
 }

@@ -115,6 +115,16 @@ impl<S: Data<Elem = f32>> Target for ArrayBase<S, Ix2> {
     }
 }
 
+impl TargetData {
+    /// Labels, or values per row, to compare predictions with.
+    pub(super) fn like(columns: Option<usize>) -> Self {
+        Self(match columns {
+            None => MemoryTargets::Labels { texts: Vec::new(), numbers: Vec::new() },
+            Some(columns) => MemoryTargets::Values { columns, values: Vec::new() },
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use ndarray::{Array1, Array2, array};

@@ -243,6 +243,48 @@ fn errors_are_named_where_they_are_defined() {
     }
 }
 
+/// A type has its methods in the file that defines it, or in a folder of the name of that file. The layers allow a single exception: what a
+/// model does with arrays stands above what trains.
+#[test]
+fn a_type_has_its_methods_in_one_place() {
+    const EXCEPTIONS: [(&str, &str); 1] = [("Model", "trainer/fitted.rs")];
+    let sources = Sources::read();
+    let named = |line: &str, keywords: &[&str]| {
+        let visible =
+            line.strip_prefix("pub ").or_else(|| line.strip_prefix("pub(")?.split_once(") ")?.1.into());
+        let rest = visible.unwrap_or(line);
+        let rest = keywords.iter().find_map(|keyword| rest.strip_prefix(keyword))?;
+        // Behind the parameters of an `impl`, and without those of the type.
+        let rest = if rest.starts_with('<') { rest.split_once("> ")?.1 } else { rest.trim_start() };
+        let name: String = rest.chars().take_while(|letter| letter.is_alphanumeric()).collect();
+        let is_method = !line.contains(" for ") && !name.is_empty();
+        is_method.then_some(name)
+    };
+    let mut definitions = BTreeMap::<String, Vec<&str>>::new();
+    for (file, source) in &sources.files {
+        for line in source.code.lines() {
+            if let Some(name) = named(line, &["struct ", "enum ", "trait "]) {
+                definitions.entry(name).or_default().push(file);
+            }
+        }
+    }
+    let mut checked = 0;
+    for (file, source) in &sources.files {
+        for line in source.code.lines() {
+            let Some(name) = named(line, &["impl"]) else { continue };
+            let Some(defined) = definitions.get(&name) else { continue };
+            let is_near = |at: &&str| *at == file || module(file).starts_with(&module(at)) && *at != "lib.rs";
+            let is_allowed = EXCEPTIONS.contains(&(&name, file));
+            assert!(
+                is_allowed || defined.iter().any(|at| is_near(at)),
+                "{file} has methods of {name}: {defined:?}"
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked > 400, "{checked}");
+}
+
 /// The graph has what it is known to have.
 #[test]
 fn uses_are_found() {

@@ -138,7 +138,7 @@ impl Encoding {
         let (from, to) = (self.columns.len(), self.inputs());
         let rows = features.len() / from;
         let floats = features.make_floats()?;
-        crate::data::reading::table::reserve(
+        crate::data::dataset::reserve(
             floats,
             rows * (to - from),
             Path::new(&format!("rows of {to} inputs")),

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::spellings::folded;
 use super::{Form, Reader};
 use crate::data::columns::classes::{Classes, FEW_CLASSES, not_classes};
 use crate::data::columns::schema::Column;
@@ -11,6 +10,7 @@ use crate::data::dataset::Dataset;
 use crate::data::encoding::transform::Transform;
 use crate::data::excerpt::printable_name;
 use crate::data::reading::table::Table;
+use crate::data::reading::table::folded;
 use crate::error::Place;
 use crate::error::{DataFault, Error, Result};
 

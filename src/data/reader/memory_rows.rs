@@ -7,8 +7,8 @@ use super::{Form, Reader, State, TableForm};
 use crate::data::columns::categories::{Dictionary, MISSING};
 use crate::data::columns::classes::{Label, MOST_LABELS};
 use crate::data::columns::schema::{Column, Schema};
-use crate::data::dataset::Features;
-use crate::data::reading::table::{Chunk, Missing, Room, Table, is_byte, reserve};
+use crate::data::dataset::{Features, is_byte, reserve};
+use crate::data::reading::table::{Chunk, Missing, Room, Table};
 use crate::error::{Error, Place, Result};
 
 /// Numbers of rows, [rows, inputs], row after row.

@@ -10,7 +10,6 @@ pub(crate) mod pieces;
 pub(crate) mod plain_rows;
 pub(crate) mod raw_table;
 pub(crate) mod records;
-pub(crate) mod row_cells;
 pub(crate) mod row_parser;
 pub(crate) mod stream;
 pub(crate) mod table;

@@ -1,7 +1,6 @@
 //! Divides rows into training, validation and test rows: of each class the same share, by seed.
 
 pub(crate) mod folds;
-pub(crate) mod sample;
 
 use crate::random::{Purpose, words};
 

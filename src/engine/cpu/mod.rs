@@ -5,7 +5,7 @@
 //!
 //! 1. by columns: computes its panels of the first layer for all rows, and what they add to the second layer;
 //! 2. by rows: takes its rows forward through the other layers and back to the second layer's deltas; gathers its share of
-//!    the next batch (`paired.rs`). Or, where those layers are large, by columns, layer by layer (`by_columns.rs`): large
+//!    the next batch (`fused_layers.rs`). Or, where those layers are large, by columns, layer by layer (`by_columns.rs`): large
 //!    products copy the weights that they multiply, and if every thread took its rows through all layers, each would pack all;
 //! 3. by columns of the first layer and rows of the others' weights: computes its panels' deltas, updates the weights that it
 //!    owns, and before that computes the norm of their gradients where it is clipped; and begins the next step.
@@ -20,15 +20,12 @@
 
 mod aligned;
 mod barrier;
-mod by_columns;
 mod ceilings;
 mod costs;
 mod dense_layer;
 mod epoch_workers;
 mod evaluation;
 mod first_layer;
-mod fused_layers;
-mod gradient;
 mod groups;
 mod input_panel;
 mod inputs;
@@ -45,7 +42,6 @@ mod plan;
 mod product;
 mod sparse_products;
 mod sparse_rows;
-mod step;
 mod team;
 mod tensors;
 #[cfg(test)]
@@ -60,10 +56,9 @@ use std::time::{Duration, Instant};
 use evaluation::{EvaluatedPart, EvaluationOutput, evaluate};
 use groups::Groups;
 use packed_rows::{PackedRows, is_sparse};
-use partitioned_network::PartitionedNetwork;
+use partitioned_network::{PartitionedNetwork, Step};
 use parts::{PartAccess, Parts};
 use plan::{Phase, Plan};
-use step::Step;
 pub use team::{CpuTeam, TeamRows};
 use tensors::{Owned, Tensors};
 

@@ -9,7 +9,7 @@
 //! 2. a part of the work holds no other reference to an element while it holds a mutable one.
 //!
 //! So a mutable reference is the only one to its element as long as it lives, which is what the compiler asks for. No
-//! reference outlives its region: all are local to the functions in `step.rs`, `gradient.rs`, `paired.rs` and
+//! reference outlives its region: all are local to the functions in `step.rs`, `gradient.rs`, `fused_layers.rs` and
 //! `by_columns.rs` that compute the phases. That these keep rule 1 is seen from what they write and read;
 //! `p` is their own part, `*` all parts, and `o` the pieces of a layer that the part owns; pieces with the same number belong
 //! to the same part in the first two layers. With the second layer paired:

@@ -1,6 +1,6 @@
 //! What an adapter can do at most: measured, not taken from data sheets.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::Result;
 use crate::kernels::{Compute, Grid, Kernel, Map, MapKernel, MultiplyAdd, StepRecord};
@@ -33,51 +33,5 @@ pub fn measure_ceilings(compute: &Compute) -> Result<Ceilings> {
             });
         }
         arithmetic.rounds *= 4;
-    }
-}
-
-impl Compute {
-    /// The time of one dispatch of `kernel`, seen from the host: the shortest average over many in one submission,
-    /// of as many submissions as fit into `budget` (at least three). The first dispatch, which compiles, is not counted.
-    ///
-    /// # Errors
-    /// As [`Compute::run`].
-    pub fn time(
-        &self,
-        kernel: &dyn Kernel,
-        buffers: &[&wgpu::Buffer],
-        batch: StepRecord,
-        budget: Duration,
-    ) -> Result<Duration> {
-        // As many dispatches per submission as make it long beside the submission itself.
-        let mut dispatches = 1;
-        while self.time_once(kernel, buffers, batch, dispatches)? < budget / 8 && dispatches < 1 << 10 {
-            dispatches *= 2;
-        }
-        let (begun, mut best, mut runs) = (Instant::now(), Duration::MAX, 0);
-        while runs < 3 || begun.elapsed() < budget {
-            best = best.min(self.time_once(kernel, buffers, batch, dispatches)? / dispatches);
-            runs += 1;
-        }
-        Ok(best)
-    }
-
-    /// The time from the submission of `dispatches` dispatches to the end of the last.
-    ///
-    /// # Errors
-    /// As [`Compute::run`].
-    pub fn time_once(
-        &self,
-        kernel: &dyn Kernel,
-        buffers: &[&wgpu::Buffer],
-        batch: StepRecord,
-        dispatches: u32,
-    ) -> Result<Duration> {
-        let commands = self.recorded(kernel, buffers, batch, dispatches)?;
-        self.wait()?;
-        let begun = Instant::now();
-        let submission = self.context.queue.submit([commands]);
-        self.context.wait(submission)?;
-        Ok(begun.elapsed())
     }
 }

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, Vector, matrix,
-    not_empty, of_logits, same_shape, words,
+    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, Vector, live_rows,
+    matrix, not_empty, of_logits, same_shape, words,
 };
 
 static SHADER: Shader = Shader::of_step("cross_entropy_probabilities", &[Read, Read, Write]);
@@ -24,7 +24,7 @@ impl Kernel for CrossEntropyProbabilities {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let rows = record.live(&SHADER, self.rows)?;
+        let rows = live_rows(record, &SHADER, self.rows)?;
         let z = matrix(rows, self.classes);
         Ok(vec![z, z, words(&[&[rows]])])
     }

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, Vector, matrix,
-    not_empty, of_logits, words,
+    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, Vector, live_rows,
+    matrix, not_empty, of_logits, words,
 };
 
 static SHADER: Shader = Shader::of_step("log_sum_exp", &[Read, Write]);
@@ -24,7 +24,7 @@ impl Kernel for LogSumExp {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let rows = record.live(&SHADER, self.rows)?;
+        let rows = live_rows(record, &SHADER, self.rows)?;
         Ok(vec![matrix(rows, self.classes), words(&[&[rows]])])
     }
 

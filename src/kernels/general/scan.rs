@@ -54,16 +54,6 @@ impl Kernel for Scan {
     }
 }
 
-impl Cost {
-    /// The same with `count` workgroup scans by `team` threads each (`shaders/common/scan_team.wgsl`).
-    pub(crate) fn scans(self, count: usize, team: usize) -> Self {
-        // Each of the 2 team - 1 inner nodes of the tree is visited on the way up and on the way down.
-        let (values, nodes) = (2 * team, 2 * team - 1);
-        let levels = values.ilog2() as usize;
-        self.sharing(count * (4 * nodes + 1 + values), count * (values + 3 * nodes + 1), count * 2 * levels)
-    }
-}
-
 /// The dispatches of a scan, where its result will stand, and where the sum of all elements will (one element).
 pub(crate) struct Scanning<T> {
     pub steps: Vec<Invocation>,

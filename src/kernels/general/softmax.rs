@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, blocks, matrix,
-    not_empty, of_logits,
+    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, blocks, live_rows,
+    matrix, not_empty, of_logits,
 };
 
 static SHADER: Shader = Shader::of_step("softmax", &[Read, Write]);
@@ -26,7 +26,7 @@ impl Kernel for Softmax {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        Ok(vec![matrix(record.live(&SHADER, self.rows)?, self.classes); 2])
+        Ok(vec![matrix(live_rows(record, &SHADER, self.rows)?, self.classes); 2])
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::gpu::Context;
-use crate::kernels::{Kernel, Samples, Shader, StepRecord, Tuning, blocks, shape_error};
+use crate::kernels::{Kernel, Shader, StepRecord, Tuning, blocks, shape_error};
 
 /// The least that wgpu binds: every buffer of ours has as much.
 const LEAST: u64 = 16;
@@ -32,40 +32,28 @@ pub(crate) fn layer(offset: usize, inputs: usize, outputs: usize) -> u64 {
     vec4s(&[&[offset], &[inputs.saturating_add(1), blocks(outputs)]])
 }
 
-impl StepRecord {
-    /// Rows that are live, of a kernel that has room for `most`.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] when this batch or the next has more.
-    pub(crate) fn live(&self, shader: &'static Shader, most: usize) -> Result<usize> {
-        let most = most.min(MOST_ROWS);
-        match [self.rows, self.next_rows].into_iter().find(|rows| *rows as usize > most) {
-            Some(rows) => {
-                Err(shape_error(shader, format!("at most {most} rows of a batch"), rows.to_string()))
-            }
-            None => Ok(self.rows as usize),
-        }
-    }
-
-    /// Bytes of the order up to the last row of the batch, and of the next.
-    pub(crate) fn order_bytes(&self, next: bool) -> u64 {
-        let next = if next { self.next_rows as usize } else { 0 };
-        words(&[&[self.first as usize], &[self.rows as usize], &[next]])
-    }
-
-    /// Bytes of the metrics up to those of this step, where a step has `groups` pairs.
-    pub(crate) fn metrics_bytes(&self, groups: usize) -> u64 {
-        words(&[&[2, self.slot as usize + 1, groups]])
+/// Rows that are live, of a kernel that has room for `most`.
+///
+/// # Errors
+/// [`Error::Shape`] when this batch or the next has more.
+pub(crate) fn live_rows(record: &StepRecord, shader: &'static Shader, most: usize) -> Result<usize> {
+    let most = most.min(MOST_ROWS);
+    match [record.rows, record.next_rows].into_iter().find(|rows| *rows as usize > most) {
+        Some(rows) => Err(shape_error(shader, format!("at most {most} rows of a batch"), rows.to_string())),
+        None => Ok(record.rows as usize),
     }
 }
 
-impl Samples {
-    /// Bytes of the values of all rows.
-    pub(crate) fn bytes(&self, inputs: usize) -> u64 {
-        words(&[&[self.rows(), blocks(inputs), self.stored.words()]])
-    }
+/// Bytes of the order up to the last row of the batch, and of the next.
+pub(crate) fn order_bytes(record: &StepRecord, next: bool) -> u64 {
+    let next = if next { record.next_rows as usize } else { 0 };
+    words(&[&[record.first as usize], &[record.rows as usize], &[next]])
 }
 
+/// Bytes of the metrics up to those of this step, where a step has `groups` pairs.
+pub(crate) fn metrics_bytes(record: &StepRecord, groups: usize) -> u64 {
+    words(&[&[2, record.slot as usize + 1, groups]])
+}
 /// Demands that the device can run such tile shapes, that every buffer is as large as the kernel reaches in the step of
 /// `record`, and that the kernel has room for its rows.
 ///

@@ -227,3 +227,51 @@ impl SharedTiles {
         [of(self.down), of(self.across)]
     }
 }
+
+const fn tiled(across: usize, down: usize, inner: usize, split: usize) -> MatmulTile {
+    MatmulTile::Tiled { across, down, inner, split }
+}
+
+const fn tall(across: usize, down: usize, inner: usize) -> MatmulTile {
+    MatmulTile::TiledTall { across, down, inner }
+}
+
+const fn direct(across: usize, down: usize) -> MatmulTile {
+    MatmulTile::Direct { across, down }
+}
+
+impl MatmulTile {
+    /// For products and tiles of weights, what should be good on most devices first.
+    ///
+    /// Tiled: skinny matrices make few workgroups, so tiles of 16 to 64 rows and columns, and threads that share the inner
+    /// dimension; a deeper step has fewer barriers and takes more memory.
+    /// Direct: at least 8 threads, as software adapters compute eight at once; 32 for GPUs, whose subgroups have no
+    /// fewer.
+    pub const CANDIDATES: [MatmulTile; 14] = [
+        MatmulTile::BroadcastTall,
+        MatmulTile::Broadcast,
+        tiled(4, 8, 4, 4),
+        tiled(4, 16, 4, 2),
+        tiled(8, 4, 4, 4),
+        tiled(4, 4, 4, 4),
+        tiled(8, 8, 2, 4),
+        tiled(8, 8, 4, 4),
+        tiled(8, 8, 4, 2),
+        tiled(8, 8, 4, 1),
+        tiled(16, 8, 4, 1),
+        tall(16, 16, 4),
+        direct(8, 1),
+        direct(8, 4),
+    ];
+
+    /// For products of which a device gets enough large tiles.
+    pub const WIDE_CANDIDATES: [MatmulTile; 7] = [
+        MatmulTile::BroadcastTall,
+        tiled(8, 8, 4, 2),
+        tall(16, 16, 4),
+        tall(16, 16, 2),
+        tall(8, 16, 4),
+        tiled(8, 8, 4, 1),
+        direct(8, 1),
+    ];
+}

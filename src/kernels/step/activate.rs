@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
     Compute, Cost, Description, Kernel, Nonlinearity, Seal, Shader, StepRecord, Tensor, Tuning, blocks,
-    matrix,
+    live_rows, matrix,
 };
 use crate::step::Activation;
 
@@ -29,7 +29,7 @@ impl Kernel for Activate {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        Ok(vec![matrix(record.live(&SHADER, self.rows)?, self.columns); 2])
+        Ok(vec![matrix(live_rows(record, &SHADER, self.rows)?, self.columns); 2])
     }
 
     fn cost(&self, _: &Tuning) -> Cost {

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Description, Kernel, Nonlinearity, Seal, Shader, StepRecord, Tuning, blocks, matrix,
+    Cost, Description, Kernel, Nonlinearity, Seal, Shader, StepRecord, Tuning, blocks, live_rows, matrix,
 };
 
 static SHADER: Shader = Shader::of_step("activate_backward", &[Read, Read, Write]);
@@ -25,7 +25,7 @@ impl Kernel for ActivateBackward {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        Ok(vec![matrix(record.live(&SHADER, self.rows)?, self.columns); 3])
+        Ok(vec![matrix(live_rows(record, &SHADER, self.rows)?, self.columns); 3])
     }
 
     fn cost(&self, _: &Tuning) -> Cost {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
     Cost, Description, Kernel, Latency, LayerInputs, LayerUpdate, MatmulTile, Samples, Seal, Shader,
-    StepRecord, StepShape, ThreadLayout, Tuning, blocks, vec4s,
+    StepRecord, StepShape, ThreadLayout, Tuning, blocks, live_rows, order_bytes, vec4s,
 };
 
 static SHADER: Shader = Shader::of_step("column", &[Read, Read, Read, Write]);
@@ -53,10 +53,10 @@ impl Kernel for Column {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        record.live(&SHADER, self.shape.rows)?;
+        live_rows(record, &SHADER, self.shape.rows)?;
         Ok(vec![
             self.samples.bytes(self.shape.layers[0].inputs),
-            record.order_bytes(true),
+            order_bytes(record, true),
             vec4s(&[&[2, self.shape.activations()]]),
             vec4s(&[&[self.shape.layout.model()]]),
         ])

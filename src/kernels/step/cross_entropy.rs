@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, Vector, matrix,
-    not_empty, of_logits, shape_error, sum_metrics, words,
+    Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, Tuning, Vector, live_rows,
+    matrix, metrics_bytes, not_empty, of_logits, shape_error, sum_metrics, words,
 };
 
 static SHADER: Shader = Shader::of_step("cross_entropy", &[Read, Read, Write, Write]);
@@ -26,8 +26,8 @@ impl Kernel for CrossEntropy {
     }
 
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let (rows, output) = (record.live(&SHADER, self.rows)?, record.output as usize);
-        let metrics = record.metrics_bytes(tuning.row_groups(self.rows));
+        let (rows, output) = (live_rows(record, &SHADER, self.rows)?, record.output as usize);
+        let metrics = metrics_bytes(record, tuning.row_groups(self.rows));
         Ok(vec![matrix(rows, self.classes), words(&[&[rows]]), words(&[&[output], &[rows]]), metrics])
     }
 

@@ -3,7 +3,9 @@
 use super::input_columns::InputColumns;
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
-use crate::kernels::{Cost, Description, Kernel, Seal, Shader, StepRecord, Tuning, blocks, matrix, word};
+use crate::kernels::{
+    Cost, Description, Kernel, Seal, Shader, StepRecord, Tuning, blocks, live_rows, matrix, word,
+};
 use crate::model::{InputColumn, InputLayer, InputLayout, PERIODIC_BLOCKS};
 
 static SHADER: Shader = Shader::of_step("embed", &[Read, Read, Write]);
@@ -43,7 +45,7 @@ impl Kernel for Embed {
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         let InputColumns { row, inputs, .. } = self.columns;
-        let rows = record.live(&SHADER, self.rows)?;
+        let rows = live_rows(record, &SHADER, self.rows)?;
         let kept = if self.columns.is_scaled() { self.rows } else { 0 };
         let x = matrix(kept.saturating_add(rows), inputs);
         let parameters = self.columns.weight_bytes().max(self.columns.scale_bytes());

@@ -4,7 +4,8 @@ use super::input_columns::{InputColumns, units};
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Description, Kernel, LayerUpdate, Piece, Seal, Shader, StepRecord, Tuning, blocks, matrix, word,
+    Cost, Description, Kernel, LayerUpdate, Piece, Seal, Shader, StepRecord, Tuning, blocks, live_rows,
+    matrix, word,
 };
 use crate::model::{InputColumn, InputLayer, InputLayout, MIXED};
 
@@ -59,7 +60,7 @@ impl Kernel for EmbedGradient {
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         let InputColumns { row, inputs, .. } = self.columns;
         let (weights, scale) = (self.columns.weight_bytes(), self.columns.scale_bytes());
-        let rows = record.live(&SHADER, self.rows)?;
+        let rows = live_rows(record, &SHADER, self.rows)?;
         let read = [matrix(rows, row), matrix(rows, inputs)];
         Ok(match self.update {
             Some(_) => {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
     Cost, Description, Kernel, Latency, LayerInputs, Nonlinearity, Seal, Shader, StepRecord, ThreadLayout,
-    Tuning, blocks, layer, layer_params, matrix,
+    Tuning, blocks, layer, layer_params, live_rows, matrix,
 };
 
 static SHADER: Shader = Shader::of_step("forward", &[Read, Read, Write]);
@@ -47,7 +47,7 @@ impl Kernel for Forward {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let rows = record.live(&SHADER, self.rows)?;
+        let rows = live_rows(record, &SHADER, self.rows)?;
         let kept = if self.nonlinearity.keeps_z() { self.rows } else { 0 };
         let y = matrix(kept.saturating_add(rows), self.outputs);
         let parameters = layer(self.offset, self.inputs, self.outputs);

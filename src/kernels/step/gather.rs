@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
     Cost, Description, FeatureFormat, Kernel, Latency, Samples, Seal, Shader, StepRecord, ThreadLayout,
-    Tuning, blocks, matrix, word, words,
+    Tuning, blocks, live_rows, matrix, order_bytes, word, words,
 };
 
 static SHADER: Shader = Shader::of_step("gather", &[Read, Read, Read, Write, Write]);
@@ -32,10 +32,10 @@ impl Kernel for Gather {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let (rows, samples) = (record.live(&SHADER, self.rows)?, self.samples.rows());
+        let (rows, samples) = (live_rows(record, &SHADER, self.rows)?, self.samples.rows());
         let targets = |rows: usize| words(&[&[rows, self.words]]);
         let (features, x) = (self.samples.bytes(self.inputs), matrix(rows, self.inputs));
-        Ok(vec![features, targets(samples), record.order_bytes(false), x, targets(rows)])
+        Ok(vec![features, targets(samples), order_bytes(record, false), x, targets(rows)])
     }
 
     fn latency(&self, tuning: &Tuning) -> Latency {

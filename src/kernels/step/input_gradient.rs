@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
     Cost, Description, Kernel, Latency, Nonlinearity, Seal, Shader, StepRecord, ThreadLayout, Tuning, blocks,
-    layer, layer_params, matrix,
+    layer, layer_params, live_rows, matrix,
 };
 
 static SHADER: Shader = Shader::of_step("input_gradient", &[Read, Read, Read, Write]);
@@ -42,7 +42,7 @@ impl Kernel for InputGradient {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let rows = record.live(&SHADER, self.rows)?;
+        let rows = live_rows(record, &SHADER, self.rows)?;
         let (dy, dx) = (matrix(rows, self.outputs), matrix(rows, self.inputs));
         let x = match self.below {
             Some(below) if below.keeps_z() => matrix(self.rows.saturating_add(rows), self.inputs),

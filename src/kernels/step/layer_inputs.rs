@@ -1,6 +1,6 @@
 //! Where the inputs of a layer come from, and what the kernels that read them receive.
 
-use crate::kernels::{Nonlinearity, Piece, StepRecord, matrix, word};
+use crate::kernels::{Nonlinearity, Piece, StepRecord, blocks, matrix, order_bytes, word, words};
 
 /// How feature values stand on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl LayerInputs {
         match self {
             LayerInputs::Matrix => vec![matrix(live[0], live[1]), other, result],
             LayerInputs::DataSet(samples) => {
-                vec![samples.bytes(live[1]), other, record.order_bytes(false), result]
+                vec![samples.bytes(live[1]), other, order_bytes(record, false), result]
             }
         }
     }
@@ -107,4 +107,11 @@ impl LayerInputs {
 /// rows of the data set, and how far behind the activations their pre-activations stand.
 pub(crate) fn layer_params(sizes: [usize; 5], nonlinearity: &Nonlinearity) -> Vec<u32> {
     [&sizes.map(word)[..], &nonlinearity.params()].concat()
+}
+
+impl Samples {
+    /// Bytes of the values of all rows.
+    pub(crate) fn bytes(&self, inputs: usize) -> u64 {
+        words(&[&[self.rows(), blocks(inputs), self.stored.words()]])
+    }
 }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
     Cost, Description, Kernel, LossTargets, Piece, Seal, Shader, StepRecord, ThreadLayout, Tuning, blocks,
-    matrix, word, words,
+    live_rows, matrix, metrics_bytes, order_bytes, word, words,
 };
 
 static SHADER: Shader = Shader::of_step("loss_gradient", &[Read, Read, Write, Write]);
@@ -48,11 +48,11 @@ impl Kernel for LossGradient {
     }
 
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let rows = record.live(&SHADER, self.rows)?;
-        let (z, metrics) = (matrix(rows, self.outputs), record.metrics_bytes(tuning.row_groups(self.rows)));
+        let rows = live_rows(record, &SHADER, self.rows)?;
+        let (z, metrics) = (matrix(rows, self.outputs), metrics_bytes(record, tuning.row_groups(self.rows)));
         let targets = |rows: usize| words(&[&[rows, self.targets.words(self.outputs)]]);
         Ok(match self.samples {
-            Some(samples) => vec![z, targets(samples.max(1)), record.order_bytes(false), z, metrics],
+            Some(samples) => vec![z, targets(samples.max(1)), order_bytes(record, false), z, metrics],
             None => vec![z, targets(rows), z, metrics],
         })
     }

@@ -4,7 +4,8 @@ use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
     Cost, Description, EPILOGUE, Kernel, Latency, LayerUpdate, MOST_RECORDS, Piece, Samples, Seal, Shader,
-    StepRecord, StepShape, ThreadLayout, Tuning, blocks, vec4s, word, words,
+    StepRecord, StepShape, ThreadLayout, Tuning, blocks, live_rows, metrics_bytes, order_bytes, vec4s, word,
+    words,
 };
 
 use super::step_shape::{LAYER_WORDS, MOST_LAYERS, NETWORK_WORDS};
@@ -114,16 +115,16 @@ impl Kernel for Resident {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        record.live(&SHADER, self.first().rows)?;
+        live_rows(record, &SHADER, self.first().rows)?;
         let most = |of: &dyn Fn(&StepShape) -> u64| self.networks.iter().map(of).max().unwrap_or(0);
         let slots = record.slot as usize + 1;
         Ok(vec![
             most(&|shape| self.samples.bytes(shape.layers[0].inputs)),
             most(&|shape| words(&[&[self.samples.rows(), shape.targets.words(shape.outputs())]])),
-            record.order_bytes(false),
+            order_bytes(record, false),
             words(&[&[slots, self.networks.len(), RECORD_WORDS]]),
             most(&|shape| vec4s(&[&[shape.end()]])),
-            record.metrics_bytes(self.networks.len()),
+            metrics_bytes(record, self.networks.len()),
         ])
     }
 

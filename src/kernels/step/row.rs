@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
     Cost, Description, EPILOGUE, Kernel, Latency, Seal, Shader, StepRecord, StepShape, ThreadLayout, Tuning,
-    blocks, vec4s, words,
+    blocks, live_rows, metrics_bytes, order_bytes, vec4s, words,
 };
 
 use super::step_shape::LayerPlace;
@@ -48,13 +48,13 @@ impl Kernel for Row {
 
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         let shape = &self.shape;
-        record.live(&SHADER, shape.rows)?;
+        live_rows(record, &SHADER, shape.rows)?;
         Ok(vec![
             vec4s(&[&[shape.layout.state_distance()]]),
             words(&[&[self.samples.max(1), shape.targets.words(shape.outputs())]]),
-            record.order_bytes(false),
+            order_bytes(record, false),
             vec4s(&[&[2, shape.activations()]]),
-            record.metrics_bytes(tuning.batch_groups(shape.rows)),
+            metrics_bytes(record, tuning.batch_groups(shape.rows)),
         ])
     }
 

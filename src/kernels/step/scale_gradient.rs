@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Description, Kernel, LayerUpdate, Seal, Shader, StepRecord, ThreadLayout, Tuning, blocks, matrix,
-    vec4s, word,
+    Cost, Description, Kernel, LayerUpdate, Seal, Shader, StepRecord, ThreadLayout, Tuning, blocks,
+    live_rows, matrix, vec4s, word,
 };
 
 static SHADER: Shader = Shader::of_step("scale_gradient", &[Read, Read, Write]);
@@ -38,7 +38,7 @@ impl Kernel for ScaleGradient {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let (rows, behind) = (record.live(&SHADER, self.rows)?, LayerUpdate::reach(self.update));
+        let (rows, behind) = (live_rows(record, &SHADER, self.rows)?, LayerUpdate::reach(self.update));
         let scale = vec4s(&[&[self.offset], &[blocks(self.inputs)]]).saturating_add(behind);
         let e = matrix(self.rows.saturating_add(rows), self.inputs);
         Ok(vec![e, matrix(rows, self.inputs), scale])

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
     Cost, Description, Kernel, Latency, LayerInputs, LayerUpdate, Seal, Shader, StepRecord, ThreadLayout,
-    Tuning, layer, matrix, word,
+    Tuning, layer, live_rows, matrix, word,
 };
 
 static SHADER: Shader = Shader::of_step("weight_gradient", &[Read, Read, Write]);
@@ -51,7 +51,7 @@ impl Kernel for WeightGradient {
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let (rows, behind) = (record.live(&SHADER, self.rows)?, LayerUpdate::reach(self.update));
+        let (rows, behind) = (live_rows(record, &SHADER, self.rows)?, LayerUpdate::reach(self.update));
         let result = layer(self.offset, self.inputs, self.outputs).saturating_add(behind);
         Ok(self.source.extents(matrix(rows, self.outputs), result, [rows, self.inputs], record))
     }

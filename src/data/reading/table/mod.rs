@@ -1,94 +1,23 @@
 //! Rows as they are parsed and gathered: bytes as long as every value is one, floats from then on.
 
+mod spellings;
+
+pub(crate) use spellings::folded;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::data::columns::categories::Dictionary;
 use crate::data::columns::classes::{Classes, Label};
-use crate::data::dataset::BLOCK_ROWS;
-use crate::data::dataset::{Dataset, Features};
+use crate::data::dataset::{BLOCK_ROWS, Dataset, Features, floats, reserve};
 use crate::data::encoding::targets::Targets;
-use crate::error::{Error, Place, Result};
-use crate::memory::{check_memory, prefer_large_pages};
-
-/// Values that the reader thread makes ready at once without knowing how many will come.
-const RESERVED_VALUES: usize = 1 << 22;
+use crate::error::{Place, Result};
 
 /// Inputs that an image has at least.
 const LEAST_PIXELS: usize = 64;
 
 /// An image has a pixel that is brighter than this.
 const BRIGHT: u8 = 127;
-
-impl Features {
-    /// Room for a block's values, or for the start of it.
-    pub(crate) fn with_room(values: usize, floats: bool) -> Self {
-        let room = values.min(RESERVED_VALUES);
-        if floats {
-            Features::Floats(Vec::with_capacity(room))
-        } else {
-            Features::Bytes(Vec::with_capacity(room))
-        }
-    }
-
-    /// Adds values at the end, which become bytes where all so far are whole numbers from 0 to 255.
-    #[inline]
-    pub(crate) fn extend(&mut self, values: &[f32]) {
-        if let Features::Bytes(bytes) = self {
-            if values.iter().all(is_byte) {
-                return bytes.extend(values.iter().map(|value| *value as u8));
-            }
-            let mut floats = Vec::with_capacity(bytes.capacity().max(values.len()));
-            floats.extend(bytes.iter().copied().map(f32::from));
-            *self = Features::Floats(floats);
-        }
-        if let Features::Floats(floats) = self {
-            floats.extend_from_slice(values);
-        }
-    }
-
-    /// The values as floats, which they are from now on.
-    pub(crate) fn make_floats(&mut self) -> Result<&mut Vec<f32>> {
-        if let Features::Bytes(bytes) = self {
-            *self = Features::Floats(floats(bytes, 0, Path::new("standardised"))?);
-        }
-        match self {
-            Features::Floats(floats) => Ok(floats),
-            Features::Bytes(_) => unreachable!("became floats above"),
-        }
-    }
-
-    /// The rows, of `width` values each, with these numbers.
-    pub(crate) fn rows(&self, width: usize, numbers: &[u32]) -> Self {
-        fn rows<T: Copy>(values: &[T], width: usize, numbers: &[u32]) -> Vec<T> {
-            numbers.iter().flat_map(|row| values[*row as usize * width..][..width].iter().copied()).collect()
-        }
-        match self {
-            Features::Bytes(values) => Features::Bytes(rows(values, width, numbers)),
-            Features::Floats(values) => Features::Floats(rows(values, width, numbers)),
-        }
-    }
-
-    /// Keeps the rows with these numbers, which ascend, and no others.
-    pub(crate) fn keep_rows(&mut self, width: usize, numbers: &[u32]) {
-        fn keep<T: Copy>(values: &mut Vec<T>, width: usize, numbers: &[u32]) {
-            for (to, from) in numbers.iter().enumerate() {
-                values.copy_within(*from as usize * width..(*from as usize + 1) * width, to * width);
-            }
-            values.truncate(numbers.len() * width);
-            values.shrink_to_fit();
-        }
-        match self {
-            Features::Bytes(values) => keep(values, width, numbers),
-            Features::Floats(values) => keep(values, width, numbers),
-        }
-    }
-}
-
-/// Whether a value is a whole number from 0 to 255: what is cast stays what it was.
-pub(crate) fn is_byte(value: &f32) -> bool {
-    f32::from(*value as u8) == *value
-}
 
 /// A cell that holds no value where there should be one.
 #[derive(Debug, Clone, Default)]
@@ -320,14 +249,6 @@ impl Table {
     }
 }
 
-/// Bytes as floats, which is exact, with room for `extra` more.
-fn floats(bytes: &[u8], extra: usize, name: &Path) -> Result<Vec<f32>> {
-    let mut floats = Vec::new();
-    reserve(&mut floats, bytes.len() + extra, name)?;
-    floats.extend(bytes.iter().copied().map(f32::from));
-    Ok(floats)
-}
-
 /// For how many rows memory is reserved when some are appended.
 pub(crate) struct Room<'a> {
     /// The file, in messages.
@@ -353,15 +274,4 @@ impl Room<'_> {
             .find_map(|more| reserve(values, more, self.name).ok())
             .map_or_else(|| reserve(values, extra, self.name), Ok)
     }
-}
-
-/// Makes room for exactly `extra` more values, or says that the machine has none.
-pub(crate) fn reserve<T>(values: &mut Vec<T>, extra: usize, name: &Path) -> Result<()> {
-    let bytes = (values.len() as u128 + extra as u128) * size_of::<T>() as u128;
-    check_memory(bytes, &format!("{}: the table", name.display()))?;
-    values
-        .try_reserve_exact(extra)
-        .map_err(|error| Error::Config(format!("{}: no memory for the table: {error}", name.display())))?;
-    prefer_large_pages(values);
-    Ok(())
 }

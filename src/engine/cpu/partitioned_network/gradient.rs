@@ -9,20 +9,20 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::aligned::Aligned;
-use super::dense_layer::Columns;
-use super::first_layer::Panel;
-use super::groups::QUAD;
-use super::inputs::{Inputs, ShareInputs};
-use super::partition::{by_length, runs};
-use super::partitioned_network::PartitionedNetwork;
-use super::parts::Parts;
-use super::product;
-use super::sparse_products::{RUNS, add_list, delta_by_runs, most_vectors};
-use super::sparse_rows::{Quad, SparseRows};
-use super::step::Step;
-use super::tensors::{Owned, Tensors};
-use super::view::View;
+use super::PartitionedNetwork;
+use crate::engine::cpu::aligned::Aligned;
+use crate::engine::cpu::dense_layer::Columns;
+use crate::engine::cpu::first_layer::Panel;
+use crate::engine::cpu::groups::QUAD;
+use crate::engine::cpu::inputs::{Inputs, ShareInputs};
+use crate::engine::cpu::partition::{by_length, runs};
+use crate::engine::cpu::partitioned_network::step::Step;
+use crate::engine::cpu::parts::Parts;
+use crate::engine::cpu::product;
+use crate::engine::cpu::sparse_products::{RUNS, add_list, delta_by_runs, most_vectors};
+use crate::engine::cpu::sparse_rows::{Quad, SparseRows};
+use crate::engine::cpu::tensors::{Owned, Tensors};
+use crate::engine::cpu::view::View;
 use crate::step::formula::{Coefficients, Formula, Lanes, WithFormula, update_vectors};
 use crate::step::{StepRecord, UpdateRule};
 use crate::vectors::vectorized;
@@ -72,7 +72,7 @@ impl PartitionedNetwork {
             None => {
                 let (panel, delta) = (&self.panels[piece], self.panel_delta(piece, part, step));
                 let update = Update { owned, rule, record, factor: factors[0] };
-                panel.update_by_tiles(step.inputs, delta, tile, update);
+                update_panel(panel, step.inputs, delta, tile, update);
                 let gradients = zeros(tile, panel.width);
                 delta.add_column_sums(gradients);
                 owned.update_bias(rule, record, factors[1], 0..gradients.len(), gradients);
@@ -127,41 +127,39 @@ impl PartitionedNetwork {
     }
 }
 
-impl Panel {
-    /// Updates the weights from X'D, for inputs X in shares; D has a row for each row of them.
-    fn update_by_tiles(
-        &self,
-        inputs: &Parts<Inputs>,
-        delta: View<'_>,
-        tile: &mut Aligned,
-        update: Update<'_>,
-    ) {
-        let Update { owned, rule, record, factor } = update;
-        let (width, mut has_rows) = (self.width, false);
-        // The lists of a group are in one share; each share has all inputs of its own rows.
+/// Updates the weights from X'D, for inputs X in shares; D has a row for each row of them.
+fn update_panel(
+    panel: &Panel,
+    inputs: &Parts<Inputs>,
+    delta: View<'_>,
+    tile: &mut Aligned,
+    update: Update<'_>,
+) {
+    let Update { owned, rule, record, factor } = update;
+    let (width, mut has_rows) = (panel.width, false);
+    // The lists of a group are in one share; each share has all inputs of its own rows.
+    for share in inputs.read_all() {
+        match share.held() {
+            ShareInputs::SparseRows(lists) => {
+                let coefficients = Coefficients::new(record, factor * record.rate, record.decay);
+                let lists = SparseUpdate { lists, width, delta, owned, coefficients };
+                rule.optimizer.kind.with_formula(lists);
+            }
+            ShareInputs::Rows(..) => has_rows = true,
+        }
+    }
+    if !has_rows {
+        return;
+    }
+    for places in tiles(panel.inputs, width, delta.row_count()) {
+        let gradients = zeros(tile, places.len() * width);
         for share in inputs.read_all() {
-            match share.held() {
-                ShareInputs::SparseRows(lists) => {
-                    let coefficients = Coefficients::new(record, factor * record.rate, record.decay);
-                    let lists = SparseUpdate { lists, width, delta, owned, coefficients };
-                    rule.optimizer.kind.with_formula(lists);
-                }
-                ShareInputs::Rows(..) => has_rows = true,
-            }
+            let ShareInputs::Rows(rows, x) = share.held() else { continue };
+            let x = View::new(x, panel.inputs).columns(places.clone());
+            product::add(gradients, width, 0, x.transposed(), delta.rows(rows));
         }
-        if !has_rows {
-            return;
-        }
-        for places in tiles(self.inputs, width, delta.row_count()) {
-            let gradients = zeros(tile, places.len() * width);
-            for share in inputs.read_all() {
-                let ShareInputs::Rows(rows, x) = share.held() else { continue };
-                let x = View::new(x, self.inputs).columns(places.clone());
-                product::add(gradients, width, 0, x.transposed(), delta.rows(rows));
-            }
-            let weights = places.start * width..places.end * width;
-            owned.update_weights(rule, record, factor, weights, gradients);
-        }
+        let weights = places.start * width..places.end * width;
+        owned.update_weights(rule, record, factor, weights, gradients);
     }
 }
 

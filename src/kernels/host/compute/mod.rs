@@ -1,12 +1,19 @@
 //! A device on which single kernels run, by themselves or one after the other.
 
+mod invocation;
+mod tensor;
+
+pub use invocation::Invocation;
+pub use tensor::{Element, Matrix, Tensor, Vector};
+
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
 
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, Pipelines, Prepared, StepRecords, adapters};
-use crate::kernels::{Cost, Kernel, MOST_BUFFERS, StepRecord, Tensor, Tuning, check_extents, prepare};
+use crate::kernels::{Cost, Kernel, MOST_BUFFERS, StepRecord, Tuning, check_extents, prepare};
 
 /// Behind every guarded buffer stand this many words that no kernel may touch.
 pub(crate) const TRAP_WORDS: usize = 64;
@@ -203,5 +210,51 @@ impl Compute {
         let mut contents = vec![f32::NAN.to_bits(); live];
         contents.resize(words, 0);
         self.upload(&contents)
+    }
+}
+
+impl Compute {
+    /// The time of one dispatch of `kernel`, seen from the host: the shortest average over many in one submission,
+    /// of as many submissions as fit into `budget` (at least three). The first dispatch, which compiles, is not counted.
+    ///
+    /// # Errors
+    /// As [`Compute::run`].
+    pub fn time(
+        &self,
+        kernel: &dyn Kernel,
+        buffers: &[&wgpu::Buffer],
+        batch: StepRecord,
+        budget: Duration,
+    ) -> Result<Duration> {
+        // As many dispatches per submission as make it long beside the submission itself.
+        let mut dispatches = 1;
+        while self.time_once(kernel, buffers, batch, dispatches)? < budget / 8 && dispatches < 1 << 10 {
+            dispatches *= 2;
+        }
+        let (begun, mut best, mut runs) = (Instant::now(), Duration::MAX, 0);
+        while runs < 3 || begun.elapsed() < budget {
+            best = best.min(self.time_once(kernel, buffers, batch, dispatches)? / dispatches);
+            runs += 1;
+        }
+        Ok(best)
+    }
+
+    /// The time from the submission of `dispatches` dispatches to the end of the last.
+    ///
+    /// # Errors
+    /// As [`Compute::run`].
+    pub fn time_once(
+        &self,
+        kernel: &dyn Kernel,
+        buffers: &[&wgpu::Buffer],
+        batch: StepRecord,
+        dispatches: u32,
+    ) -> Result<Duration> {
+        let commands = self.recorded(kernel, buffers, batch, dispatches)?;
+        self.wait()?;
+        let begun = Instant::now();
+        let submission = self.context.queue.submit([commands]);
+        self.context.wait(submission)?;
+        Ok(begun.elapsed())
     }
 }

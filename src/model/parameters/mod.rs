@@ -1,5 +1,9 @@
 //! Weights and biases on the host.
 
+mod initial;
+
+pub use initial::{Init, Variance};
+
 use super::{InputParameters, Network};
 
 /// Weights `[inputs, outputs]`, row-major, and bias `[outputs]` of one layer.

@@ -1,5 +1,10 @@
 //! Tile shapes: which are chosen depends on the kind of adapter.
 
+mod candidates;
+mod text;
+
+pub use candidates::TileParameter;
+
 use crate::gpu::{Context, DeviceKind};
 
 use crate::kernels::{Cost, MatmulTile, Piece, ThreadLayout, blocks};

@@ -1,11 +1,11 @@
 //! The network of a run and how an engine trains it, from the settings and the data.
 
-use super::{Config, TrainingData};
 use crate::engine::{Device, EngineOptions};
 use crate::error::Result;
 use crate::memory::check_memory;
 use crate::model::{Dense, InputLayer, Network, Parameters};
 use crate::step::Activation;
+use crate::train::{Config, TrainingData};
 
 impl Config {
     /// The network for such data, and how an engine trains it: on this device, if it has room for both.

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 use ndarray::Array2;
 
+use super::{Compute, TRAP, TRAP_WORDS};
 use crate::error::{Error, Result};
 use crate::gpu::read_buffer;
-use crate::kernels::host::compute::{Compute, TRAP, TRAP_WORDS};
 use crate::kernels::{blocks, pad_rows, unpad_rows};
 
 mod sealed {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::training_data::TrainingData;
+use super::TrainingData;
 use crate::data::Scaling;
 use crate::error::{Error, Result};
 use crate::train::ClassWeights;
@@ -19,7 +19,7 @@ impl TrainingData {
     }
 
     /// The weight of each row so far in scores; 1 for rows without weights.
-    pub(super) fn counts(&self) -> Vec<f64> {
+    pub(in crate::train) fn counts(&self) -> Vec<f64> {
         let rows = self.view();
         if self.has_row_weights { rows.counts() } else { vec![1.0; rows.len()] }
     }

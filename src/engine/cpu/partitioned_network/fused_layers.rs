@@ -2,12 +2,12 @@
 //! second layer's weights that go with them: between parts go only sums of the second layer, and its deltas. Above it, each
 //! part takes its rows of the batch through all layers.
 
-use super::dense_layer::Columns;
-use super::matrix::Matrix;
-use super::outputs::Tile;
-use super::partitioned_network::PartitionedNetwork;
+use super::PartitionedNetwork;
 use super::step::Step;
-use super::view::View;
+use crate::engine::cpu::dense_layer::Columns;
+use crate::engine::cpu::matrix::Matrix;
+use crate::engine::cpu::outputs::Tile;
+use crate::engine::cpu::view::View;
 use crate::vectors::vectorized;
 
 impl PartitionedNetwork {

@@ -1,14 +1,14 @@
 //! The cells of a row of a CSV table that are no run of numbers: categories, labels, weights, groups, times, missing values.
 
-use super::pieces::At;
-use super::row_parser::{FirstMissing, RowParser};
-use super::table::Missing;
+use super::{FirstMissing, RowParser};
 use crate::data::columns::categories::MISSING;
 use crate::data::columns::time::{PARTS, date, time};
 use crate::data::dialect::Kind;
 use crate::data::dialect::notation::grouped;
 use crate::data::dialect::number::{MIXED, expected_feature, float};
 use crate::data::excerpt::quote;
+use crate::data::reading::pieces::At;
+use crate::data::reading::table::Missing;
 use crate::error::{DataFault, Error, Result};
 
 impl RowParser {

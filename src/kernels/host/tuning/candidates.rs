@@ -4,7 +4,7 @@
 use crate::gpu::{Context, DeviceKind};
 use crate::kernels::{MatmulTile, Tuning};
 
-use super::tuning::row_fits;
+use super::row_fits;
 
 /// A choice of [`Tuning`] that can be measured by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,64 +29,6 @@ crate::named::named!(TileParameter {
     Owners = "owners",
 });
 
-const fn tiled(across: usize, down: usize, inner: usize, split: usize) -> MatmulTile {
-    MatmulTile::Tiled { across, down, inner, split }
-}
-
-const fn tall(across: usize, down: usize, inner: usize) -> MatmulTile {
-    MatmulTile::TiledTall { across, down, inner }
-}
-
-const fn direct(across: usize, down: usize) -> MatmulTile {
-    MatmulTile::Direct { across, down }
-}
-
-impl MatmulTile {
-    /// For products and tiles of weights, what should be good on most devices first.
-    ///
-    /// Tiled: skinny matrices make few workgroups, so tiles of 16 to 64 rows and columns, and threads that share the inner
-    /// dimension; a deeper step has fewer barriers and takes more memory.
-    /// Direct: at least 8 threads, as software adapters compute eight at once; 32 for GPUs, whose subgroups have no
-    /// fewer.
-    pub const CANDIDATES: [MatmulTile; 14] = [
-        MatmulTile::BroadcastTall,
-        MatmulTile::Broadcast,
-        tiled(4, 8, 4, 4),
-        tiled(4, 16, 4, 2),
-        tiled(8, 4, 4, 4),
-        tiled(4, 4, 4, 4),
-        tiled(8, 8, 2, 4),
-        tiled(8, 8, 4, 4),
-        tiled(8, 8, 4, 2),
-        tiled(8, 8, 4, 1),
-        tiled(16, 8, 4, 1),
-        tall(16, 16, 4),
-        direct(8, 1),
-        direct(8, 4),
-    ];
-
-    /// For products of which a device gets enough large tiles.
-    pub const WIDE_CANDIDATES: [MatmulTile; 7] = [
-        MatmulTile::BroadcastTall,
-        tiled(8, 8, 4, 2),
-        tall(16, 16, 4),
-        tall(16, 16, 2),
-        tall(8, 16, 4),
-        tiled(8, 8, 4, 1),
-        direct(8, 1),
-    ];
-
-    /// Whether this could be the best on such a device: barriers are dear where a processor computes (the tiled body
-    /// takes nine times as long there, `docs/BENCHMARKS.md`), and few threads leave a GPU idle.
-    fn is_promising(self, kind: DeviceKind) -> bool {
-        match self {
-            MatmulTile::Tiled { .. } | MatmulTile::TiledTall { .. } => kind != DeviceKind::Software,
-            MatmulTile::Direct { across, down } => kind == DeviceKind::Software || across * down >= 32,
-            MatmulTile::Broadcast | MatmulTile::BroadcastTall => true,
-        }
-    }
-}
-
 impl Tuning {
     /// Threads that may take rows of a batch through all layers: more make longer chunks of a layer, or sum up more slices.
     pub const ROW_THREADS: [usize; 4] = [256, 128, 512, 64];
@@ -97,7 +39,7 @@ impl Tuning {
     /// This tuning with each other choice that this device can run and that is worth a trial there.
     pub fn variants(&self, of: TileParameter, context: &Context) -> Vec<Tuning> {
         let products = |list: &[MatmulTile], with: fn(&Self, MatmulTile) -> Self| -> Vec<Tuning> {
-            let able = |shape: &&MatmulTile| shape.fits(context) && shape.is_promising(context.kind);
+            let able = |shape: &&MatmulTile| shape.fits(context) && is_promising(**shape, context.kind);
             list.iter().filter(able).map(|shape| with(self, *shape)).collect()
         };
         let all: Vec<Tuning> = match of {
@@ -127,6 +69,16 @@ impl Tuning {
             && MatmulTile::CANDIDATES.contains(&column)
             && Self::OWNERS.contains(&owners)
             && other.runs_on(context)
+    }
+}
+
+/// Whether this could be the best on such a device: barriers are dear where a processor computes (the tiled body
+/// takes nine times as long there, `docs/BENCHMARKS.md`), and few threads leave a GPU idle.
+fn is_promising(tile: MatmulTile, kind: DeviceKind) -> bool {
+    match tile {
+        MatmulTile::Tiled { .. } | MatmulTile::TiledTall { .. } => kind != DeviceKind::Software,
+        MatmulTile::Direct { across, down } => kind == DeviceKind::Software || across * down >= 32,
+        MatmulTile::Broadcast | MatmulTile::BroadcastTall => true,
     }
 }
 

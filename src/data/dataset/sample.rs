@@ -1,6 +1,6 @@
 //! Some of the rows of a data set.
 
-use crate::data::dataset::Dataset;
+use super::Dataset;
 use crate::data::encoding::targets::{Targets, TargetsRef};
 use crate::random::{Purpose, words};
 

@@ -1,5 +1,7 @@
 //! What a run trains on, and the rows that it is measured by.
 
+mod row_weights;
+
 use std::path::{Path, PathBuf};
 
 use crate::data::{

@@ -1,5 +1,8 @@
 //! Settings of a run.
 
+mod plan;
+mod preset;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! One step as a list of dispatches: plain data, made from shapes alone.
 
+mod builder;
+
 use std::collections::BTreeMap;
 use std::fmt;
 

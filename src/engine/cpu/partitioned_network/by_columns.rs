@@ -1,12 +1,12 @@
 //! The layers above the first where the columns of each are divided: a part has a tile of all rows and some columns of each
 //! layer's outputs, those that go with the weights that it owns of the layer above. No two parts pack the same weights.
 
-use super::dense_layer::Columns;
-use super::matrix::Matrix;
-use super::outputs::Tile;
-use super::partitioned_network::PartitionedNetwork;
-use super::step::Step;
-use super::view::View;
+use super::PartitionedNetwork;
+use crate::engine::cpu::dense_layer::Columns;
+use crate::engine::cpu::matrix::Matrix;
+use crate::engine::cpu::outputs::Tile;
+use crate::engine::cpu::partitioned_network::step::Step;
+use crate::engine::cpu::view::View;
 
 impl PartitionedNetwork {
     /// What part `part` has of a layer's outputs.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{InputParameters, Network, Parameters};
 use crate::error::{Error, Result};
+use crate::model::{InputParameters, Network, Parameters};
 use crate::random::{Purpose, normal, uniform};
 
 /// The variance of the initial weights of a layer, from its fan-in and fan-out.

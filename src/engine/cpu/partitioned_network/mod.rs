@@ -1,5 +1,12 @@
 //! A network divided into pieces and parts, and where its steps are computed.
 
+mod by_columns;
+mod fused_layers;
+mod gradient;
+mod step;
+
+pub use step::Step;
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
 //! Parses the rows of one piece after the other: what each thread that reads a table does.
 
+pub(crate) mod cells;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -185,5 +187,4 @@ impl RowParser {
 }
 
 #[cfg(test)]
-#[path = "row_parser_tests.rs"]
 mod tests;

@@ -1,6 +1,11 @@
 //! Labelled rows in memory, and the rule by which values become a network's inputs.
 
-use std::borrow::Cow;
+mod features;
+mod sample;
+
+pub use features::{Features, FeaturesRef, Scaling};
+pub(crate) use features::{floats, is_byte, reserve};
+
 use std::ops::Range;
 
 use crate::data::encoding::targets::{Targets, TargetsRef};
@@ -9,70 +14,6 @@ use crate::error::{Error, Result};
 /// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first
 /// block is in. The same for every format and engine.
 pub const BLOCK_ROWS: usize = 4096;
-
-/// Feature values, row-major [rows, inputs].
-#[derive(Debug, Clone, PartialEq)]
-pub enum Features {
-    /// Whole numbers from 0 to 255; a quarter of the memory of floats.
-    Bytes(Vec<u8>),
-    /// Any finite numbers.
-    Floats(Vec<f32>),
-}
-
-/// Borrowed feature values, row-major [rows, inputs].
-#[derive(Debug, Clone, PartialEq)]
-pub enum FeaturesRef<'a> {
-    /// Whole numbers from 0 to 255, to be scaled by 1/255 where they are read.
-    Bytes(&'a [u8]),
-    /// ReferenceNetwork inputs as they are; owned where they had to be computed.
-    Floats(Cow<'a, [f32]>),
-}
-
-/// How values become the network's inputs where they are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Scaling {
-    /// value / 255
-    Bytes,
-    /// The value itself.
-    AsIs,
-}
-
-impl Default for Features {
-    fn default() -> Self {
-        Features::Bytes(Vec::new())
-    }
-}
-
-impl Features {
-    /// How many values there are.
-    pub fn len(&self) -> usize {
-        match self {
-            Features::Bytes(values) => values.len(),
-            Features::Floats(values) => values.len(),
-        }
-    }
-
-    /// Whether there are no values.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Raw values as network inputs under `scaling`; `range` counts values, not rows.
-    ///
-    /// Bytes stay bytes where `scaling` is theirs; all else becomes floats.
-    pub(crate) fn scaled(&self, range: Range<usize>, scaling: Scaling) -> FeaturesRef<'_> {
-        match (self, scaling) {
-            (Features::Bytes(values), Scaling::Bytes) => FeaturesRef::Bytes(&values[range]),
-            (Features::Bytes(values), Scaling::AsIs) => {
-                FeaturesRef::Floats(values[range].iter().copied().map(f32::from).collect())
-            }
-            (Features::Floats(values), Scaling::AsIs) => FeaturesRef::Floats(values[range].into()),
-            (Features::Floats(values), Scaling::Bytes) => {
-                FeaturesRef::Floats(values[range].iter().map(|value| value / 255.0).collect())
-            }
-        }
-    }
-}
 
 /// Labelled rows ready for a network.
 ///

@@ -1,13 +1,13 @@
 //! From a training step to its dispatches.
 
-use super::dispatches::{Buffer, Dispatch, DispatchPlan};
-use super::{ScheduleKind, TrainingStep};
+use super::{Buffer, Dispatch, DispatchPlan};
 use crate::kernels::{
     Activate, ActivateBackward, Column, CrossEntropy, Embed, EmbedGradient, Forward, Gather, InputGradient,
     Kernel, LayerInputs, LayerUpdate, LossGradient, LossTargets, Nonlinearity, Resident, Row, Samples,
     ScaleGradient, StepRecord, StepShape, SumSquares, Tuning, Update, WeightGradient, blocks,
 };
 use crate::model::{InputLayer, InputLayout, LayerLayout, ParameterLayout};
+use crate::schedule::{ScheduleKind, TrainingStep};
 
 /// What the functions below know.
 struct Builder<'a> {

@@ -1,9 +1,9 @@
 //! Settings from which others start: plain ones, and those for tables, as published.
 
-use super::{Clip, Config, DataOptions, InputOptions};
 use crate::data::Scale;
 use crate::model::{Init, Variance};
 use crate::step::{Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule};
+use crate::train::{Clip, Config, DataOptions, InputOptions};
 
 impl Config {
     /// Gradient descent at the usual rate of a loss; all else at its default.

@@ -1,20 +1,20 @@
 //! The phases of a step, a part of the work at a time. Which part reads and writes what: see the table in `parts.rs`.
 //!
-//! What does not depend on how layers above the first are divided stands here; `paired.rs` and `by_columns.rs` have the rest.
+//! What does not depend on how layers above the first are divided stands here; `fused_layers.rs` and `by_columns.rs` have the rest.
 
 use std::ops::Range;
 
-use super::inputs::Inputs;
-use super::matrix::Matrix;
-use super::outputs::{Epilogue, Tile};
-use super::packed_rows::PackedRows;
-use super::partition::range;
-use super::partitioned_network::PartitionedNetwork;
-use super::parts::Parts;
-use super::plan::Phase;
-use super::tensors::{Owned, Tensors, clip_scale};
+use super::PartitionedNetwork;
 use crate::data::Rows;
 use crate::engine::BatchMetrics;
+use crate::engine::cpu::inputs::Inputs;
+use crate::engine::cpu::matrix::Matrix;
+use crate::engine::cpu::outputs::{Epilogue, Tile};
+use crate::engine::cpu::packed_rows::PackedRows;
+use crate::engine::cpu::partition::range;
+use crate::engine::cpu::parts::Parts;
+use crate::engine::cpu::plan::Phase;
+use crate::engine::cpu::tensors::{Owned, Tensors, clip_scale};
 use crate::step::{Activation, StepRecord};
 
 /// A step.
