@@ -275,10 +275,7 @@ fn a_type_has_its_methods_in_one_place() {
             let Some(defined) = definitions.get(&name) else { continue };
             let is_near = |at: &&str| *at == file || module(file).starts_with(&module(at)) && *at != "lib.rs";
             let is_allowed = EXCEPTIONS.contains(&(&name, file));
-            assert!(
-                is_allowed || defined.iter().any(|at| is_near(at)),
-                "{file} has methods of {name}: {defined:?}"
-            );
+            assert!(is_allowed || defined.iter().any(is_near), "{file} has methods of {name}: {defined:?}");
             checked += 1;
         }
     }
