@@ -10,3 +10,5 @@ mod examples;
 mod like_files;
 #[path = "trainer/models.rs"]
 mod models;
+#[path = "trainer/tables.rs"]
+mod tables;

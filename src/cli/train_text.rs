@@ -26,7 +26,7 @@ pub fn started_lines(
     settings: &TrainSettings,
     preset: Preset,
 ) -> [String; 3] {
-    let Started { engine, network, transform, data_schema, rows } = started;
+    let Started { engine, network, transform, data_schema, rows, .. } = started;
     let parameters = grouped(network.parameter_count() as u64);
     let Config { epochs, batch_size, learning_rate, optimizer, rate_schedule, .. } = config;
     let epochs = counted(*epochs as u64, "epoch", "epochs");
@@ -262,7 +262,7 @@ pub fn summary_fields<'a>(
 
 /// What is trained on what, for a machine.
 pub fn started_fields(started: &Started, config: &Config, preset: Preset) -> Vec<(&'static str, Value)> {
-    let Started { engine, network, transform, data_schema, rows } = started;
+    let Started { engine, network, transform, data_schema, rows, .. } = started;
     let Description { engine, device, schedule, tiles, .. } = engine;
     let target = data_schema.schema.as_ref().and_then(|schema| schema.target.as_ref());
     let target = target.map(|target| match &target.name {

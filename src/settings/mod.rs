@@ -263,3 +263,33 @@ pub struct TrainSettings {
     #[serde(with = "text")]
     pub keep: Option<Keep>,
 }
+
+#[cfg(feature = "cli")]
+impl TrainSettings {
+    /// The name of each setting, as on the command line and in files, with its explanation.
+    pub fn explained() -> Vec<(String, String)> {
+        let command = <Self as clap::Args>::augment_args(clap::Command::new("train"));
+        let explained = |setting: &clap::Arg| {
+            let text = setting.get_long_help().or(setting.get_help()).map(ToString::to_string);
+            (setting.get_long().unwrap_or_default().to_owned(), text.unwrap_or_default())
+        };
+        command.get_arguments().map(explained).collect()
+    }
+}
+
+#[cfg(all(test, feature = "cli"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_explained() {
+        let settings = serde_json::to_value(TrainSettings::default()).unwrap();
+        let mut names: Vec<&String> = settings.as_object().unwrap().keys().collect();
+        let explained = TrainSettings::explained();
+        let mut found: Vec<&String> = explained.iter().map(|(name, _)| name).collect();
+        names.sort();
+        found.sort();
+        assert_eq!(names, found);
+        assert!(explained.iter().all(|(_, text)| text.len() > 10), "{explained:?}");
+    }
+}

@@ -92,6 +92,8 @@ pub struct Started {
     pub data_schema: DataSchema,
     /// Training rows, where that is known.
     pub rows: Option<usize>,
+    /// Epochs at most.
+    pub epochs: usize,
 }
 
 /// What happens during a run.

@@ -42,6 +42,8 @@ pub struct Run {
     events: VecDeque<Event>,
     selection: ModelSelection,
     epochs: Vec<Epoch>,
+    /// The parameters to begin with, if not those that the settings give.
+    first: Option<Parameters>,
     /// The rows to validate and to test on, once they are read.
     held_out: Option<Arc<HeldOutRows>>,
     /// Where it goes on when it begins, or was set aside.
@@ -95,6 +97,7 @@ impl Run {
             events: VecDeque::new(),
             selection,
             epochs: Vec::new(),
+            first: None,
             suspended: None,
             was_restarted: false,
             expected: None,
@@ -114,6 +117,13 @@ impl Run {
     #[must_use]
     pub fn began_at(self, began: Instant) -> Self {
         Self { began, needs_time: true, ..self }
+    }
+
+    /// Begins with these parameters, as of a model that was trained before. Where they are not those of the network that settings and
+    /// rows give, [`Run::next`] says so.
+    #[must_use]
+    pub fn begin_with(self, parameters: Parameters) -> Self {
+        Self { first: Some(parameters), ..self }
     }
 
     /// Stops the run between two steps: the next events are its last.
@@ -267,7 +277,7 @@ impl Run {
             data.weigh_classes(&config.class_weights)?;
         }
         self.compare_rows()?;
-        let Self { config, data, device, .. } = self;
+        let Self { config, data, device, first, .. } = self;
         let (transform, data_schema) = (data.transform.clone(), data.data_schema());
         let (network, options) = config.plan(data, device)?;
         let suspended = self.suspended.take();
@@ -282,7 +292,17 @@ impl Run {
         }
         let mut engine = match engine {
             Some(engine) => engine,
-            None => device.engine(&config.initial_parameters(&network), &network, &options)?,
+            None => {
+                let first = match first {
+                    Some(first) if first.fits(&network) => first.clone(),
+                    Some(_) => {
+                        let text = format!("expected parameters of a {network} network, found others");
+                        return Err(Error::Config(text));
+                    }
+                    None => config.initial_parameters(&network),
+                };
+                device.engine(&first, &network, &options)?
+            }
         };
         engine.observe(self.observer.clone());
         if suspended.as_ref().is_none_or(|suspended| suspended.model.is_some()) {
@@ -292,6 +312,7 @@ impl Run {
                 transform: transform.clone(),
                 data_schema: data_schema.clone(),
                 rows: data.rows(),
+                epochs: config.epochs,
             })));
         }
         let (mut totals, mut order, now) = (PartOfEpoch::default(), None, Instant::now());

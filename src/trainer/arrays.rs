@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ndarray::ArrayView2;
 
 use super::target::TargetData;
-use crate::data::{MemoryCells, MemoryRows, MemoryTargets, Reader};
+use crate::data::{Column, MemoryCells, MemoryRows, MemoryTargets, Reader};
 use crate::error::{Error, Place, Result};
 use crate::named::named;
 
@@ -99,23 +99,44 @@ impl Arrays<'_> {
         let weights = columns.weights.clone().filter(|_| trains).unwrap_or_default();
         if trains && columns.weights.is_some() {
             check_length("weights", weights.len(), "weights", x.nrows(), name)?;
-            if let Some(row) = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0)) {
-                return Err(bad(
-                    "weights",
-                    at(row, None),
-                    "a finite number of 0 or more",
-                    weights[row].to_string(),
-                ));
-            }
+            check_weights(&weights, x.nrows(), name)?;
         }
-        let cells = MemoryCells { inputs: x.ncols(), values, categorical: columns.categorical.clone() };
+        let categorical = columns.categorical.clone();
+        let texts = vec![None; categorical.len()];
+        let (inputs, columns) =
+            (x.ncols(), (0..x.ncols()).map(|position| Column { name: None, position }).collect());
+        let cells = MemoryCells { inputs, values, categorical, texts };
         let (name, targets_name) = (Path::new(name).to_owned(), Path::new(targets_name).to_owned());
-        Reader::in_memory(MemoryRows { name, targets_name, cells, targets, weights }, threads)
+        let (dates, target_names) = (Vec::new(), Vec::new());
+        let rows = MemoryRows {
+            name,
+            targets_name,
+            columns,
+            positions: inputs,
+            dates,
+            cells,
+            targets,
+            target_names,
+            weights,
+        };
+        Reader::in_memory(rows, threads)
     }
 }
 
+/// Checks that weights, if there are any, are numbers of 0 or more, one for each row.
+pub(super) fn check_weights(weights: &[f32], rows: usize, inputs: &str) -> Result<()> {
+    if weights.is_empty() {
+        return Ok(());
+    }
+    check_length("weights", weights.len(), "weights", rows, inputs)?;
+    let wrong = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0));
+    wrong.map_or(Ok(()), |row| {
+        Err(bad("weights", at(row, None), "a finite number of 0 or more", weights[row].to_string()))
+    })
+}
+
 /// Checks that there is something for each row, and that it is labels or finite numbers.
-fn check_targets(name: &str, targets: &MemoryTargets, rows: usize, inputs: &str) -> Result<()> {
+pub(super) fn check_targets(name: &str, targets: &MemoryTargets, rows: usize, inputs: &str) -> Result<()> {
     match targets {
         MemoryTargets::Labels { texts, numbers } => {
             check_length(name, numbers.len(), "labels", rows, inputs)?;

@@ -138,7 +138,8 @@ impl Model {
             Transform::Bytes | Transform::None => false,
         };
         let values = values("x", x.view(), may_miss, "NaN, where no training row misses a value")?;
-        Ok(MemoryCells { inputs, values, categorical: self.categorical() })
+        let categorical = self.categorical();
+        Ok(MemoryCells { inputs, values, texts: vec![None; categorical.len()], categorical })
     }
 
     /// Which columns are categories.

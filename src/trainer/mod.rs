@@ -59,9 +59,11 @@
 mod arrays;
 mod builder;
 mod fitted;
+mod table;
 mod target;
 
 pub use arrays::Missing;
 pub use builder::Trainer;
 pub use fitted::Predicted;
+pub use table::{Cells, Table};
 pub use target::{Element, Target, TargetData};

@@ -28,7 +28,14 @@ pub(crate) const PARTS: [&str; 4] = ["days", "month", "weekday", "hour"];
 
 /// The parts of a date in a cell; the hour is 0 where there is none.
 pub(crate) fn date(cell: &[u8]) -> Option<[f32; PARTS.len()]> {
-    let seconds = moment(str::from_utf8(cell.trim_ascii()).ok()?)?;
+    moment(str::from_utf8(cell.trim_ascii()).ok()?).map(parts_of)
+}
+
+/// The parts of a time in seconds from 1970; NaN has none but NaN.
+pub(crate) fn parts_of(seconds: f64) -> [f32; PARTS.len()] {
+    if seconds.is_nan() {
+        return [f32::NAN; PARTS.len()];
+    }
     let days = seconds.div_euclid(DAY) as i64;
     // Eras of 400 years begin in March of a year that 400 divides.
     let day = (days + 719_468).rem_euclid(146_097);
@@ -36,7 +43,7 @@ pub(crate) fn date(cell: &[u8]) -> Option<[f32; PARTS.len()]> {
     let month = (5 * (day - (365 * year + year / 4 - year / 100)) + 2) / 153;
     let month = if month < 10 { month + 3 } else { month - 9 };
     let hour = seconds.rem_euclid(DAY) / 3600.0;
-    Some([days as f32, month as f32, (days + 3).rem_euclid(7) as f32, hour as f32])
+    [days as f32, month as f32, (days + 3).rem_euclid(7) as f32, hour as f32]
 }
 
 /// A number with a number of digits in this range, at most `greatest`.

@@ -73,6 +73,11 @@ pub(crate) fn is_missing(cell: &[u8]) -> bool {
     cell.len() <= 4 && MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
+/// The same of a text.
+pub(crate) fn is_missing_text(text: &str) -> bool {
+    is_missing(text.as_bytes())
+}
+
 /// What errors say of a column of text and numbers.
 pub(crate) const MIXED: &str = "say that the column is one of categories";
 

@@ -19,6 +19,8 @@ pub(crate) struct MemoryCells {
     pub values: Vec<f32>,
     /// Which columns are categories, whatever numbers they hold; in ascending order.
     pub categorical: Vec<usize>,
+    /// Of each of these the texts that its numbers count from 0; nothing where the categories are the numbers.
+    pub texts: Vec<Option<Vec<String>>>,
 }
 
 /// What rows in memory should give.
@@ -46,10 +48,18 @@ pub(crate) struct MemoryRows {
     pub name: PathBuf,
     /// The name of the targets in messages.
     pub targets_name: PathBuf,
+    /// The column of each input.
+    pub columns: Vec<Column>,
+    /// How many positions there are.
+    pub positions: usize,
+    /// The first input of each column of dates, and how many parts they have.
+    pub dates: Vec<(usize, usize)>,
     /// The inputs.
     pub cells: MemoryCells,
     /// What rows should give.
     pub targets: MemoryTargets,
+    /// The names of the columns of what rows should give, or none.
+    pub target_names: Vec<String>,
     /// How much each row counts in the loss; none is 1 for all.
     pub weights: Vec<f32>,
 }
@@ -60,17 +70,18 @@ impl MemoryCells {
     /// # Errors
     /// [`Error::Data`], under this name, for more different categories than a table may have.
     pub(crate) fn features(self, name: &Path) -> Result<(Features, Vec<Dictionary>)> {
-        let Self { inputs, mut values, categorical } = self;
+        let Self { inputs, mut values, categorical, texts } = self;
         // As text is read: there is one 0.
         values.iter_mut().for_each(|value| *value += 0.0);
         let mut dictionaries = Vec::new();
-        for column in categorical {
+        for (column, texts) in categorical.into_iter().zip(texts) {
             let (mut numbers, mut labels) = (HashMap::new(), Vec::new());
             for (value, row) in values.iter_mut().skip(column).step_by(inputs).zip(1..) {
                 let number = match *value {
                     value if value.is_nan() => MISSING,
                     value => *numbers.entry(value.to_bits()).or_insert_with(|| {
-                        labels.push(Label { text: value.to_string(), row });
+                        let text = texts.as_ref().map(|texts| texts[value as usize].clone());
+                        labels.push(Label { text: text.unwrap_or_else(|| value.to_string()), row });
                         labels.len() as u32
                     }),
                 };
@@ -106,7 +117,17 @@ impl Reader {
     /// [`Error::Data`] for more different labels or categories than a table may have; [`Error::Config`] when memory does not
     /// hold the rows.
     pub(crate) fn in_memory(rows: MemoryRows, threads: Option<usize>) -> Result<Self> {
-        let MemoryRows { name, targets_name, cells, targets, weights } = rows;
+        let MemoryRows {
+            name,
+            targets_name,
+            columns: placed,
+            positions,
+            dates,
+            cells,
+            targets,
+            target_names,
+            weights,
+        } = rows;
         let (inputs, count) = (cells.inputs, cells.values.len() / cells.inputs);
         let missing = cells.values.iter().position(|value| value.is_nan()).map(|at| {
             let (row, column) = (Some((at / inputs) as u64 + 1), Some(at % inputs + 1));
@@ -133,13 +154,15 @@ impl Reader {
                 0
             }
         };
-        let column = |position| Column { name: None, position };
+        let target =
+            |index: usize| Column { name: target_names.get(index).cloned(), position: positions + index };
         let schema = Schema {
-            columns: inputs + columns.max(1),
-            inputs: (0..inputs).map(column).collect(),
-            target: (columns == 0).then(|| column(inputs)),
-            values: (inputs..inputs + columns).map(column).collect(),
+            columns: positions + columns.max(1),
+            inputs: placed,
+            target: (columns == 0).then(|| target(0)),
+            values: (0..columns).map(target).collect(),
             categories,
+            dates,
             ..Schema::default()
         };
         let mut table = Table { features, ..Table::default() };

@@ -43,6 +43,12 @@ impl Parameters {
         Self { layers, input: network.input_layer().map(InputParameters::zeros) }
     }
 
+    /// Whether they are those of such a network, by their number in each tensor.
+    pub fn fits(&self, network: &Network) -> bool {
+        let lengths = |parameters: &Self| parameters.tensors().map(<[f32]>::len).collect::<Vec<usize>>();
+        lengths(self) == lengths(&Self::zeros(network))
+    }
+
     /// Whether no number is NaN or infinite.
     pub fn is_finite(&self) -> bool {
         let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());

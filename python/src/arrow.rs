@@ -1,0 +1,179 @@
+//! Columns of Arrow, as pandas, polars and pyarrow hand them over, without their going through Python.
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::types::{
+    ArrowPrimitiveType, ArrowTimestampType, Date32Type, Date64Type, Float16Type, Float32Type, Float64Type,
+    Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch, RecordBatchReader};
+use arrow_schema::{DataType, TimeUnit};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::collections::HashMap;
+use tinytrain::trainer::{Cells, Table};
+
+use crate::errors::exception;
+
+/// The columns of a table with these names, or all of it.
+pub(crate) fn table(
+    frame: &Bound<'_, PyAny>,
+    wanted: Option<&[String]>,
+    categorical: &[String],
+) -> PyResult<Table> {
+    let reader = stream(frame)?;
+    let schema = reader.schema();
+    let names: Vec<String> = match wanted {
+        Some(wanted) => wanted.to_vec(),
+        None => schema.fields().iter().map(|field| field.name().clone()).collect(),
+    };
+    let places = names
+        .iter()
+        .map(|name| schema.index_of(name).map_err(|_| PyValueError::new_err(format!("no column {name}"))));
+    let places = places.collect::<PyResult<Vec<usize>>>()?;
+    let batches = reader
+        .collect::<Result<Vec<RecordBatch>, _>>()
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let mut columns = Vec::with_capacity(names.len());
+    for (name, place) in names.into_iter().zip(places) {
+        let mut column = Column::default();
+        for batch in &batches {
+            column.append(batch.column(place)).map_err(|found| {
+                PyTypeError::new_err(format!("column {name}: expected numbers, booleans, text, categories, dates or times, found {found}"))
+            })?;
+        }
+        let cells = column.cells(categorical.contains(&name));
+        columns.push((name, cells));
+    }
+    Table::of_columns(columns).map_err(exception)
+}
+
+/// The batches of an object that has `__arrow_c_stream__`.
+fn stream(frame: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
+    let capsule = frame.call_method0("__arrow_c_stream__")?;
+    let capsule = capsule.cast::<PyCapsule>()?;
+    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    // SAFETY: a capsule of this name holds a stream, which is moved out: what is left there is released already.
+    let reader =
+        unsafe { RecordBatchStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
+    reader.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// A column while its batches come.
+#[derive(Default)]
+struct Column {
+    numbers: Vec<f32>,
+    times: Vec<f64>,
+    rows: Vec<Option<u32>>,
+    texts: Vec<String>,
+    known: HashMap<String, u32>,
+    nulls: usize,
+}
+
+impl Column {
+    /// Adds a batch, or says of which type it is that is none of a table.
+    fn append(&mut self, array: &dyn Array) -> Result<(), String> {
+        macro_rules! numbers {
+            ($($kind:pat => $type:ty),+) => {
+                match array.data_type() {
+                    $($kind => return { self.add_numbers::<$type>(array, |value| value as f32); Ok(()) },)+
+                    _ => {}
+                }
+            };
+        }
+        numbers!(
+            DataType::Int8 => Int8Type, DataType::Int16 => Int16Type, DataType::Int32 => Int32Type, DataType::Int64 => Int64Type,
+            DataType::UInt8 => UInt8Type, DataType::UInt16 => UInt16Type, DataType::UInt32 => UInt32Type,
+            DataType::UInt64 => UInt64Type, DataType::Float32 => Float32Type, DataType::Float64 => Float64Type
+        );
+        const DAY: f64 = 86_400.0;
+        match array.data_type() {
+            DataType::Null => self.add_nulls(array.len()),
+            DataType::Float16 => self.add_numbers::<Float16Type>(array, f32::from),
+            DataType::Date32 => self.add_times::<Date32Type>(array, |days| f64::from(days) * DAY),
+            DataType::Date64 => self.add_times::<Date64Type>(array, |value| value as f64 / 1e3),
+            DataType::Timestamp(unit, _) => match unit {
+                TimeUnit::Second => self.add_timestamps::<TimestampSecondType>(array, 1.0),
+                TimeUnit::Millisecond => self.add_timestamps::<TimestampMillisecondType>(array, 1e3),
+                TimeUnit::Microsecond => self.add_timestamps::<TimestampMicrosecondType>(array, 1e6),
+                TimeUnit::Nanosecond => self.add_timestamps::<TimestampNanosecondType>(array, 1e9),
+            },
+            DataType::Boolean => {
+                let texts = array
+                    .as_boolean()
+                    .iter()
+                    .map(|value| value.map(|value| if value { "True" } else { "False" }));
+                self.add_texts(texts);
+            }
+            DataType::Utf8 => self.add_texts(array.as_string::<i32>().iter()),
+            DataType::LargeUtf8 => self.add_texts(array.as_string::<i64>().iter()),
+            DataType::Utf8View => self.add_texts(array.as_string_view().iter()),
+            DataType::Dictionary(..) => {
+                let dictionary = array.as_any_dictionary();
+                let mut values = Self::default();
+                values.append(dictionary.values())?;
+                let keys = if array.null_count() == array.len() {
+                    vec![0; array.len()]
+                } else {
+                    dictionary.normalized_keys()
+                };
+                let texts: Vec<Option<String>> = values.into_texts();
+                let text = |row: usize| if array.is_null(row) { None } else { texts[keys[row]].as_deref() };
+                self.add_texts((0..array.len()).map(text));
+            }
+            other => return Err(other.to_string()),
+        }
+        Ok(())
+    }
+
+    /// The text of each row: of numbers, too.
+    fn into_texts(self) -> Vec<Option<String>> {
+        let numbers = self.numbers.iter().map(|value| (!value.is_nan()).then(|| value.to_string()));
+        let texts = self.rows.iter().map(|text| text.map(|at| self.texts[at as usize].clone()));
+        numbers.chain(texts).chain((0..self.nulls).map(|_| None)).collect()
+    }
+
+    fn add_nulls(&mut self, count: usize) {
+        self.nulls += count;
+    }
+
+    fn add_numbers<T: ArrowPrimitiveType>(&mut self, array: &dyn Array, number: impl Fn(T::Native) -> f32) {
+        self.numbers.extend(array.as_primitive::<T>().iter().map(|value| value.map_or(f32::NAN, &number)));
+    }
+
+    fn add_times<T: ArrowPrimitiveType>(&mut self, array: &dyn Array, seconds: impl Fn(T::Native) -> f64) {
+        self.times.extend(array.as_primitive::<T>().iter().map(|value| value.map_or(f64::NAN, &seconds)));
+    }
+
+    fn add_timestamps<T: ArrowTimestampType>(&mut self, array: &dyn Array, second: f64) {
+        self.add_times::<T>(array, |value| value as f64 / second);
+    }
+
+    fn add_texts<'a>(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
+        for text in texts {
+            let number = text.map(|text| match self.known.get(text) {
+                Some(number) => *number,
+                None => {
+                    let number = self.texts.len() as u32;
+                    self.known.insert(text.to_owned(), number);
+                    self.texts.push(text.to_owned());
+                    number
+                }
+            });
+            self.rows.push(number);
+        }
+    }
+
+    fn cells(self, is_categorical: bool) -> Cells {
+        if !self.rows.is_empty() {
+            Cells::Texts { rows: self.rows, texts: self.texts }
+        } else if !self.times.is_empty() {
+            Cells::Times(self.times)
+        } else {
+            let numbers = if self.nulls > 0 { vec![f32::NAN; self.nulls] } else { self.numbers };
+            if is_categorical { Cells::Categories(numbers) } else { Cells::Numbers(numbers) }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The Python package of tinytrain: arrays and tables in, models and figures out. What the library does stands there; what
+//! scikit-learn expects is in `tinytrain/`.
+
+mod arrow;
+mod errors;
+mod fit;
+mod model;
+mod rows;
+mod search;
+mod settings;
+mod table;
+
+use std::ffi::OsString;
+use std::time::Instant;
+
+use pyo3::prelude::*;
+
+/// Runs the program with these words, the name of the program first; returns its exit code.
+#[pyfunction]
+fn main(py: Python<'_>, words: Vec<OsString>) -> u8 {
+    py.detach(|| tinytrain::cli::main(words, Instant::now()))
+}
+
+/// The compiled part of the package.
+#[pymodule]
+mod _tinytrain {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::fit::fit;
+    #[pymodule_export]
+    use super::main;
+    #[pymodule_export]
+    use super::model::Model;
+    #[pymodule_export]
+    use super::search::search;
+    #[pymodule_export]
+    use super::settings::settings;
+    #[pymodule_export]
+    use super::table::Table;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

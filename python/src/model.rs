@@ -1,0 +1,184 @@
+//! Trained models: what they predict, and their files.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tinytrain::train::Predictor;
+use tinytrain::{Device, Error, Form, Parameters, export, trainer};
+
+use crate::errors::exception;
+use crate::table::Table;
+
+/// A trained network with its preprocessing.
+#[pyclass(frozen, module = "tinytrain._tinytrain")]
+pub(crate) struct Model {
+    model: Arc<tinytrain::Model>,
+    /// The network made ready for so many threads, for the next call.
+    ready: Mutex<Option<(Option<usize>, Predictor)>>,
+}
+
+/// Rows to predict.
+#[derive(FromPyObject)]
+pub(crate) enum Rows<'py> {
+    Table(PyRef<'py, Table>),
+    Numbers(PyReadonlyArray2<'py, f32>),
+}
+
+/// Classes, probabilities, values, and how many cells held what no training row held.
+type Predicted<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f32>>, u64);
+
+impl Model {
+    pub(crate) fn new(model: tinytrain::Model) -> Self {
+        Self::shared(Arc::new(model))
+    }
+
+    pub(crate) fn shared(model: Arc<tinytrain::Model>) -> Self {
+        Self { model, ready: Mutex::new(None) }
+    }
+
+    pub(crate) fn parameters(&self) -> Parameters {
+        self.model.parameters.clone()
+    }
+
+    /// Predicts on the processor.
+    fn outputs(
+        &self,
+        table: trainer::Table,
+        threads: Option<usize>,
+    ) -> Result<(tinytrain::train::Predictions, u64), Error> {
+        let (features, dictionaries) = table.fitted_to(&self.model)?.features()?;
+        // Several threads may predict at once: those that come later make it ready for themselves.
+        let mut place = self.ready.try_lock().ok();
+        let known = place.as_mut().and_then(|place| place.take()).filter(|(of, _)| *of == threads);
+        let mut predictor = match known {
+            Some((_, predictor)) => predictor,
+            None => Predictor::new(&self.model, &Device::Cpu, threads)?,
+        };
+        let before = predictor.unknown_cells();
+        let predictions = predictor.predict(features, &dictionaries)?;
+        let unknown = predictor.unknown_cells() - before;
+        if let Some(mut place) = place {
+            *place = Some((threads, predictor));
+        }
+        Ok((predictions, unknown))
+    }
+}
+
+#[pymethods]
+impl Model {
+    /// The class of each row, the probabilities of all classes, [rows, classes], and the values of a model that predicts those,
+    /// [rows, values]; and how many cells held what no training row held.
+    #[pyo3(signature = (rows, threads=None))]
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Rows<'py>,
+        threads: Option<usize>,
+    ) -> PyResult<Predicted<'py>> {
+        let table = match rows {
+            Rows::Table(table) => table.0.clone(),
+            Rows::Numbers(x) => trainer::Table::of_numbers(&x.as_array()),
+        };
+        let rows = table.rows();
+        let (predictions, unknown) = if rows * table.values().len() < 4096 {
+            // Shorter than letting go of the lock and taking it again.
+            self.outputs(table, threads)
+        } else {
+            py.detach(|| self.outputs(table, threads))
+        }
+        .map_err(exception)?;
+        let outputs = self.model.network.outputs();
+        let width = |length: usize| if length == 0 { [rows, 0] } else { [rows, outputs] };
+        let tinytrain::train::Predictions { classes, probabilities, values } = predictions;
+        if !(probabilities.iter().all(|value| value.is_finite())
+            && values.iter().all(|value| value.is_finite()))
+        {
+            return Err(PyValueError::new_err(
+                "X holds values that are too large for the network: its outputs are not finite",
+            ));
+        }
+        let (of_probabilities, of_values) = (width(probabilities.len()), width(values.len()));
+        Ok((
+            PyArray1::from_vec(py, classes),
+            PyArray1::from_vec(py, probabilities).reshape(of_probabilities)?,
+            PyArray1::from_vec(py, values).reshape(of_values)?,
+            unknown,
+        ))
+    }
+
+    /// The labels of the classes, in the order of the probabilities; none of a model of values.
+    #[getter]
+    fn classes(&self) -> Vec<String> {
+        self.model.data_schema.classes.names().to_vec()
+    }
+
+    /// Whether it predicts classes.
+    #[getter]
+    fn is_classifier(&self) -> bool {
+        self.model.network.loss().of_classes()
+    }
+
+    /// Outputs of a row.
+    #[getter]
+    fn outputs_of_row(&self) -> usize {
+        self.model.network.outputs()
+    }
+
+    /// The names of its columns, if they have any.
+    #[getter]
+    fn columns(&self) -> Option<Vec<String>> {
+        let columns = self.model.data_schema.schema.as_ref()?.read_columns();
+        columns.into_iter().map(|column| column.name).collect()
+    }
+
+    /// How many columns a row has.
+    #[getter]
+    fn column_count(&self) -> usize {
+        let columns = self.model.data_schema.schema.as_ref().map(|schema| schema.read_columns().len());
+        columns.unwrap_or_else(|| self.model.transform.columns(self.model.network.columns()))
+    }
+
+    /// What it is, in words.
+    #[getter]
+    fn description(&self) -> String {
+        self.model.description()
+    }
+
+    /// The contents of its file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.model.to_bytes().map(|bytes| PyBytes::new(py, &bytes)).map_err(exception)
+    }
+
+    /// The model of the contents of a file.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        tinytrain::Model::from_bytes(bytes, Path::new("model")).map(Self::new).map_err(exception)
+    }
+
+    /// As `pickle` and `copy` write it.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let read = slf.get_type().getattr("from_bytes")?;
+        Ok((read, (slf.get().to_bytes(slf.py())?,)))
+    }
+
+    /// Reads a model file, or that in the folder of a run.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| tinytrain::train::load_model(&path)).map(Self::new).map_err(exception)
+    }
+
+    /// Writes a model file, wholly or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.model.save(&path)).map_err(exception)
+    }
+
+    /// The model as ONNX, with all of its preprocessing.
+    fn to_onnx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| export(&self.model, Form::Onnx, "tinytrain")).map_err(exception)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+}

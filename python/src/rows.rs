@@ -1,0 +1,62 @@
+//! The order of training rows by what they hold, so that a fit depends on the rows and not on how they are sorted, and weights
+//! that are whole numbers are rows that come so often.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// How many times as many rows as there are whole-number weights may make of them.
+const MOST_REPEATED: f64 = 16.0;
+
+/// Which rows train, in which order, and with which weights.
+pub(crate) struct Rows {
+    /// Rows, of which one may come several times.
+    pub rows: Vec<u32>,
+    /// Their weights, or none.
+    pub weights: Vec<f32>,
+}
+
+impl Rows {
+    /// Rows with these inputs, [rows, inputs], and what they should give as bits, so many words a row, by their content; those
+    /// without weight are left out. `repeats` says whether whole-number weights may become repeated rows.
+    pub(crate) fn new(
+        values: &[f32],
+        (width, answers): (usize, &[u32]),
+        weights: &[f32],
+        repeats: bool,
+    ) -> Self {
+        let count = answers.len() / width.max(1);
+        let inputs = values.len() / count.max(1);
+        let mut keyed: Vec<(u64, u32)> = (0..count)
+            .filter(|row| weights.get(*row).is_none_or(|weight| *weight > 0.0))
+            .map(|row| {
+                // Its keys are fixed, so that the order is the same in every process.
+                let mut hasher = DefaultHasher::new();
+                let cells = &values[row * inputs..][..inputs];
+                // There is one 0 and one NaN.
+                cells.iter().for_each(|cell| {
+                    if cell.is_nan() { u32::MAX } else { (cell + 0.0).to_bits() }.hash(&mut hasher)
+                });
+                answers[row * width..][..width].hash(&mut hasher);
+                (hasher.finish(), row as u32)
+            })
+            .collect();
+        // Equal rows may differ in their weights alone.
+        keyed.sort_by(|a, b| {
+            let weight = |row: u32| weights.get(row as usize).copied().unwrap_or(1.0);
+            a.0.cmp(&b.0).then(weight(a.1).total_cmp(&weight(b.1)))
+        });
+        let rows: Vec<u32> = keyed.into_iter().map(|(_, row)| row).collect();
+        let of_rows: Vec<f32> = if weights.is_empty() {
+            Vec::new()
+        } else {
+            rows.iter().map(|row| weights[*row as usize]).collect()
+        };
+        let sum: f64 = of_rows.iter().map(|weight| f64::from(*weight)).sum();
+        let are_whole = of_rows.iter().all(|weight| weight.fract() == 0.0);
+        if !repeats || of_rows.is_empty() || !are_whole || sum > MOST_REPEATED * rows.len() as f64 {
+            return Self { rows, weights: of_rows };
+        }
+        let repeated =
+            rows.iter().zip(&of_rows).flat_map(|(row, times)| std::iter::repeat_n(*row, *times as usize));
+        Self { rows: repeated.collect(), weights: Vec::new() }
+    }
+}

@@ -1,0 +1,81 @@
+//! Many candidates on many folds, trained together as a sweep of the library.
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use tinytrain::engine::Measurements;
+use tinytrain::sweep::{Event, Member, Plan, TrialPlan, Sources, TrialStatus};
+use tinytrain::{DeviceRequest, Sweep, find_device};
+
+use crate::errors::exception;
+use crate::fit::{Targets, of_rows, reader};
+use crate::model::Model;
+use crate::settings;
+use crate::table::Table;
+
+/// What a candidate gave on a fold: the model or why there is none, its epochs, and the seconds of training.
+type Found = (Option<Py<Model>>, Option<String>, usize, f64);
+
+/// Trains each candidate, a JSON object of settings, on each fold, the numbers of its training rows. Returns what they gave, the folds
+/// of the first candidate first. `on_ended` is called as often as one of them has ended.
+#[pyfunction]
+#[pyo3(signature = (table, targets, candidates, folds, *, device="auto", threads=None, weights=None, repeats=true, names=Vec::new(), on_ended=None))]
+#[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+pub(crate) fn search<'py>(
+    py: Python<'py>,
+    table: &Table,
+    targets: Targets<'py>,
+    candidates: Vec<String>,
+    folds: Vec<PyReadonlyArray1<'py, u32>>,
+    device: &str,
+    threads: Option<usize>,
+    weights: Option<PyReadonlyArray1<'py, f32>>,
+    repeats: bool,
+    names: Vec<String>,
+    on_ended: Option<Bound<'py, PyAny>>,
+) -> PyResult<Vec<Found>> {
+    let weights = of_rows(weights.as_ref());
+    let request: DeviceRequest = device.parse().unwrap_or_default();
+    let device = py.detach(|| find_device(&request)).map_err(exception)?;
+    let candidates = candidates.iter().map(|text| settings::read(text)).collect::<PyResult<Vec<_>>>()?;
+    // Copies of a row would stand on both sides of a split.
+    let repeats = repeats && candidates.iter().all(|settings| settings.validation_fraction.is_none());
+    let mut members: Vec<Member> = Vec::with_capacity(candidates.len() * folds.len());
+    for (fold, rows) in folds.iter().enumerate() {
+        let rows: Vec<u32> = rows.as_array().iter().copied().collect();
+        let reader = reader(py, (table, &targets, &weights), Some(&rows), &names, repeats, threads)?;
+        let plan = |(index, settings): (usize, &tinytrain::TrainSettings)| TrialPlan {
+            number: index * folds.len() + fold,
+            settings: settings.clone(),
+            own: Default::default(),
+            pack: None,
+        };
+        let mut planned: Vec<TrialPlan> = candidates.iter().enumerate().map(plan).collect();
+        let made = || {
+            Sources::new(reader, None, None).members(&mut planned, None, &device, &Measurements::default())
+        };
+        members.extend(py.detach(made).map_err(exception)?);
+        py.check_signals()?;
+    }
+    let mut found: Vec<Option<Found>> = (0..members.len()).map(|_| None).collect();
+    let plan = Plan { device, threads, halving: None, first_stage: 0, deadline: None };
+    let mut sweep = Sweep::new(members, plan);
+    while let Some(event) = py.detach(|| sweep.next()).map_err(exception)? {
+        if let Event::FinishedMember(ended) = event {
+            let seconds = ended.duration.as_secs_f64();
+            let reason = match ended.status {
+                TrialStatus::Failed(reason) => Some(reason),
+                TrialStatus::Done | TrialStatus::Dropped(_) | TrialStatus::Time => None,
+            };
+            let run = ended.runs.into_iter().next();
+            let epochs = run.as_ref().map_or(0, |run| run.epochs.len());
+            let model = run.map(|run| Py::new(py, Model::shared(run.model))).transpose()?;
+            found[ended.member] = Some((model, reason, epochs, seconds));
+            if let Some(on_ended) = &on_ended {
+                on_ended.call0()?;
+            }
+        }
+        py.check_signals()?;
+    }
+    let none = || (None, Some("it was not trained".to_owned()), 0, 0.0);
+    Ok(found.into_iter().map(|found| found.unwrap_or_else(none)).collect())
+}

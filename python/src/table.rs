@@ -1,0 +1,63 @@
+//! Tables for the library: of arrays of numpy, and of whatever gives Arrow.
+
+use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use tinytrain::trainer;
+
+use crate::{arrow, errors};
+
+/// Rows without what they should give, as the library takes them.
+#[pyclass(frozen, module = "tinytrain._tinytrain")]
+pub(crate) struct Table(pub(crate) trainer::Table);
+
+#[pymethods]
+impl Table {
+    /// Of numbers, [rows, columns]; NaN where one is missing. `categorical` are columns of categories, counted from 0.
+    #[new]
+    #[pyo3(signature = (x, categorical=Vec::new()))]
+    fn new(x: PyReadonlyArray2<'_, f32>, categorical: Vec<usize>) -> PyResult<Self> {
+        let table = trainer::Table::of_numbers(&x.as_array());
+        table.categorical(&categorical).map(Self).map_err(errors::exception)
+    }
+
+    /// Of an object that has `__arrow_c_stream__`, the named columns of it or all. `categorical` are names of columns of categories.
+    #[classmethod]
+    #[pyo3(signature = (frame, columns=None, categorical=Vec::new()))]
+    fn of_arrow(
+        _type: &Bound<'_, PyType>,
+        frame: &Bound<'_, PyAny>,
+        columns: Option<Vec<String>>,
+        categorical: Vec<String>,
+    ) -> PyResult<Self> {
+        arrow::table(frame, columns.as_deref(), &categorical).map(Self)
+    }
+
+    /// [rows, columns].
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.0.rows(), self.0.columns())
+    }
+
+    /// The names of the columns, if they have any.
+    #[getter]
+    fn names(&self) -> Option<Vec<String>> {
+        self.0.names().map(|names| names.into_iter().map(str::to_owned).collect())
+    }
+
+    /// The inputs, [rows, inputs]: of a text its number, of a date its parts.
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let rows = self.0.rows();
+        let values = numpy::PyArray1::from_slice(py, self.0.values());
+        values.reshape([rows, self.0.values().len() / rows.max(1)])
+    }
+
+    /// These rows.
+    fn take(&self, rows: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
+        let rows: Vec<u32> = rows.as_array().iter().copied().collect();
+        if rows.iter().any(|row| *row as usize >= self.0.rows()) {
+            return Err(pyo3::exceptions::PyIndexError::new_err("no such row"));
+        }
+        Ok(Self(self.0.taken(&rows)))
+    }
+}

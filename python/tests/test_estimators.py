@@ -1,0 +1,226 @@
+"""The estimators as scikit-learn uses them."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, make_regression
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tinytrain import TinytrainClassifier, TinytrainRegressor
+
+SMALL = {"hidden": (16,), "epochs": 8, "random_state": 3}
+
+
+@parametrize_with_checks([TinytrainClassifier(), TinytrainRegressor()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_a_fit_learns_and_tells(iris):
+    X, y = iris
+    classifier = TinytrainClassifier(random_state=1, early_stopping=True).fit(X, y)
+    assert classifier.score(X, y) > 0.95
+    assert list(classifier.classes_) == [0, 1, 2] and classifier.n_features_in_ == 4
+    assert len(classifier.loss_curve_) == len(classifier.validation_scores_) == classifier.n_iter_
+    assert 1 <= classifier.best_iteration_ <= classifier.n_iter_
+    best = max(range(classifier.n_iter_), key=lambda epoch: classifier.validation_scores_[epoch])
+    assert classifier.validation_scores_[classifier.best_iteration_ - 1] == classifier.validation_scores_[best]
+
+
+@pytest.mark.parametrize("names", [[0, 1, 2], ["b", "a10", "a2"], [1.0, 2.0, -3.0], [False, True], ["1", "01", "x"], ["", "a", "b"]])
+def test_labels_of_any_kind_come_back(iris, names):
+    X, y = iris
+    if len(names) == 2:
+        X, y = X[:100], y[:100]
+    labels = np.asarray(names)[y]
+    classifier = TinytrainClassifier(hidden=(16,), random_state=1).fit(X, labels)
+    assert (classifier.classes_ == np.unique(labels)).all()
+    assert (classifier.predict(X) == labels).mean() > 0.95
+    likely = classifier.classes_[classifier.predict_proba(X).argmax(axis=1)]
+    assert (likely == classifier.predict(X)).all()
+
+
+def test_the_order_of_rows_and_the_number_of_threads_do_not_matter(iris):
+    X, y = iris
+    first = TinytrainClassifier(**SMALL, n_jobs=1).fit(X, y).predict_proba(X)
+    order = np.random.default_rng(0).permutation(len(y))
+    assert (TinytrainClassifier(**SMALL, n_jobs=2).fit(X[order], y[order]).predict_proba(X) == first).all()
+    assert (TinytrainClassifier(**SMALL | {"random_state": 4}).fit(X, y).predict_proba(X) != first).any()
+
+
+def test_whole_weights_are_repeated_rows_and_zero_is_none(iris):
+    X, y = iris
+    weights = np.random.default_rng(0).integers(0, 4, size=len(y))
+    weighted = TinytrainClassifier(**SMALL).fit(X, y, sample_weight=weights)
+    repeated = TinytrainClassifier(**SMALL).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert (weighted.predict_proba(X) == repeated.predict_proba(X)).all()
+    half = TinytrainClassifier(**SMALL).fit(X, y, sample_weight=weights / 2 + 0.25)
+    assert (half.predict_proba(X) != weighted.predict_proba(X)).any()
+
+
+def test_several_values_a_row():
+    X, y = make_regression(300, 6, n_targets=2, random_state=0)
+    regressor = TinytrainRegressor(random_state=0, epochs=60).fit(X, y)
+    assert regressor.predict(X).shape == y.shape and regressor.score(X, y) > 0.9
+    with pytest.warns(DataConversionWarning):
+        flat = TinytrainRegressor(**SMALL).fit(X, y[:, :1])
+    assert flat.predict(X).shape == (300,)
+
+
+def test_copies_predict_the_same(iris):
+    X, y = iris
+    classifier = TinytrainClassifier(**SMALL).fit(X, y)
+    expected = classifier.predict_proba(X)
+    for copied in (pickle.loads(pickle.dumps(classifier)), copy.deepcopy(classifier)):
+        assert (copied.predict_proba(X) == expected).all()
+    assert not hasattr(clone(classifier), "classes_")
+
+
+def test_rows_one_by_one_are_predicted_as_together(iris):
+    X, y = iris
+    classifier = TinytrainClassifier(**SMALL).fit(X, y)
+    one_by_one = np.vstack([classifier.predict_proba(row[None]) for row in X])
+    assert (one_by_one == classifier.predict_proba(X)).all()
+    assert (one_by_one == classifier.predict_proba(np.repeat(X, 50, axis=0))[::50]).all()
+
+
+def test_layouts_and_types_of_arrays_are_the_same_rows(iris):
+    X, y = iris
+    X = np.round(X * 10).astype(np.float64)
+    expected = TinytrainClassifier(**SMALL).fit(X, y).predict_proba(X)
+    for same in (np.asfortranarray(X), X.astype(np.float32), X.astype(np.int16), X.astype(np.uint64), X.tolist(), X[::-1][::-1]):
+        assert (TinytrainClassifier(**SMALL).fit(same, y).predict_proba(same) == expected).all()
+
+
+def test_weights_of_classes_count(iris):
+    X, y = iris
+    plain = TinytrainClassifier(**SMALL).fit(X, y)
+    heavy = TinytrainClassifier(**SMALL, class_weight={0: 1, 1: 1, 2: 50}).fit(X, y)
+    assert (heavy.predict(X) == 2).sum() > (plain.predict(X) == 2).sum()
+
+
+def test_callbacks_watch_and_end_a_fit(iris):
+    X, y = iris
+    seen = []
+    classifier = TinytrainClassifier(
+        **SMALL | {"epochs": 50}, callbacks=[seen.append, lambda told: told["epoch"] == 5]
+    ).fit(X, y)
+    assert [told["epoch"] for told in seen] == [1, 2, 3, 4, 5] and classifier.n_iter_ == 5
+    assert [told["loss"] for told in seen] == classifier.loss_curve_
+
+    def fails(told):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        TinytrainClassifier(**SMALL, callbacks=[fails]).fit(X, y)
+
+
+def test_rows_of_their_own_validate(iris):
+    X, y = iris
+    split = np.arange(len(y)) % 3 == 0
+    held_out = (X[split], y[split])
+    fitted = TinytrainClassifier(**SMALL).fit(X[~split], y[~split], eval_set=held_out)
+    assert len(fitted.validation_scores_) == fitted.n_iter_
+    assert fitted.validation_scores_[fitted.best_iteration_ - 1] == pytest.approx(fitted.score(*held_out))
+    weights = np.where(held_out[1] == 1, 5.0, 0.25)
+    weighted = TinytrainClassifier(**SMALL).fit(X[~split], y[~split], eval_set=(*held_out, weights))
+    assert weighted.validation_scores_[weighted.best_iteration_ - 1] == pytest.approx(weighted.score(*held_out, weights))
+    with pytest.raises(ValueError, match="no training row"):
+        TinytrainClassifier(**SMALL).fit(X[~split], y[~split], eval_set=(X[split], y[split] + 5))
+
+
+def test_groups_are_held_out_together(iris):
+    X, y = iris
+    # Nobody can learn what a group is but by its rows.
+    groups = np.arange(len(y)) // 2
+    fitted = TinytrainClassifier(**SMALL, validation_fraction=0.3).fit(X, y, groups=groups)
+    assert len(fitted.validation_scores_) == fitted.n_iter_
+    with pytest.raises(ValueError):
+        TinytrainClassifier(**SMALL, validation_fraction=0.3).fit(X, y, groups=groups[1:])
+
+
+def test_a_warm_start_goes_on(iris):
+    X, y = iris
+    classifier = TinytrainClassifier(**SMALL, warm_start=True).fit(X, y)
+    first = classifier.loss_curve_
+    classifier.fit(X, y)
+    assert classifier.loss_curve_[0] < first[0] and classifier.loss_curve_[-1] < first[-1]
+    with pytest.raises(ValueError, match="found others"):
+        classifier.set_params(hidden=(17,)).fit(X, y)
+
+
+def test_what_is_wrong_is_said(iris):
+    X, y = iris
+    with pytest.raises(NotFittedError):
+        TinytrainClassifier().predict(X)
+    for parameters, message in [
+        ({"lr": -1.0}, "learning.rate|lr"),
+        ({"hidden": "many"}, "hidden: expected"),
+        ({"optimizer": "adamm"}, "optimizer: expected sgd.*adamm"),
+        ({"missing": "drop"}, "missing: expected"),
+        ({"categorical": ["a"]}, "categorical"),
+        ({"device": "no such card"}, "no such card"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            TinytrainClassifier(**parameters).fit(X, y)
+    holed = X.copy()
+    holed[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        TinytrainClassifier(**SMALL, missing="error").fit(holed, y)
+    with pytest.raises(ValueError, match="infinity"):
+        TinytrainClassifier(**SMALL).fit(np.where(np.isnan(holed), np.inf, holed), y)
+    with pytest.raises(ValueError, match="smaller lr"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        TinytrainRegressor(**SMALL | {"lr": 1e30}).fit(X, X[:, 0])
+
+
+def test_missing_numbers_are_filled_in(iris):
+    X, y = iris
+    holed = X.copy()
+    holed[::7, 2] = np.nan
+    classifier = TinytrainClassifier(random_state=0).fit(holed, y)
+    assert classifier.score(holed, y) > 0.9
+    other = X.copy()
+    other[0, 0] = np.nan
+    with pytest.warns(UserWarning, match="no training row"):
+        classifier.predict(other)
+
+
+def test_columns_of_numbers_can_be_categories():
+    generator = np.random.default_rng(0)
+    X = generator.integers(0, 5, size=(300, 1)).astype(float)
+    y = np.isin(X[:, 0], [0, 2, 4]).astype(int)
+    categories = TinytrainClassifier(hidden=(), epochs=50, random_state=0, categorical=[0]).fit(X, y)
+    assert categories.score(X, y) == 1.0
+    assert TinytrainClassifier(hidden=(), epochs=50, random_state=0).fit(X, y).score(X, y) < 0.9
+
+
+def test_it_is_part_of_pipelines(iris):
+    X, y = iris
+    pipeline = make_pipeline(StandardScaler(), TinytrainClassifier(random_state=1, epochs=60))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.85
+    assert "TinytrainClassifier" in pipeline._repr_html_()
+
+
+def test_progress_is_shown_where_it_is_asked_for(iris, capsys):
+    X, y = iris
+    TinytrainClassifier(**SMALL).fit(X, y)
+    quiet = capsys.readouterr()
+    assert quiet.out == quiet.err == ""
+    TinytrainClassifier(**SMALL, verbose=True).fit(X, y)
+    assert "8/8" in capsys.readouterr().err
+
+
+def test_other_losses_and_presets_work():
+    X, y = load_diabetes(return_X_y=True)
+    for parameters in [{"loss": "huber"}, {"loss": "mae"}, {"preset": "table", "validation_fraction": 0.2}]:
+        regressor = TinytrainRegressor(epochs=20, random_state=0, **parameters).fit(X, y)
+        assert regressor.score(X, y) > 0.3, parameters

@@ -1,0 +1,88 @@
+"""The package itself: its settings are those of the library, its documentation and types are true."""
+
+import doctest
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tinytrain
+from tinytrain import TinytrainClassifier, TinytrainRegressor, _estimators, _search, _settings
+
+
+@pytest.mark.parametrize(
+    "estimator, without", [(TinytrainClassifier, _settings.OF_VALUES), (TinytrainRegressor, _settings.OF_CLASSES)]
+)
+def test_parameters_are_the_settings_of_the_library(estimator, without):
+    parameters = inspect.signature(estimator).parameters
+    expected = _settings.parameters(without)
+    own = {
+        "early_stopping",
+        "class_weight",
+        "categorical",
+        "missing",
+        "device",
+        "random_state",
+        "n_jobs",
+        "warm_start",
+        "verbose",
+        "callbacks",
+    }
+    if estimator is TinytrainRegressor:
+        own.remove("class_weight")
+    assert set(parameters) == set(expected) | own
+    for name in parameters:
+        assert f"\n{name} : " in estimator.__doc__, name
+    assert "--" not in estimator.__doc__.replace("``tinytrain train --verbose``", "").replace("----------", "").replace("--------", "").replace("-----", "")
+
+
+@pytest.mark.parametrize("module", [_estimators, _search])
+def test_examples_give_what_they_say(module):
+    found = doctest.testmod(module)
+    assert found.failed == 0 and found.attempted > 4
+
+
+def test_the_example_of_the_page_gives_what_it_says():
+    page = Path(__file__).parents[1] / "README.md"
+    found = doctest.testfile(str(page), module_relative=False)
+    assert found.failed == 0 and found.attempted > 3
+
+
+def test_types_are_those_of_the_package():
+    here = Path(__file__).parent
+    words = ["tinytrain", "--mypy-config-file", here / "mypy.ini", "--allowlist", here / "stubtest.txt"]
+    words += ["--ignore-disjoint-bases", "--ignore-unused-allowlist"]
+    done = subprocess.run([sys.executable, "-m", "mypy.stubtest", *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_importing_is_quick():
+    code = "import numpy, sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass, time; a = time.perf_counter(); import tinytrain; print(time.perf_counter() - a)"
+    best = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout) for _ in range(3))
+    assert best < 0.5
+    assert "TinytrainSearchCV" in dir(tinytrain)
+
+
+def test_typed_programs_pass_mypy(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numpy as np\n"
+        "from tinytrain import TinytrainClassifier, TinytrainSearchCV, load\n"
+        "x = np.zeros((4, 2))\n"
+        "classifier: TinytrainClassifier = TinytrainClassifier(lr=0.1, hidden=(8, 4)).fit(x, [0, 1, 0, 1])\n"
+        "search = TinytrainSearchCV(classifier, {'lr': [0.1]}).fit(x, [0, 1, 0, 1])\n"
+        "print(classifier.predict_proba(x).shape, search.best_params_['lr'], load('m').n_iter_)\n"
+    )
+    config = Path(__file__).parent / "mypy.ini"
+
+    def check():
+        words = ["--strict", "--config-file", config, program]
+        return subprocess.run([sys.executable, "-m", "mypy", *words], capture_output=True, text=True, cwd=tmp_path)
+
+    done = check()
+    assert done.returncode == 0, done.stdout
+    program.write_text(program.read_text() + "TinytrainClassifier(lr='fast', rate=1)\n")
+    done = check()
+    assert done.returncode == 1 and "rate" in done.stdout and '"lr"' in done.stdout

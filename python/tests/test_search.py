@@ -1,0 +1,67 @@
+"""Searches, compared with scikit-learn's."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import GridSearchCV, GroupKFold, RandomizedSearchCV
+
+from tinytrain import TinytrainClassifier, TinytrainRegressor, TinytrainSearchCV
+
+GRID = {"lr": [0.003, 0.05, 0.2], "hidden": [(8,), (24, 8)]}
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_log_loss", ["accuracy", "neg_log_loss"]])
+def test_results_are_those_of_a_grid_search(iris, scoring):
+    X, y = iris
+    base = TinytrainClassifier(epochs=12, random_state=5)
+    refit = "accuracy" if isinstance(scoring, list) else True
+    ours = TinytrainSearchCV(base, GRID, cv=3, scoring=scoring, refit=refit, return_train_score=True).fit(X, y)
+    theirs = GridSearchCV(base, GRID, cv=3, scoring=scoring, refit=refit, return_train_score=True).fit(X, y)
+    assert ours.best_params_ == theirs.best_params_ and ours.best_score_ == theirs.best_score_
+    assert set(ours.cv_results_) == set(theirs.cv_results_)
+    for key, expected in theirs.cv_results_.items():
+        if "score" in key and "time" not in key:
+            assert (ours.cv_results_[key] == expected).all(), key
+    assert (ours.predict_proba(X) == theirs.predict_proba(X)).all()
+    assert ours.score(X, y) == theirs.score(X, y) and (ours.classes_ == theirs.classes_).all()
+
+
+def test_candidates_are_drawn_and_groups_are_kept_together():
+    X, y = load_diabetes(return_X_y=True)
+    base = TinytrainRegressor(epochs=5, random_state=5)
+    given = {"n_iter": 4, "cv": GroupKFold(3), "random_state": 1}
+    lists = {"lr": [0.001, 0.01, 0.03], "hidden": [(8,), (16,), (32,)]}
+    groups = np.arange(len(y)) // 10
+    ours = TinytrainSearchCV(base, lists, **given).fit(X, y, groups=groups)
+    theirs = RandomizedSearchCV(base, lists, **given).fit(X, y, groups=groups)
+    assert ours.cv_results_["params"] == theirs.cv_results_["params"]
+    assert (ours.cv_results_["mean_test_score"] == theirs.cv_results_["mean_test_score"]).all()
+
+
+def test_weights_train(iris):
+    X, y = iris
+    weights = np.random.default_rng(0).random(len(y))
+    base = TinytrainClassifier(epochs=6, hidden=(8,), random_state=5)
+    ours = TinytrainSearchCV(base, {"lr": [0.01, 0.1]}, cv=3, scoring="neg_log_loss").fit(X, y, sample_weight=weights)
+    scores = []
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.metrics import log_loss
+
+    for train, test in StratifiedKFold(3).split(X, y):
+        fitted = TinytrainClassifier(epochs=6, hidden=(8,), random_state=5, lr=0.1).fit(X[train], y[train], sample_weight=weights[train])
+        scores.append(-log_loss(y[test], fitted.predict_proba(X[test])))
+    assert np.mean(scores) == pytest.approx(ours.cv_results_["mean_test_score"][1], rel=1e-12)
+
+
+def test_what_cannot_be_trained_has_an_error_score():
+    X, y = load_diabetes(return_X_y=True)
+    base = TinytrainRegressor(epochs=3, hidden=(8,), random_state=5)
+    with pytest.warns(Warning, match="failed"):
+        search = TinytrainSearchCV(base, {"lr": [0.01, 1e30]}, cv=2).fit(X, y)
+    assert search.best_params_ == {"lr": 0.01} and np.isnan(search.cv_results_["mean_test_score"][1])
+    with pytest.raises(ValueError):
+        TinytrainSearchCV(base, {"lr": [0.01, 1e30]}, cv=2, error_score="raise").fit(X, y)
+    with pytest.raises(ValueError, match="device is the same"):
+        TinytrainSearchCV(base, {"device": ["cpu", "gpu"]}).fit(X, y)
+    with pytest.raises(TypeError, match="estimator"):
+        TinytrainSearchCV(GridSearchCV(base, {}), {"lr": [0.1]}).fit(X, y)

@@ -1,0 +1,7 @@
+from ._estimators import TinytrainClassifier as TinytrainClassifier
+from ._estimators import TinytrainRegressor as TinytrainRegressor
+from ._estimators import load as load
+from ._search import TinytrainSearchCV as TinytrainSearchCV
+
+__version__: str
+__all__ = ["TinytrainClassifier", "TinytrainRegressor", "TinytrainSearchCV", "load", "__version__"]

@@ -1,0 +1,728 @@
+"""Estimators of scikit-learn."""
+
+import warnings
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
+
+from . import _input, _settings
+from ._tinytrain import Model, fit
+
+
+class _Bar:
+    """A bar of epochs, and whether a callback ends the fit."""
+
+    def __init__(self, callbacks, verbose, total):
+        self.callbacks = list(callbacks or ())
+        self.bar = None
+        if verbose:
+            from tqdm.auto import tqdm
+
+            self.bar = tqdm(total=total, unit="epoch")
+
+    def __call__(self, told):
+        if self.bar is not None:
+            shown = {name: told[name] for name in ("loss", "validation_score") if name in told}
+            self.bar.total = told["epochs"]
+            self.bar.set_postfix(shown, refresh=False)
+            self.bar.update()
+        return any([callback(told) for callback in self.callbacks])
+
+    def close(self):
+        if self.bar is not None:
+            self.bar.close()
+
+
+class _Tinytrain(BaseEstimator):
+    """What both estimators do."""
+
+    def _settings(self, seed, validates):
+        """The settings of a fit; `validates` says whether there are rows of their own to validate on."""
+        given = {name: getattr(self, name) for name in _settings.NAMES if hasattr(self, name)}
+        if given.get("no_temperature") is False:
+            del given["no_temperature"]
+        for name in ("hidden", "activation", "dropout", "betas", "lr_layers"):
+            if isinstance(given.get(name), (tuple, np.ndarray)):
+                given[name] = list(given[name])
+        if self.early_stopping and not validates and given["validation_fraction"] is None:
+            given["validation_fraction"] = 0.1
+        if validates:
+            given["validation_fraction"] = None
+        if self.early_stopping and given["patience"] is None and self.preset == "plain":
+            given["patience"] = 10
+        given["threads"] = _settings.threads(self.n_jobs)
+        given["seed"] = seed
+        return given
+
+    def _seed(self):
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(1 << 31))
+
+    def _fit(self, X, y, sample_weight, eval_set, groups):
+        if self.missing not in ("fill", "error"):
+            raise ValueError(f"missing: expected 'fill' or 'error', found {self.missing!r}")
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        # What is wrong with X comes first, as in scikit-learn.
+        table = _input.table(self, X, reset=True)
+        check_consistent_length(range(table.shape[0]), y)
+        y, targets = self._targets(y)
+        weights = self._weights(sample_weight, table, y)
+        seed = self._seed()
+        validation = self._validation(eval_set)
+        settings = self._settings(seed, validation is not None)
+        if groups is not None and validation is None and settings["validation_fraction"] is not None:
+            table, targets, weights, validation = self._apart(table, targets, weights, groups, settings, seed)
+        first = getattr(self, "_model", None) if self.warm_start else None
+        bar = _Bar(self.callbacks, self.verbose, None)
+        try:
+            model, told = fit(
+                table,
+                targets,
+                _settings.as_json(settings),
+                device=self.device,
+                weights=weights,
+                repeats=getattr(self, "class_weight", None) is None,
+                validation=validation,
+                names=self._target_names,
+                first=first,
+                on_epoch=bar if self.callbacks or self.verbose else None,
+            )
+        finally:
+            bar.close()
+        for text in told["warnings"]:
+            warnings.warn(text, UserWarning, stacklevel=3)
+        if told["doubt"]:
+            warnings.warn(told["doubt"], ConvergenceWarning, stacklevel=3)
+        self._take(model)
+        self.loss_curve_ = told["loss_curve"].tolist()
+        self.n_iter_ = len(self.loss_curve_)
+        self.best_iteration_ = told["kept"]
+        self.validation_scores_ = told["validation_scores"].tolist() if len(told["validation_scores"]) else None
+        return self
+
+    def _weights(self, sample_weight, table, y):
+        if sample_weight is None:
+            return None
+        X = np.broadcast_to(np.float32(0), table.shape)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64).astype(np.float32)
+        if (weights < 0).any():
+            raise ValueError("Negative values in data passed to `sample_weight`")
+        if not weights.any():
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        return weights
+
+    def _validation(self, eval_set):
+        """Rows of their own to validate on."""
+        if eval_set is None:
+            return None
+        if isinstance(eval_set, list) and len(eval_set) == 1:
+            eval_set = eval_set[0]
+        if not isinstance(eval_set, tuple) or len(eval_set) not in (2, 3):
+            raise ValueError("eval_set: expected a tuple (X, y) or (X, y, sample_weight)")
+        table = _input.table(self, eval_set[0], reset=False)
+        targets = self._targets_like(eval_set[1])
+        weights = self._weights(eval_set[2], table, None) if len(eval_set) == 3 else None
+        return table, targets, weights
+
+    def _apart(self, table, targets, weights, groups, settings, seed):
+        """Holds out whole groups."""
+        from sklearn.model_selection import GroupShuffleSplit
+
+        check_consistent_length(range(table.shape[0]), groups)
+        split = GroupShuffleSplit(1, test_size=settings["validation_fraction"], random_state=seed)
+        parts = next(split.split(np.zeros(table.shape[0]), groups=groups))
+        train, held_out = (np.asarray(part, dtype=np.uint32) for part in parts)
+
+        def of(rows):
+            taken = (targets[0], targets[1][rows]) if isinstance(targets, tuple) else targets[rows]
+            return table.take(rows), taken, None if weights is None else weights[rows]
+
+        settings["validation_fraction"] = None
+        return *of(train), of(held_out)
+
+    def _outputs(self, X):
+        check_is_fitted(self, "_model")
+        # One row more or less: an array like those before it needs no more than a look.
+        if (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype.char in "fd"
+            and X.shape[1] == self.n_features_in_
+            and X.size < 4096
+            and self.categorical is None
+            and not hasattr(self, "feature_names_in_")
+        ):
+            rows = np.ascontiguousarray(X, dtype=np.float32)
+            if len(rows) and np.isfinite(rows).all():
+                return self._model.predict(rows, 1)[:3]
+        rows = _input.table(self, X, reset=False)
+        *found, unknown = self._model.predict(rows, _settings.threads(self.n_jobs))
+        if unknown:
+            warnings.warn(f"{unknown} cells of X hold what no training row held", UserWarning, stacklevel=3)
+        return found
+
+    def save(self, path):
+        """Write the model file, which the program ``tinytrain`` and `load` read.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; what is there is replaced as a whole.
+        """
+        check_is_fitted(self, "_model")
+        self._model.save(path)
+
+    @classmethod
+    def load(cls, path):
+        """Read a model file, of this package or of the program ``tinytrain``.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, or the folder of a run.
+
+        Returns
+        -------
+        estimator
+            A fitted one. Its parameters are the defaults: a file has the model alone.
+        """
+        estimator = cls()
+        model = Model.load(path)
+        if model.is_classifier != isinstance(estimator, ClassifierMixin):
+            found = "classes" if model.is_classifier else "values"
+            raise ValueError(f"{path}: the model predicts {found}")
+        estimator._loaded(model)
+        return estimator
+
+    def to_onnx(self):
+        """Give the model as ONNX, with all of its preprocessing.
+
+        Returns
+        -------
+        bytes
+            The contents of an ONNX file of opset 17.
+        """
+        check_is_fitted(self, "_model")
+        return self._model.to_onnx()
+
+    def _loaded(self, model):
+        self.n_features_in_ = model.column_count
+        if model.columns:
+            self.feature_names_in_ = np.asarray(model.columns, dtype=object)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "fill"
+        tags.input_tags.string = False
+        tags.non_deterministic = False
+        tags.target_tags.required = True
+        return tags
+
+
+def _name(y):
+    name = getattr(y, "name", None)
+    return [name] if isinstance(name, str) and name else []
+
+
+class TinytrainClassifier(ClassifierMixin, _Tinytrain):
+    def __init__(
+        self,
+        *,
+        preset=None,
+        batch_size=None,
+        hidden=None,
+        init_seed=None,
+        schedule=None,
+        epochs=None,
+        target_accuracy=None,
+        max_time=None,
+        activation=None,
+        dropout=None,
+        init=None,
+        loss=None,
+        label_smoothing=None,
+        no_temperature=False,
+        optimizer=None,
+        lr=None,
+        momentum=None,
+        betas=None,
+        eps=None,
+        weight_decay=None,
+        clip_norm=None,
+        lr_schedule=None,
+        lr_gamma=None,
+        lr_every=None,
+        warmup=None,
+        lr_weights=None,
+        lr_biases=None,
+        lr_embeddings=None,
+        lr_scale=None,
+        parametrization=None,
+        lr_layers=None,
+        scale=None,
+        clip=None,
+        embeddings=None,
+        one_hot=None,
+        learn_scale=None,
+        validation_fraction=None,
+        patience=None,
+        keep=None,
+        early_stopping=False,
+        class_weight=None,
+        categorical=None,
+        missing="fill",
+        device="auto",
+        random_state=None,
+        n_jobs=None,
+        warm_start=False,
+        verbose=False,
+        callbacks=None,
+    ):
+        self.preset = preset
+        self.batch_size = batch_size
+        self.hidden = hidden
+        self.init_seed = init_seed
+        self.schedule = schedule
+        self.epochs = epochs
+        self.target_accuracy = target_accuracy
+        self.max_time = max_time
+        self.activation = activation
+        self.dropout = dropout
+        self.init = init
+        self.loss = loss
+        self.label_smoothing = label_smoothing
+        self.no_temperature = no_temperature
+        self.optimizer = optimizer
+        self.lr = lr
+        self.momentum = momentum
+        self.betas = betas
+        self.eps = eps
+        self.weight_decay = weight_decay
+        self.clip_norm = clip_norm
+        self.lr_schedule = lr_schedule
+        self.lr_gamma = lr_gamma
+        self.lr_every = lr_every
+        self.warmup = warmup
+        self.lr_weights = lr_weights
+        self.lr_biases = lr_biases
+        self.lr_embeddings = lr_embeddings
+        self.lr_scale = lr_scale
+        self.parametrization = parametrization
+        self.lr_layers = lr_layers
+        self.scale = scale
+        self.clip = clip
+        self.embeddings = embeddings
+        self.one_hot = one_hot
+        self.learn_scale = learn_scale
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.keep = keep
+        self.early_stopping = early_stopping
+        self.class_weight = class_weight
+        self.categorical = categorical
+        self.missing = missing
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def fit(self, X, y, sample_weight=None, eval_set=None, groups=None):
+        """Train a network.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Training rows: numbers, or a frame of pandas, polars or pyarrow.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts. Whole numbers are the same as rows that come so often.
+        eval_set : tuple (X, y) or (X, y, sample_weight), default=None
+            Rows to validate on: the model that is best on them is kept.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of a group are held out together, where rows are held out for validation.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit(X, y, sample_weight, eval_set, groups)
+
+    def _targets(self, y):
+        self._target_names = _name(y)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("Input y contains NaN or infinity.")
+        self.classes_, self._texts, numbers = _input.labels(y)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of two classes or more; the data contains only one class: {self.classes_[0]!r}"
+            )
+        return y, (self._texts, numbers)
+
+    def _targets_like(self, y):
+        y = column_or_1d(y)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"eval_set: y contains classes that no training row has: {unknown}")
+        numbers = np.searchsorted(self.classes_, y).astype(np.uint32)
+        return self._texts, numbers
+
+    def _weights(self, sample_weight, table, y):
+        weights = super()._weights(sample_weight, table, y)
+        if y is None or self.class_weight is None:
+            present = y if weights is None or y is None else np.asarray(y)[weights > 0]
+            if present is not None and len(np.unique(present)) < 2:
+                raise ValueError("rows with a weight are of one class only")
+            return weights
+        from sklearn.utils.class_weight import compute_class_weight
+
+        if weights is not None:
+            present = np.asarray(y)[weights > 0]
+            if len(np.unique(present)) < 2:
+                raise ValueError("rows with a weight are of one class only")
+        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        factors = of_class[np.searchsorted(self.classes_, y)]
+        return (factors if weights is None else weights * factors).astype(np.float32)
+
+    def _take(self, model):
+        self._model = model
+        # A model has its classes in natural order, and only those of rows with a weight.
+        known = {_input.key_of(text): number for number, text in enumerate(model.classes)}
+        places = [known.get(_input.key_of(text)) for text in self._texts]
+        self.classes_ = self.classes_[[place is not None for place in places]]
+        self._arrange([place for place in places if place is not None])
+
+    def _loaded(self, model):
+        super()._loaded(model)
+        for dtype in (np.int64, np.float64, object):
+            try:
+                classes = np.asarray(model.classes, dtype=object).astype(dtype)
+            except ValueError:
+                continue
+            break
+        self.classes_ = np.unique(classes.astype(str) if classes.dtype == object else classes)
+        self._model = model
+        self._arrange(np.argsort(classes.astype(str) if classes.dtype == object else classes, kind="stable"))
+
+    def _arrange(self, order):
+        """Where the class of each of `classes_` stands in the model."""
+        self._order = np.asarray(order)
+        self._inverse = np.argsort(self._order)
+        self._sorted = bool((self._order == np.arange(len(self._order))).all())
+
+    def predict(self, X):
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Rows like those of training.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The most probable class.
+        """
+        classes = self._outputs(X)[0]
+        return self.classes_[classes if self._sorted else self._inverse[classes]]
+
+    def predict_proba(self, X):
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Rows like those of training.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        probabilities = self._outputs(X)[1]
+        return probabilities if self._sorted else probabilities[:, self._order]
+
+    def predict_log_proba(self, X):
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Rows like those of training.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class TinytrainRegressor(RegressorMixin, _Tinytrain):
+    def __init__(
+        self,
+        *,
+        preset=None,
+        batch_size=None,
+        hidden=None,
+        init_seed=None,
+        schedule=None,
+        epochs=None,
+        max_time=None,
+        activation=None,
+        dropout=None,
+        init=None,
+        loss=None,
+        optimizer=None,
+        lr=None,
+        momentum=None,
+        betas=None,
+        eps=None,
+        weight_decay=None,
+        clip_norm=None,
+        lr_schedule=None,
+        lr_gamma=None,
+        lr_every=None,
+        warmup=None,
+        lr_weights=None,
+        lr_biases=None,
+        lr_embeddings=None,
+        lr_scale=None,
+        parametrization=None,
+        lr_layers=None,
+        scale_target=None,
+        scale=None,
+        clip=None,
+        embeddings=None,
+        one_hot=None,
+        learn_scale=None,
+        validation_fraction=None,
+        patience=None,
+        keep=None,
+        early_stopping=False,
+        categorical=None,
+        missing="fill",
+        device="auto",
+        random_state=None,
+        n_jobs=None,
+        warm_start=False,
+        verbose=False,
+        callbacks=None,
+    ):
+        self.preset = preset
+        self.batch_size = batch_size
+        self.hidden = hidden
+        self.init_seed = init_seed
+        self.schedule = schedule
+        self.epochs = epochs
+        self.max_time = max_time
+        self.activation = activation
+        self.dropout = dropout
+        self.init = init
+        self.loss = loss
+        self.optimizer = optimizer
+        self.lr = lr
+        self.momentum = momentum
+        self.betas = betas
+        self.eps = eps
+        self.weight_decay = weight_decay
+        self.clip_norm = clip_norm
+        self.lr_schedule = lr_schedule
+        self.lr_gamma = lr_gamma
+        self.lr_every = lr_every
+        self.warmup = warmup
+        self.lr_weights = lr_weights
+        self.lr_biases = lr_biases
+        self.lr_embeddings = lr_embeddings
+        self.lr_scale = lr_scale
+        self.parametrization = parametrization
+        self.lr_layers = lr_layers
+        self.scale_target = scale_target
+        self.scale = scale
+        self.clip = clip
+        self.embeddings = embeddings
+        self.one_hot = one_hot
+        self.learn_scale = learn_scale
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.keep = keep
+        self.early_stopping = early_stopping
+        self.categorical = categorical
+        self.missing = missing
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def fit(self, X, y, sample_weight=None, eval_set=None, groups=None):
+        """Train a network.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Training rows: numbers, or a frame of pandas, polars or pyarrow.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The values to predict.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts. Whole numbers are the same as rows that come so often.
+        eval_set : tuple (X, y) or (X, y, sample_weight), default=None
+            Rows to validate on: the model that is best on them is kept.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of a group are held out together, where rows are held out for validation.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit(X, y, sample_weight, eval_set, groups)
+
+    def _targets(self, y):
+        columns = getattr(y, "columns", None)
+        self._target_names = [str(name) for name in columns] if columns is not None else _name(y)
+        y, self._is_flat = _input.values(self, y)
+        self.n_outputs_ = y.shape[1]
+        if len(self._target_names) != self.n_outputs_:
+            self._target_names = []
+        return y, y
+
+    def _targets_like(self, y):
+        y, _ = _input.values(self, y)
+        if y.shape[1] != self.n_outputs_:
+            raise ValueError(f"eval_set: expected {self.n_outputs_} values a row, found {y.shape[1]}")
+        return y
+
+    def _take(self, model):
+        self._model = model
+
+    def _loaded(self, model):
+        super()._loaded(model)
+        self._model = model
+        self.n_outputs_ = model.outputs_of_row
+        self._is_flat = self.n_outputs_ == 1
+
+    def predict(self, X):
+        """Predict the values of each row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Rows like those of training.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The values.
+        """
+        values = self._outputs(X)[2].astype(np.float64)
+        return values.ravel() if self._is_flat else values
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+_DOC = """{title}
+
+A multi-layer perceptron with the preprocessing of the program ``tinytrain``: numbers are scaled, categories become inputs or
+embeddings, missing values are filled in. Rows are put in an order of their content first: a fit depends on `random_state` and on the
+rows, not on how they are sorted.
+
+Parameters
+----------
+{parameters}
+Attributes
+----------
+{attributes}n_features_in_ : int
+    Columns of a row.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where the training rows have names that are all text.
+n_iter_ : int
+    Epochs that were trained.
+loss_curve_ : list of float
+    Mean loss over the training rows of each epoch.
+validation_scores_ : list of float or None
+    {score} over the rows that validate after each epoch, if any do.
+best_iteration_ : int
+    The epoch whose model was kept, counted from 1.
+
+Examples
+--------
+{example}"""
+
+TinytrainClassifier.__doc__ = _DOC.format(
+    title="Classifier.",
+    parameters=_settings.explained(of_classes=True),
+    attributes="classes_ : ndarray of shape (n_classes,)\n    The classes, sorted.\n",
+    score="Accuracy",
+    example="""\
+>>> from sklearn.datasets import load_iris
+>>> from tinytrain import TinytrainClassifier
+>>> X, y = load_iris(return_X_y=True)
+>>> classifier = TinytrainClassifier(hidden=(64,), random_state=1).fit(X, y)
+>>> classifier.predict(X[:2])
+array([0, 0])
+>>> classifier.score(X, y) > 0.95
+True
+""",
+)
+
+TinytrainRegressor.__doc__ = _DOC.format(
+    title="Regressor, of one or of several values a row.",
+    parameters=_settings.explained(of_classes=False),
+    attributes="n_outputs_ : int\n    Values of a row.\n",
+    score="R2",
+    example="""\
+>>> from sklearn.datasets import load_diabetes
+>>> from tinytrain import TinytrainRegressor
+>>> X, y = load_diabetes(return_X_y=True)
+>>> regressor = TinytrainRegressor(hidden=(64,), epochs=30, random_state=1).fit(X, y)
+>>> regressor.score(X, y) > 0.5
+True
+""",
+)
+
+
+def load(path):
+    """Read a model file, of this package or of the program ``tinytrain``.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, or the folder of a run.
+
+    Returns
+    -------
+    TinytrainClassifier or TinytrainRegressor
+        A fitted estimator.
+    """
+    model = Model.load(path)
+    estimator = TinytrainClassifier() if model.is_classifier else TinytrainRegressor()
+    estimator._loaded(model)
+    return estimator

@@ -1,0 +1,153 @@
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+class _Tinytrain(BaseEstimator):
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    n_iter_: int
+    loss_curve_: list[float]
+    validation_scores_: list[float] | None
+    best_iteration_: int
+    def save(self, path: str | PathLike[str]) -> None: ...
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self: ...
+    def to_onnx(self) -> bytes: ...
+    def __sklearn_is_fitted__(self) -> bool: ...
+    def __sklearn_tags__(self) -> Any: ...
+
+class TinytrainClassifier(ClassifierMixin, _Tinytrain):
+    classes_: NDArray[Any]
+    def __init__(
+        self,
+        *,
+        preset: str | None = None,
+        batch_size: int | None = None,
+        hidden: int | Sequence[int] | str | None = None,
+        init_seed: int | None = None,
+        schedule: str | None = None,
+        epochs: int | None = None,
+        target_accuracy: float | None = None,
+        max_time: float | str | None = None,
+        activation: str | Sequence[str] | None = None,
+        dropout: float | Sequence[float] | None = None,
+        init: str | None = None,
+        loss: str | None = None,
+        label_smoothing: float | None = None,
+        no_temperature: bool = False,
+        optimizer: str | None = None,
+        lr: float | None = None,
+        momentum: float | None = None,
+        betas: float | Sequence[float] | None = None,
+        eps: float | None = None,
+        weight_decay: float | None = None,
+        clip_norm: float | None = None,
+        lr_schedule: str | None = None,
+        lr_gamma: float | None = None,
+        lr_every: int | None = None,
+        warmup: int | None = None,
+        lr_weights: float | None = None,
+        lr_biases: float | None = None,
+        lr_embeddings: float | None = None,
+        lr_scale: float | None = None,
+        parametrization: str | None = None,
+        lr_layers: Sequence[float] | None = None,
+        scale: str | None = None,
+        clip: str | None = None,
+        embeddings: str | None = None,
+        one_hot: int | None = None,
+        learn_scale: bool | None = None,
+        validation_fraction: float | None = None,
+        patience: int | str | None = None,
+        keep: str | None = None,
+        early_stopping: bool = False,
+        class_weight: Mapping[Any, float] | str | None = None,
+        categorical: Sequence[int] | Sequence[str] | None = None,
+        missing: str = "fill",
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+        callbacks: Sequence[Callable[[dict[str, Any]], object]] | None = None,
+    ) -> None: ...
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        eval_set: tuple[Any, Any] | tuple[Any, Any, ArrayLike] | list[tuple[Any, Any]] | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self: ...
+    def predict(self, X: Any) -> NDArray[Any]: ...
+    def predict_proba(self, X: Any) -> NDArray[np.float64]: ...
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]: ...
+
+class TinytrainRegressor(RegressorMixin, _Tinytrain):
+    n_outputs_: int
+    def __init__(
+        self,
+        *,
+        preset: str | None = None,
+        batch_size: int | None = None,
+        hidden: int | Sequence[int] | str | None = None,
+        init_seed: int | None = None,
+        schedule: str | None = None,
+        epochs: int | None = None,
+        max_time: float | str | None = None,
+        activation: str | Sequence[str] | None = None,
+        dropout: float | Sequence[float] | None = None,
+        init: str | None = None,
+        loss: str | None = None,
+        optimizer: str | None = None,
+        lr: float | None = None,
+        momentum: float | None = None,
+        betas: float | Sequence[float] | None = None,
+        eps: float | None = None,
+        weight_decay: float | None = None,
+        clip_norm: float | None = None,
+        lr_schedule: str | None = None,
+        lr_gamma: float | None = None,
+        lr_every: int | None = None,
+        warmup: int | None = None,
+        lr_weights: float | None = None,
+        lr_biases: float | None = None,
+        lr_embeddings: float | None = None,
+        lr_scale: float | None = None,
+        parametrization: str | None = None,
+        lr_layers: Sequence[float] | None = None,
+        scale_target: str | None = None,
+        scale: str | None = None,
+        clip: str | None = None,
+        embeddings: str | None = None,
+        one_hot: int | None = None,
+        learn_scale: bool | None = None,
+        validation_fraction: float | None = None,
+        patience: int | str | None = None,
+        keep: str | None = None,
+        early_stopping: bool = False,
+        categorical: Sequence[int] | Sequence[str] | None = None,
+        missing: str = "fill",
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+        callbacks: Sequence[Callable[[dict[str, Any]], object]] | None = None,
+    ) -> None: ...
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        eval_set: tuple[Any, Any] | tuple[Any, Any, ArrayLike] | list[tuple[Any, Any]] | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self: ...
+    def predict(self, X: Any) -> NDArray[np.float64]: ...
+    def __sklearn_tags__(self) -> Any: ...
+
+def load(path: str | PathLike[str]) -> TinytrainClassifier | TinytrainRegressor: ...

@@ -1,0 +1,120 @@
+"""What `fit` and `predict` take, as tables and targets of the library."""
+
+import numpy as np
+from sklearn.utils.validation import _check_feature_names, check_array, column_or_1d, validate_data
+
+from ._tinytrain import Table
+
+
+def is_frame(X):
+    """Whether it is a table of pandas, polars, pyarrow or whatever else gives Arrow."""
+    return hasattr(X, "__arrow_c_stream__") and not isinstance(X, np.ndarray) and hasattr(X, "shape")
+
+
+def _names(X):
+    """The names of a frame's columns, as text."""
+    columns = getattr(X, "column_names", None)
+    return [str(name) for name in (X.columns if columns is None else columns)]
+
+
+def _numbers_of_pandas(X):
+    """A pandas frame of numbers as an array; None if it is anything else."""
+    dtypes = getattr(X, "dtypes", None)
+    if not hasattr(dtypes, "items") or not hasattr(X, "to_numpy"):
+        return None
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes):
+        return X.to_numpy()
+    return None
+
+
+def table(estimator, X, reset):
+    """Rows as a `Table`; checks or remembers the columns."""
+    numbers = _numbers_of_pandas(X) if is_frame(X) else None
+    if not is_frame(X) or (numbers is not None and 0 in numbers.shape):
+        return _of_array(estimator, X, reset)
+    _check_feature_names(estimator, X, reset=reset)
+    names, count = _names(X), X.shape[1]
+    if reset:
+        estimator.n_features_in_ = count
+    elif count != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {count} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features as input."
+        )
+    if reset and X.shape[0] < 2:
+        raise ValueError(f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of 2 is required.")
+    categorical = categories(estimator, names)
+    try:
+        rows = Table.of_arrow(X, names, [names[column] for column in categorical])
+    except ImportError as error:
+        if numbers is None:
+            raise ImportError("pandas hands over text, categories and dates by pyarrow: pip install pyarrow") from error
+        return _of_array(estimator, X, reset)
+    values = rows.values()
+    if np.isinf(values).any():
+        raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
+    if estimator.missing == "error" and np.isnan(values).any():
+        raise ValueError("Input X contains NaN: missing='fill' puts medians in the place of missing values.")
+    return rows
+
+
+def _of_array(estimator, X, reset):
+    finite = True if estimator.missing == "error" else "allow-nan"
+    X = validate_data(
+        estimator, X, dtype=np.float32, order="C", ensure_all_finite=finite, ensure_min_samples=2 if reset else 1, reset=reset
+    )
+    names = getattr(estimator, "feature_names_in_", None)
+    return Table(X, categories(estimator, list(names) if names is not None else [str(i) for i in range(X.shape[1])]))
+
+
+def categories(estimator, names):
+    """The positions of the columns that are said to hold categories."""
+    if estimator.categorical is None:
+        return []
+    found = []
+    for column in np.asarray(estimator.categorical).tolist():
+        if isinstance(column, str):
+            if column not in names:
+                raise ValueError(f"categorical: expected names of columns, found {column!r}")
+            column = names.index(column)
+        found.append(int(column))
+    return found
+
+
+def labels(y):
+    """The classes, their texts, and the number of each row's class."""
+    classes, numbers = np.unique(y, return_inverse=True)
+    numbers = np.ascontiguousarray(numbers.ravel(), dtype=np.uint32)
+    return classes, texts_of(classes), numbers
+
+
+def texts_of(classes):
+    """The texts by which a model file knows classes: other ones where two would be the same there."""
+    def text(label):
+        if isinstance(label, (float, np.floating)) and float(label).is_integer():
+            return str(int(label))
+        return str(label).strip()
+
+    texts = [text(label) for label in classes]
+
+    are_different = len({key_of(text) for text in texts}) == len(texts)
+    are_texts = all(text and "\0" not in text for text in texts)
+    return texts if are_different and are_texts else [str(number) for number in range(len(texts))]
+
+
+def key_of(text):
+    """What is the same of two texts that are one class for the library."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def values(estimator, y):
+    """Values to predict, [rows, values], and whether there is one a row."""
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=estimator)
+    if y.dtype.kind in "OSU":
+        y = y.astype(np.float64)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    y = check_array(y, ensure_2d=False, dtype=np.float32, input_name="y", estimator=estimator)
+    return np.ascontiguousarray(y.reshape(len(y), -1)), y.ndim == 1

@@ -1,0 +1,255 @@
+"""A search over settings whose candidates and folds are trained together."""
+
+import time
+import warnings
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import FitFailedWarning
+from sklearn.metrics._scorer import _MultimetricScorer
+from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.validation import check_consistent_length
+
+from . import _input, _settings
+from ._estimators import _Bar, _Tinytrain
+from ._tinytrain import search
+
+# Parameters that are no settings of a network, and so the same for all candidates.
+_FIXED = {"class_weight", "categorical", "missing", "device", "n_jobs", "warm_start", "verbose", "callbacks"}
+
+
+class TinytrainSearchCV(BaseSearchCV):
+    """Search over settings with cross-validation.
+
+    All candidates and all folds are trained together: rows are read once for many networks, and each core, or the GPU, has whole
+    networks to train. The results are those of `GridSearchCV` on the same candidates, bit for bit.
+
+    Parameters
+    ----------
+    estimator : TinytrainClassifier or TinytrainRegressor
+        The estimator whose settings are tried.
+    param_distributions : dict or list of dict
+        Values to try by the names of parameters: lists, or distributions of `scipy.stats` where `n_iter` is given.
+    n_iter : int, default=None
+        How many candidates are drawn; None tries all combinations.
+    scoring : str, callable, list, tuple or dict, default=None
+        As in `GridSearchCV`.
+    refit : bool, str or callable, default=True
+        Whether the best candidate is trained on all rows, as in `GridSearchCV`.
+    cv : int, cross-validation generator or iterable, default=None
+        The folds; None are five.
+    n_jobs : int, default=None
+        Threads of the processor; None is one for each core.
+    verbose : bool, default=False
+        Whether a bar shows the fits.
+    error_score : 'raise' or float, default=nan
+        The score of a candidate that cannot be trained.
+    return_train_score : bool, default=False
+        Whether `cv_results_` has scores of the training rows.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the candidates that are drawn.
+
+    Attributes
+    ----------
+    cv_results_ : dict
+        As of `GridSearchCV`. A fit takes its share of the time of training.
+    best_estimator_ : estimator
+        The best candidate, trained on all rows.
+    best_params_ : dict
+        Its settings.
+    best_score_ : float
+        Its mean score.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tinytrain import TinytrainClassifier, TinytrainSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> base = TinytrainClassifier(hidden=(32,), epochs=30, random_state=1)
+    >>> found = TinytrainSearchCV(base, {"lr": [0.001, 0.1]}, cv=3).fit(X, y)
+    >>> found.best_params_
+    {'lr': 0.1}
+    """
+
+    def __init__(
+        self,
+        estimator,
+        param_distributions,
+        *,
+        n_iter=None,
+        scoring=None,
+        refit=True,
+        cv=None,
+        n_jobs=None,
+        verbose=False,
+        error_score=np.nan,
+        return_train_score=False,
+        random_state=None,
+    ):
+        super().__init__(
+            estimator=estimator,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.param_distributions = param_distributions
+        self.n_iter = n_iter
+        self.random_state = random_state
+
+    def _candidates(self):
+        if self.n_iter is None:
+            return list(ParameterGrid(self.param_distributions))
+        return list(ParameterSampler(self.param_distributions, self.n_iter, random_state=self.random_state))
+
+    def fit(self, X, y=None, *, sample_weight=None, groups=None):
+        """Train all candidates on all folds.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            What they should give.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts in training.
+        groups : array-like of shape (n_samples,), default=None
+            Groups for the splitter.
+
+        Returns
+        -------
+        self
+            The fitted search.
+        """
+        if not isinstance(self.estimator, _Tinytrain):
+            raise TypeError("estimator: expected a TinytrainClassifier or a TinytrainRegressor")
+        scorers, refit_metric = self._scorers()
+        X, y = indexable(X, y)
+        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        folds = [
+            tuple(np.asarray(np.arange(len(rows))[rows] if np.asarray(rows).dtype == bool else rows) for rows in fold)
+            for fold in cv.split(X, y, groups)
+        ]
+        self.n_splits_ = len(folds)
+        candidates = self._candidates()
+        if not candidates or not folds:
+            raise ValueError("No fits were performed. Was the CV iterator empty? Were there no candidates?")
+        fitted = self._train(X, y, sample_weight, candidates, folds)
+        out = self._scored(fitted, X, y, folds, scorers)
+        results = self._format_results(candidates, len(folds), out)
+        self.multimetric_ = isinstance(out[0]["test_scores"], dict)
+        if callable(self.scoring) and self.multimetric_:
+            self._check_refit_for_multimetric(out[0]["test_scores"])
+            refit_metric = self.refit
+        if self.refit or not self.multimetric_:
+            self.best_index_ = self._select_best_index(self.refit, refit_metric, results)
+            if not callable(self.refit):
+                self.best_score_ = results[f"mean_test_{refit_metric}"][self.best_index_]
+            self.best_params_ = results["params"][self.best_index_]
+        if self.refit:
+            begin = time.perf_counter()
+            self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_)
+            self.best_estimator_.fit(X, y, sample_weight=sample_weight)
+            self.refit_time_ = time.perf_counter() - begin
+            if hasattr(self.best_estimator_, "feature_names_in_"):
+                self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
+        self.cv_results_ = results
+        return self
+
+    def _run_search(self, evaluate_candidates):
+        raise NotImplementedError("candidates are trained together")
+
+    def _scorers(self):
+        """Scorers, and the name of the one that chooses."""
+        return self._get_scorers()
+
+    def _train(self, X, y, sample_weight, candidates, folds):
+        """The estimator of each candidate on each fold, or why there is none, with its seconds of training."""
+        probe = clone(self.estimator)
+        table = _input.table(probe, X, reset=True)
+        y, targets = probe._targets(y)
+        check_consistent_length(range(table.shape[0]), y)
+        weights = probe._weights(sample_weight, table, y)
+        made, settings = [], []
+        for candidate in candidates:
+            fixed = _FIXED.intersection(candidate)
+            if fixed:
+                raise ValueError(f"{min(fixed)} is the same for all candidates: set it on the estimator")
+            estimator = clone(self.estimator).set_params(**candidate)
+            made.append(estimator)
+            own = estimator._settings(estimator._seed(), False)
+            settings.append(_settings.as_json({**own, "threads": _settings.threads(self.n_jobs)}))
+        bar = _Bar(None, self.verbose, len(candidates) * len(folds))
+        begin = time.perf_counter()
+        try:
+            found = search(
+                table,
+                targets,
+                settings,
+                [np.ascontiguousarray(train, dtype=np.uint32) for train, _ in folds],
+                device=self.estimator.device,
+                threads=_settings.threads(self.n_jobs),
+                weights=weights,
+                repeats=getattr(probe, "class_weight", None) is None,
+                names=probe._target_names,
+                on_ended=bar.bar.update if bar.bar is not None else None,
+            )
+        finally:
+            bar.close()
+        # Those of a team share their time.
+        seconds = sum(one[3] for one in found) or 1.0
+        share = (time.perf_counter() - begin) / seconds
+        fitted = []
+        for number, (model, reason, epochs, own) in enumerate(found):
+            if model is None:
+                fitted.append((None, reason, own * share))
+                continue
+            estimator = clone(made[number // len(folds)])
+            for name in ("n_features_in_", "feature_names_in_", "classes_", "_texts", "n_outputs_", "_is_flat"):
+                if hasattr(probe, name):
+                    setattr(estimator, name, getattr(probe, name))
+            estimator._take(model)
+            estimator.n_iter_ = epochs
+            fitted.append((estimator, None, own * share))
+        return fitted
+
+    def _scored(self, fitted, X, y, folds, scorers):
+        """What `GridSearchCV` has of each fit."""
+        out, failed = [], []
+        test = [(_safe_indexing(X, rows), _safe_indexing(y, rows)) for _, rows in folds]
+        train = [(_safe_indexing(X, rows), _safe_indexing(y, rows)) for rows, _ in folds] if self.return_train_score else None
+        for number, (estimator, reason, seconds) in enumerate(fitted):
+            fold = number % len(folds)
+            begin = time.perf_counter()
+            if estimator is None:
+                if self.error_score == "raise":
+                    raise ValueError(f"candidate {number // len(folds)}, fold {fold}: {reason}")
+                failed.append(reason)
+                names = scorers._scorers if isinstance(scorers, _MultimetricScorer) else None
+                score = self.error_score if names is None else dict.fromkeys(names, self.error_score)
+                scores = [score, score]
+            else:
+                scores = [scorers(estimator, *test[fold])]
+                if train is not None:
+                    scores.append(scorers(estimator, *train[fold]))
+            found = {
+                "fit_error": reason,
+                "test_scores": scores[0],
+                "n_test_samples": len(folds[fold][1]),
+                "fit_time": seconds,
+                "score_time": time.perf_counter() - begin,
+            }
+            if train is not None:
+                found["train_scores"] = scores[1]
+            out.append(found)
+        if len(failed) == len(fitted):
+            raise ValueError(f"All the {len(fitted)} fits failed: {failed[0]}")
+        if failed:
+            warnings.warn(f"{len(failed)} of {len(fitted)} fits failed, the first one: {failed[0]}", FitFailedWarning, stacklevel=3)
+        return out

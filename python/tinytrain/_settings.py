@@ -1,0 +1,107 @@
+"""Parameters of the estimators: those that are settings of the library, and how they are explained."""
+
+import json
+import os
+
+from ._tinytrain import settings
+
+# Settings of the library that have another name here, or none.
+_RENAMED = {"threads", "seed", "class_weights", "test_fraction", "auc_by_epoch"}
+OF_CLASSES = {"label_smoothing", "no_temperature", "target_accuracy"}
+OF_VALUES = {"scale_target"}
+
+_TYPES = {
+    "preset": "{'table', 'plain'}",
+    "hidden": "int or sequence of int",
+    "activation": "str or sequence of str",
+    "dropout": "float or sequence of float",
+    "betas": "sequence of float",
+    "lr_layers": "sequence of float",
+    "no_temperature": "bool",
+    "learn_scale": "bool",
+    "max_time": "float or str",
+    "keep": "{'best', 'last'}",
+    **dict.fromkeys(["batch_size", "epochs", "init_seed", "lr_every", "warmup", "one_hot", "patience"], "int"),
+    **dict.fromkeys(
+        ["schedule", "init", "loss", "optimizer", "lr_schedule", "parametrization", "scale_target", "scale", "clip", "embeddings"],
+        "str",
+    ),
+}
+
+_OTHERS = """
+early_stopping : bool, default=False
+    Hold out a tenth of the rows, or `validation_fraction`, for validation, keep the model of the best epoch, and stop after
+    `patience` epochs without a better one (10 where neither `patience` nor the preset says). Where `fit` gets an `eval_set`, its rows
+    validate.
+{class_weight}categorical : sequence of int or str, default=None
+    Columns that hold categories, whatever numbers stand there: their positions, or their names in a frame. Columns of text, booleans
+    and pandas or polars categories always do.
+missing : {{'fill', 'error'}}, default='fill'
+    What becomes of NaN and of missing cells: `fill` puts the median of the training rows in their place, with one more input that
+    says so; a missing category is one more category.
+device : str, default='auto'
+    What trains: `auto` (a GPU if there is one, else the processor), `cpu`, `gpu`, or a name or number that ``tinytrain devices``
+    prints. Models always predict on the processor.
+random_state : int, RandomState instance or None, default=None
+    Seed of the initial weights, of the order of the rows and of the rows that validate.
+n_jobs : int, default=None
+    Threads of the processor. None is one for each core, or what `OMP_NUM_THREADS` says, as joblib sets it in its processes. The
+    number does not change results.
+warm_start : bool, default=False
+    Whether `fit` begins with the weights of the fit before it.
+verbose : bool, default=False
+    Whether a bar shows the epochs.
+callbacks : sequence of callables, default=None
+    Called after each epoch with a dict: `epoch`, `epochs` (at most), `loss`, `accuracy`, `seconds`, `rows`, `is_kept`, and
+    `validation_loss` and `validation_score` where rows validate. One that returns something true ends the fit.
+"""
+
+_CLASS_WEIGHT = """class_weight : dict or 'balanced', default=None
+    Factors of the loss of the rows of each class, as in scikit-learn.
+"""
+
+
+_EXPLAINED = {name: text for name, text in settings() if name not in _RENAMED}
+NAMES = tuple(_EXPLAINED)
+
+
+def parameters(without):
+    """Names of the settings of the library that an estimator has under the same name, with their explanations."""
+    return {name: text for name, text in _EXPLAINED.items() if name not in without}
+
+
+def explained(of_classes):
+    """The section on parameters of an estimator's documentation."""
+    lines = []
+    for name, text in parameters(OF_VALUES if of_classes else OF_CLASSES).items():
+        default = "False" if name == "no_temperature" else "None"
+        lines.append(f"{name} : {_TYPES.get(name, 'float')}, default={default}")
+        lines += [f"    {line}" if line else "" for line in _in_python(text).splitlines()]
+    return "\n".join(lines) + _OTHERS.format(class_weight=_CLASS_WEIGHT if of_classes else "")
+
+
+def _in_python(text):
+    """An explanation of an option in the words of Python."""
+    for option in ("preset", "keep", "task", "seed", "scale", "learn-scale", "scale-target"):
+        text = text.replace(f"--{option}", f"`{option.replace('-', '_')}`")
+    return text.replace("`seed`", "`random_state`").replace("`--verbose`", "``tinytrain train --verbose``")
+
+
+def _plain(value):
+    """What JSON does not know: numbers and arrays of numpy."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def as_json(values):
+    """Settings for the library."""
+    return json.dumps(values, default=_plain)
+
+
+def threads(n_jobs):
+    """How many threads `n_jobs` means; None is one for each core."""
+    if n_jobs is None:
+        text = os.environ.get("OMP_NUM_THREADS", "")
+        return int(text) if text.isdigit() and int(text) > 0 else None
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning")
+    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)

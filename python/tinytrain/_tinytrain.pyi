@@ -1,0 +1,77 @@
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+_Targets = tuple[list[str], NDArray[np.uint32]] | NDArray[np.float32]
+
+def settings() -> list[tuple[str, str]]: ...
+def main(words: Sequence[str]) -> int: ...
+
+@final
+class Table:
+    def __new__(cls, x: NDArray[np.float32], categorical: Sequence[int] = ...) -> Table: ...
+    @classmethod
+    def of_arrow(cls, frame: Any, columns: Sequence[str] | None = None, categorical: Sequence[str] = ...) -> Table: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def names(self) -> list[str] | None: ...
+    def values(self) -> NDArray[np.float32]: ...
+    def take(self, rows: NDArray[np.uint32]) -> Table: ...
+
+@final
+class Model:
+    def predict(
+        self, rows: Table | NDArray[np.float32], threads: int | None = None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float32], int]: ...
+    @property
+    def classes(self) -> list[str]: ...
+    @property
+    def is_classifier(self) -> bool: ...
+    @property
+    def outputs_of_row(self) -> int: ...
+    @property
+    def columns(self) -> list[str] | None: ...
+    @property
+    def column_count(self) -> int: ...
+    @property
+    def description(self) -> str: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Model: ...
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Model: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+    def to_onnx(self) -> bytes: ...
+
+def fit(
+    table: Table,
+    targets: _Targets,
+    settings: str,
+    *,
+    device: str = "auto",
+    weights: NDArray[np.float32] | None = None,
+    repeats: bool = True,
+    validation: tuple[Table, _Targets, NDArray[np.float32] | None] | None = None,
+    names: Sequence[str] = ...,
+    first: Model | None = None,
+    on_epoch: Callable[[dict[str, Any]], object] | None = None,
+) -> tuple[Model, dict[str, Any]]: ...
+def search(
+    table: Table,
+    targets: _Targets,
+    candidates: Sequence[str],
+    folds: Sequence[NDArray[np.uint32]],
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    weights: NDArray[np.float32] | None = None,
+    repeats: bool = True,
+    names: Sequence[str] = ...,
+    on_ended: Callable[[], object] | None = None,
+) -> list[tuple[Model | None, str | None, int, float]]: ...

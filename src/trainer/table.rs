@@ -1,0 +1,351 @@
+//! Tables in memory: columns with names, of numbers, categories and dates, as a reader would deliver them of a file.
+
+use std::path::Path;
+
+use ndarray::ArrayRef2;
+
+use super::target::TargetData;
+use crate::data::{
+    Column, DATE_PARTS, Dictionary, Features, MemoryCells, MemoryRows, Reader, Transform, date_of,
+    is_missing_cell,
+};
+use crate::error::{Error, Place, Result};
+use crate::model::Model;
+
+/// Cells of a column of a table in memory.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cells {
+    /// Numbers; NaN where one is missing.
+    Numbers(Vec<f32>),
+    /// Categories that are numbers; NaN where one is missing.
+    Categories(Vec<f32>),
+    /// Categories that are texts. Texts that stand for a missing value in files do so here: `NA`, for example.
+    Texts {
+        /// Which of the texts each row holds, counted from 0; nothing where it is missing.
+        rows: Vec<Option<u32>>,
+        /// The texts.
+        texts: Vec<String>,
+    },
+    /// Seconds from 1970 to times in UTC; NaN where one is missing.
+    Times(Vec<f64>),
+}
+
+/// What the inputs of a column of a [`Table`] are.
+#[derive(Debug, Clone, PartialEq)]
+enum Holds {
+    Numbers,
+    Categories,
+    /// Numbers of these texts, counted from 0.
+    Texts(Vec<String>),
+    /// So many parts of dates.
+    Dates(usize),
+}
+
+impl Holds {
+    fn width(&self) -> usize {
+        match self {
+            Holds::Dates(parts) => *parts,
+            _ => 1,
+        }
+    }
+}
+
+/// A table in memory: rows without what they should give.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// [rows, inputs], row after row.
+    values: Vec<f32>,
+    rows: usize,
+    columns: Vec<(Option<String>, Holds)>,
+}
+
+impl Table {
+    /// Columns of numbers without names, [rows, columns]; NaN where one is missing.
+    pub fn of_numbers(x: &ArrayRef2<f32>) -> Self {
+        let values = x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec);
+        Self { values, rows: x.nrows(), columns: vec![(None, Holds::Numbers); x.ncols()] }
+    }
+
+    /// Columns with their names. A column of dates without hours is days, month and day of the week; others have the hour, too.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for columns of different lengths, and for a row with a text that is not there.
+    pub fn of_columns(columns: Vec<(String, Cells)>) -> Result<Self> {
+        let mut rows = None;
+        let mut inputs = Vec::new();
+        let mut held = Vec::new();
+        for (name, cells) in columns {
+            let (found, holds) = match cells {
+                Cells::Numbers(values) => (vec![values], Holds::Numbers),
+                Cells::Categories(values) => (vec![values], Holds::Categories),
+                Cells::Texts { rows, texts } => {
+                    if let Some(row) =
+                        rows.iter().position(|text| text.is_some_and(|at| at as usize >= texts.len()))
+                    {
+                        let found = format!("number {}", rows[row].unwrap_or_default());
+                        return Err(bad(
+                            &name,
+                            Place::row(row as u64 + 1),
+                            &format!("one of {} texts", texts.len()),
+                            found,
+                        ));
+                    }
+                    // In an order that does not depend on which comes first.
+                    let mut known: Vec<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
+                    known.sort_unstable();
+                    known.dedup();
+                    let number = |text: &String| match is_missing_cell(text) {
+                        true => f32::NAN,
+                        false => known.partition_point(|known| known.as_str() < text.trim()) as f32,
+                    };
+                    let numbers: Vec<f32> = texts.iter().map(number).collect();
+                    let cells = rows.iter().map(|text| text.map_or(f32::NAN, |text| numbers[text as usize]));
+                    (vec![cells.collect()], Holds::Texts(known))
+                }
+                Cells::Times(seconds) => {
+                    let dates: Vec<_> = seconds.into_iter().map(date_of).collect();
+                    let has_hours = dates.iter().any(|date| date[DATE_PARTS.len() - 1] > 0.0);
+                    let parts = if has_hours { DATE_PARTS.len() } else { DATE_PARTS.len() - 1 };
+                    let part = |at: usize| dates.iter().map(|date| date[at]).collect::<Vec<f32>>();
+                    ((0..parts).map(part).collect(), Holds::Dates(parts))
+                }
+            };
+            let length = found.first().map_or(0, Vec::len);
+            if *rows.get_or_insert(length) != length {
+                let expected = format!("{} rows, as the first column has", rows.unwrap_or_default());
+                return Err(bad(&name, Place::default(), &expected, length.to_string()));
+            }
+            inputs.extend(found);
+            held.push((Some(name), holds));
+        }
+        let rows = rows.unwrap_or(0);
+        let values = (0..rows).flat_map(|row| inputs.iter().map(move |input| input[row])).collect();
+        Ok(Self { values, rows, columns: held })
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns.
+    pub fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The names of the columns, where they have any.
+    pub fn names(&self) -> Option<Vec<&str>> {
+        self.columns.iter().map(|(name, _)| name.as_deref()).collect()
+    }
+
+    /// The inputs, [rows, inputs], row after row: of a text its number, of a date its parts.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// Inputs of a row.
+    fn inputs(&self) -> usize {
+        self.columns.iter().map(|(_, holds)| holds.width()).sum()
+    }
+
+    /// These columns, counted from 0, are categories, whatever numbers stand there.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for columns that are not there, or that hold dates.
+    pub fn categorical(mut self, columns: &[usize]) -> Result<Self> {
+        let count = self.columns.len();
+        for column in columns {
+            match self.columns.get_mut(*column) {
+                Some((_, holds @ Holds::Numbers)) => *holds = Holds::Categories,
+                Some((_, Holds::Categories | Holds::Texts(_))) => {}
+                _ => {
+                    let expected = format!("columns below {count} that hold no dates, counted from 0");
+                    return Err(Error::Setting {
+                        setting: "categorical",
+                        expected,
+                        found: column.to_string(),
+                    });
+                }
+            }
+        }
+        Ok(self)
+    }
+
+    /// These rows, in this order; one may come several times.
+    ///
+    /// # Panics
+    /// Where there is no such row.
+    #[must_use]
+    pub fn taken(&self, rows: &[u32]) -> Self {
+        let inputs = self.inputs();
+        let mut values = Vec::with_capacity(rows.len() * inputs);
+        rows.iter()
+            .for_each(|row| values.extend_from_slice(&self.values[*row as usize * inputs..][..inputs]));
+        Self { values, rows: rows.len(), columns: self.columns.clone() }
+    }
+
+    /// The same as columns that a model takes: numbers as categories, where it has categories, and as many parts of dates.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for another number of columns, and for columns that hold something else than in training.
+    pub fn fitted_to(self, model: &Model) -> Result<Self> {
+        let schema = model.data_schema.schema.as_ref();
+        let inputs = model.transform.columns(model.network.columns());
+        let categories = match &model.transform {
+            Transform::Columns(encoding) => encoding.categories(),
+            Transform::Bytes | Transform::None => Vec::new(),
+        };
+        let dates = schema.map_or(&[][..], |schema| &schema.dates);
+        let (mut wanted, mut input) = (Vec::new(), 0);
+        while input < inputs {
+            let date = dates.iter().find(|(first, _)| *first == input).map(|(_, parts)| *parts);
+            wanted.push((date, categories.binary_search(&input).is_ok()));
+            input += date.unwrap_or(1).max(1);
+        }
+        if wanted.len() != self.columns.len() {
+            let expected = format!("{} columns, as in training", wanted.len());
+            return Err(bad("x", Place::default(), &expected, self.columns.len().to_string()));
+        }
+        let (from, mut at, mut sources, mut columns) = (self.inputs(), 0, Vec::new(), Vec::new());
+        for (index, ((name, holds), (date, is_category))) in self.columns.into_iter().zip(wanted).enumerate()
+        {
+            let width = holds.width();
+            let becomes = match (holds, date, is_category) {
+                (Holds::Dates(_), Some(parts), _) => Holds::Dates(parts),
+                (Holds::Numbers | Holds::Categories, None, true) => Holds::Categories,
+                (holds @ Holds::Texts(_), None, true) => holds,
+                (Holds::Numbers, None, false) => Holds::Numbers,
+                (holds, date, is_category) => {
+                    let said = |holds: &Holds| match holds {
+                        Holds::Numbers => "numbers",
+                        Holds::Categories | Holds::Texts(_) => "categories",
+                        Holds::Dates(_) => "dates",
+                    };
+                    let like = match date {
+                        Some(parts) => Holds::Dates(parts),
+                        None if is_category => Holds::Categories,
+                        None => Holds::Numbers,
+                    };
+                    let place = Place { row: None, column: Some(index + 1), name: name.map(Into::into) };
+                    return Err(bad(
+                        "x",
+                        place,
+                        &format!("{}, as in training", said(&like)),
+                        said(&holds).to_owned(),
+                    ));
+                }
+            };
+            sources.extend((0..becomes.width()).map(|part| (at + part.min(width - 1), part < width)));
+            at += width;
+            columns.push((name, becomes));
+        }
+        if sources.iter().copied().eq((0..from).map(|at| (at, true))) {
+            return Ok(Self { columns, ..self });
+        }
+        let rows = (0..self.rows).map(|row| &self.values[row * from..][..from]);
+        // A date without hours is at hour 0, if it is there.
+        let of = |row: &[f32], at: usize, is_there| if is_there || row[at].is_nan() { row[at] } else { 0.0 };
+        let values =
+            rows.flat_map(|row| sources.iter().map(move |(at, is_there)| of(row, *at, *is_there))).collect();
+        Ok(Self { values, rows: self.rows, columns })
+    }
+
+    /// What a [`Predictor`](crate::train::Predictor) takes.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for more different categories than a table may have.
+    pub fn features(self) -> Result<(Features, Vec<Dictionary>)> {
+        self.cells().features(Path::new("x"))
+    }
+
+    fn cells(self) -> MemoryCells {
+        let (mut categorical, mut texts, mut input) = (Vec::new(), Vec::new(), 0);
+        let inputs = self.inputs();
+        for (_, holds) in self.columns {
+            let width = holds.width();
+            match holds {
+                Holds::Numbers | Holds::Dates(_) => {}
+                Holds::Categories => {
+                    categorical.push(input);
+                    texts.push(None);
+                }
+                Holds::Texts(known) => {
+                    categorical.push(input);
+                    texts.push(Some(known));
+                }
+            }
+            input += width;
+        }
+        MemoryCells { inputs, values: self.values, categorical, texts }
+    }
+
+    /// The column of each input, and the first input of each column of dates with the number of its parts.
+    fn placed(&self) -> (Vec<Column>, Vec<(usize, usize)>) {
+        let (mut placed, mut dates) = (Vec::new(), Vec::new());
+        for (position, (name, holds)) in self.columns.iter().enumerate() {
+            if let Holds::Dates(parts) = holds {
+                dates.push((placed.len(), *parts));
+                let part = |part: &&str| Column {
+                    name: name.as_ref().map(|name| format!("{name}.{part}")),
+                    position,
+                };
+                placed.extend(DATE_PARTS[..*parts].iter().map(part));
+            } else {
+                placed.push(Column { name: name.clone(), position });
+            }
+        }
+        (placed, dates)
+    }
+}
+
+impl Reader {
+    /// A reader that has read this table to its end. Each row should give an answer; `targets` are the names of these columns, if
+    /// they have any. `weights` say how much each row counts; none is 1 for all. At most so many threads look through its columns;
+    /// nothing is one for each core.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for lengths that do not go together, for values that are infinite, and for weights that are no numbers of 0 or
+    /// more.
+    pub fn from_table(
+        table: Table,
+        answers: TargetData,
+        targets: Vec<String>,
+        weights: Vec<f32>,
+        threads: Option<usize>,
+    ) -> Result<Self> {
+        let (rows, inputs) = (table.rows, table.inputs());
+        if table.values.is_empty() {
+            return Err(bad(
+                "x",
+                Place::default(),
+                "rows and columns",
+                format!("{rows} rows of {inputs} inputs"),
+            ));
+        }
+        if let Some(at) = table.values.iter().position(|value| value.is_infinite()) {
+            let place =
+                Place { row: Some((at / inputs) as u64 + 1), column: Some(at % inputs + 1), name: None };
+            return Err(bad("x", place, "a finite number", table.values[at].to_string()));
+        }
+        let TargetData(targets_found) = answers;
+        super::arrays::check_targets("y", &targets_found, rows, "x")?;
+        super::arrays::check_weights(&weights, rows, "x")?;
+        let (columns, dates) = table.placed();
+        let rows = MemoryRows {
+            name: "x".into(),
+            targets_name: "y".into(),
+            positions: table.columns.len(),
+            columns,
+            dates,
+            cells: table.cells(),
+            targets: targets_found,
+            target_names: targets,
+            weights,
+        };
+        Self::in_memory(rows, threads)
+    }
+}
+
+fn bad(name: &str, place: Place, expected: &str, found: String) -> Error {
+    super::arrays::bad(name, place, expected, found)
+}

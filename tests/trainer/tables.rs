@@ -1,0 +1,173 @@
+//! Tables in memory are as files that hold the same, and what is wrong with them is said.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use tinytrain::data::{ReadOptions, Reader};
+use tinytrain::ndarray::Array2;
+use tinytrain::train::Predictor;
+use tinytrain::trainer::{Cells, Table, Target, TargetData};
+use tinytrain::{Device, DeviceRequest, Error, Model, TrainSettings, Trainer};
+
+const ROWS: usize = 90;
+const COLORS: [&str; 3] = ["red", "green", "NA"];
+
+fn trainer() -> Trainer {
+    let settings = TrainSettings { hidden: Some([6].into()), epochs: Some(4), ..Default::default() };
+    Trainer::new(settings).device(DeviceRequest::Cpu)
+}
+
+fn number(row: usize) -> Option<f32> {
+    (row % 13 != 4).then_some((row * 7 % 31) as f32 / 4.0)
+}
+
+/// Seconds to a time of each row.
+fn time(row: usize) -> u64 {
+    1_700_006_400 + row as u64 * 3_600 * 29
+}
+
+fn label(row: usize) -> &'static str {
+    if row * 7 % 31 > 12 { "yes" } else { "no" }
+}
+
+fn table() -> Table {
+    let numbers = (0..ROWS).map(|row| number(row).unwrap_or(f32::NAN)).collect();
+    let colors = Cells::Texts {
+        rows: (0..ROWS).map(|row| Some((row * 5 % 3) as u32)).collect(),
+        texts: COLORS.map(str::to_owned).into(),
+    };
+    let times = (0..ROWS).map(|row| time(row) as f64).collect();
+    let columns =
+        [("size", Cells::Numbers(numbers)), ("color", colors), ("at", Cells::Times(times))].into_iter();
+    Table::of_columns(columns.map(|(name, cells)| (name.to_owned(), cells)).collect()).unwrap()
+}
+
+fn reader(table: Table) -> Reader {
+    let labels = TargetData::labels((0..ROWS).map(label));
+    Reader::from_table(table, labels, vec!["class".to_owned()], Vec::new(), None).unwrap()
+}
+
+fn file() -> String {
+    let row = |row: usize| {
+        let size = number(row).map(|number| number.to_string()).unwrap_or_default();
+        let at = humantime::format_rfc3339_seconds(
+            std::time::UNIX_EPOCH + std::time::Duration::from_secs(time(row)),
+        );
+        format!("{size},{},{at},{}\n", COLORS[row * 5 % 3], label(row))
+    };
+    "size,color,at,class\n".to_owned() + &(0..ROWS).map(row).collect::<String>()
+}
+
+fn predicted(model: &Model, table: Table) -> Vec<f64> {
+    let (features, dictionaries) = table.fitted_to(model).unwrap().features().unwrap();
+    Predictor::new(model, &Device::Cpu, None).unwrap().predict(features, &dictionaries).unwrap().probabilities
+}
+
+#[test]
+fn a_table_is_the_file_that_holds_the_same() {
+    let of_table = trainer().fit_reader(reader(table())).unwrap();
+    let csv = Reader::from_csv(Path::new("t.csv"), Cursor::new(file()), &ReadOptions::default()).unwrap();
+    let of_file = trainer().fit_reader(csv).unwrap();
+    assert_eq!(of_table.parameters, of_file.parameters);
+    assert_eq!(of_table.transform, of_file.transform);
+    let names = |model: &Model| {
+        let schema = model.data_schema.schema.clone().unwrap();
+        (schema.inputs, schema.dates, schema.target)
+    };
+    assert_eq!(names(&of_table), names(&of_file));
+    assert_eq!(predicted(&of_table, table()), predicted(&of_file, table()));
+    assert_eq!(table().names(), Some(vec!["size", "color", "at"]));
+}
+
+#[test]
+fn the_order_in_which_texts_come_does_not_matter() {
+    let colors = |texts: [&str; 2], rows: [Option<u32>; 3]| {
+        let cells = Cells::Texts { rows: rows.into(), texts: texts.map(str::to_owned).into() };
+        Table::of_columns(vec![("color".to_owned(), cells)]).unwrap()
+    };
+    let one = colors(["b", " a"], [Some(0), Some(1), None]);
+    let other = colors(["a", "b"], [Some(1), Some(0), None]);
+    assert_eq!(format!("{one:?}"), format!("{other:?}"));
+    assert_eq!(one.taken(&[1, 1]).values(), [0.0, 0.0]);
+}
+
+#[test]
+fn a_table_without_names_is_an_array() {
+    let x = Array2::from_shape_fn((40, 3), |(row, column)| ((row + 2) * (3 + column) % 17) as f32);
+    let y: Vec<bool> = x.rows().into_iter().map(|row| row.sum() > 24.0).collect();
+    let reader = Reader::from_table(Table::of_numbers(&x), y.target_data(), Vec::new(), Vec::new(), None);
+    let of_table = trainer().fit_reader(reader.unwrap()).unwrap();
+    assert_eq!(of_table.to_bytes().unwrap(), trainer().fit(&x, &y).unwrap().to_bytes().unwrap());
+    assert_eq!(predicted(&of_table, Table::of_numbers(&x)).len(), 80);
+    // A warm start: the loss goes on from where it was.
+    let start = |first: Option<&Model>| {
+        let run = trainer().start(&x, &y).unwrap();
+        let mut run = match first {
+            Some(model) => run.begin_with(model.parameters.clone()),
+            None => run,
+        };
+        while run.next()?.is_some() {}
+        run.summary()
+    };
+    let (cold, warm) = (start(None).unwrap(), start(Some(&of_table)).unwrap());
+    assert!(warm.epochs[0].train.loss < cold.epochs[0].train.loss);
+    let wider = TrainSettings { hidden: Some([7].into()), ..trainer().settings };
+    let other = Trainer::new(wider).device(DeviceRequest::Cpu).fit(&x, &y).unwrap();
+    let error = start(Some(&other)).unwrap_err();
+    assert_eq!(error.to_string(), "expected parameters of a 3-6-2 network, found others");
+}
+
+#[test]
+fn dates_without_hours_fit_a_model_that_has_them_and_the_other_way_round() {
+    let model = trainer().fit_reader(reader(table())).unwrap();
+    let days = |seconds: &[f64]| {
+        let texts = Cells::Texts { rows: vec![Some(0); seconds.len()], texts: vec!["red".to_owned()] };
+        Table::of_columns(vec![
+            ("size".to_owned(), Cells::Numbers(vec![1.0; seconds.len()])),
+            ("color".to_owned(), texts),
+            ("at".to_owned(), Cells::Times(seconds.to_vec())),
+        ])
+        .unwrap()
+    };
+    const DAY: f64 = 86_400.0;
+    // Beside a time with an hour a date has the hour 0.
+    let alone = predicted(&model, days(&[DAY * 19_700.0]));
+    assert_eq!(alone, predicted(&model, days(&[DAY * 19_700.0, DAY * 19_701.5]))[..2]);
+    // One that is missing is missing, alone too.
+    assert_eq!(predicted(&model, days(&[f64::NAN])), predicted(&model, days(&[f64::NAN, DAY * 0.5]))[..2]);
+}
+
+#[test]
+fn what_is_wrong_with_a_table_is_said() {
+    let columns = |columns: Vec<(&str, Cells)>| {
+        Table::of_columns(columns.into_iter().map(|(name, cells)| (name.to_owned(), cells)).collect())
+    };
+    let said = |error: Error| (error.to_string(), error.exit_code());
+    let numbers = |count: usize| Cells::Numbers(vec![1.0; count]);
+    let lengths = columns(vec![("a", numbers(2)), ("b", numbers(3))]).unwrap_err();
+    assert_eq!(said(lengths), ("b: expected 2 rows, as the first column has, found 3".to_owned(), 2));
+    let texts =
+        columns(vec![("a", Cells::Texts { rows: vec![Some(0), Some(1)], texts: vec!["x".to_owned()] })]);
+    assert_eq!(said(texts.unwrap_err()).0, "a, row 2: expected one of 1 texts, found number 1");
+    let dates = columns(vec![("a", numbers(1)), ("b", Cells::Times(vec![0.0]))]).unwrap();
+    assert!(dates.clone().categorical(&[0]).is_ok());
+    let dates = said(dates.categorical(&[1]).unwrap_err()).0;
+    assert_eq!(dates, "categorical: expected columns below 2 that hold no dates, counted from 0, found 1");
+    let read = |table: Table, rows: usize, weights: Vec<f32>| {
+        let labels = TargetData::labels((0..rows).map(|row| (row % 2).to_string()));
+        Reader::from_table(table, labels, Vec::new(), weights, None).map(|_| ()).unwrap_err().to_string()
+    };
+    let infinite = columns(vec![("a", Cells::Numbers(vec![1.0, f32::INFINITY]))]).unwrap();
+    assert_eq!(read(infinite, 2, Vec::new()), "x, row 2, column 1: expected a finite number, found inf");
+    let two = || columns(vec![("a", numbers(2))]).unwrap();
+    assert_eq!(read(two(), 3, Vec::new()), "y: expected 2 labels, one for each row of x, found 3");
+    assert_eq!(
+        read(two(), 2, vec![1.0, -1.0]),
+        "weights, row 2: expected a finite number of 0 or more, found -1"
+    );
+    let model = trainer().fit_reader(reader(table())).unwrap();
+    let fitted = |table: Table| table.fitted_to(&model).unwrap_err().to_string();
+    assert_eq!(fitted(two()), "x: expected 3 columns, as in training, found 1");
+    let swapped = columns(vec![("size", numbers(1)), ("color", numbers(1)), ("at", numbers(1))]).unwrap();
+    assert_eq!(fitted(swapped), "x, column 3 (at): expected dates, as in training, found numbers");
+}
