@@ -105,8 +105,8 @@ class _Tinytrain(BaseEstimator):
             bar.close()
         for text in told["warnings"]:
             warnings.warn(text, UserWarning, stacklevel=3)
-        if told["doubt"]:
-            warnings.warn(told["doubt"], ConvergenceWarning, stacklevel=3)
+        if told["warning"]:
+            warnings.warn(told["warning"], ConvergenceWarning, stacklevel=3)
         self._take(model)
         self.loss_curve_ = told["loss_curve"].tolist()
         self.n_iter_ = len(self.loss_curve_)
