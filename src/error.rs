@@ -161,7 +161,7 @@ pub enum Error {
     },
     /// The time of a run was over before it began to train.
     #[error(
-        "the time limit of {} is over before the first step: to read the data and prepare the network took {}",
+        "the time limit of {} ended before the first step: reading the data and preparing the network took {}",
         humantime::format_duration(Duration::from_millis(limit.as_millis() as u64)),
         humantime::format_duration(Duration::from_millis(taken.as_millis() as u64))
     )]
@@ -199,7 +199,7 @@ pub enum Error {
         learning_rate: f32,
     },
     /// The loss over the test rows is NaN or infinite, though the network holds only finite numbers.
-    #[error("{}: the loss over these rows is {loss} although all weights are finite: the rows hold very large values", path.display())]
+    #[error("{}: the loss over these rows is {loss} although all weights are finite: the rows hold very large values, or training diverged", path.display())]
     NonFiniteTest {
         /// The file.
         path: PathBuf,
@@ -207,7 +207,7 @@ pub enum Error {
         loss: f64,
     },
     /// The network's outputs for a row are NaN or infinite, though the network holds only finite numbers.
-    #[error("{}: the outputs for sample {sample} are not finite although all weights are: the row holds very large values", path.display())]
+    #[error("{}: the outputs for sample {sample} are not finite although all weights are: the row holds very large values, or training diverged", path.display())]
     NonFinitePrediction {
         /// The file.
         path: PathBuf,
@@ -215,13 +215,13 @@ pub enum Error {
         sample: u64,
     },
     /// Not one member of a sweep has given a network.
-    #[error("no member has given a network; {} says why", path.display())]
+    #[error("no trial produced a model; see {} for the reasons", path.display())]
     NoMember {
         /// What the members have come to.
         path: PathBuf,
     },
     /// The best member of a sweep could not be trained once more, on all rows.
-    #[error("member {member}, the best: training on all rows failed: {reason}")]
+    #[error("training the best trial, {member}, on all rows failed: {reason}")]
     NotRefit {
         /// Its number.
         member: usize,
@@ -277,13 +277,19 @@ impl Error {
             Error::Device(_) => {
                 "use --device cpu, or `train --fallback cpu` to switch to it automatically; `tinytrain devices` lists the others"
             }
+            Error::NonFiniteTest { .. } => {
+                "check the rows; if others fail too, train again with a smaller --lr"
+            }
+            Error::NonFinitePrediction { .. } => {
+                "check the row; if others fail too, train again with a smaller --lr"
+            }
             Error::Gpu(_) => "`train --fallback cpu` continues on the CPU engine from the last checkpoint",
             Error::Undecided { setting, .. } => match *setting {
                 "target" => "use --target to name it",
                 "header" => "use --header yes or --header no",
                 "task" => "use --task classification or --task regression",
                 "decimal" => "use --decimal . or --decimal , to name the decimal mark",
-                _ => "use --only to name the inputs, or --exclude to ignore columns",
+                _ => "use --include to name the inputs, or --exclude to ignore columns",
             },
             Error::Fault { kind, .. } => match kind {
                 DataFault::TextAndNumbers => {

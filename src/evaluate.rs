@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::data::data_paths;
 use crate::data::{
-    Dataset, Dictionary, Features, Format, ImageOptions, ReadOptions, Reader, Scaling, Selection, Source,
-    Split, Target,
+    Dataset, Dictionary, Features, Format, ImageOptions, ReadOptions, Reader, Scaling, Schema, Selection,
+    Source, Split, Target, UnknownCells,
 };
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
@@ -109,8 +109,7 @@ impl EvaluationSet {
                 let found = read_dataset_for(model, reader)?;
                 if self.sum.is_some_and(|sum| TrainedRows::from_held_out(&found.0).sum != sum) {
                     let text = format!(
-                        "{name}: expected the rows that the model was tested on, found others, or in another order; --data \
-                         evaluates all rows of a file"
+                        "{name}: expected the rows that the model was tested on, found others, or in another order; use --data to evaluate all rows of a file"
                     );
                     return Err(Error::Config(text));
                 }
@@ -118,8 +117,8 @@ impl EvaluationSet {
             }
         };
         data.check_weights()?;
-        if unknown > 0 {
-            warnings.push(Warning::Unknown(unknown));
+        if unknown.count() > 0 {
+            warnings.push(Warning::Unknown { cells: unknown, schema: model.data_schema.schema.clone() });
         }
         if self.part.is_none() && trained_on(model, &self.source, data.rows()) {
             let holds_out = model.settings.get("test_fraction").is_some_and(|share| share != "0");
@@ -130,12 +129,17 @@ impl EvaluationSet {
 }
 
 /// A warning about rows on which a model is evaluated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
     /// So many without a target were left out.
     WithoutTarget(usize),
-    /// So many cells hold what the training rows did not hold.
-    Unknown(u64),
+    /// Some cells hold what the training rows did not hold.
+    Unknown {
+        /// How many of which columns.
+        cells: UnknownCells,
+        /// The names of the columns.
+        schema: Option<Schema>,
+    },
     /// The model was trained on some of them.
     Trained {
         /// Whether others were held out for testing.
@@ -209,10 +213,7 @@ pub fn choose_data(file: &Path, model: &Model, data: &[PathBuf]) -> Result<Evalu
     let sum = setting(TESTED_ROWS).map(|sum| sum.parse().map_err(|_| unreadable(file, TESTED_ROWS, sum)));
     let sum = sum.transpose()?;
     let unknown = |what: &str| {
-        let text = format!(
-            "--data: expected data to evaluate on, since {} does not say where its {what} are",
-            file.display()
-        );
+        let text = format!("--data is required, as {} does not name its {what}", file.display());
         Err(Error::Config(text))
     };
     if let Some(test) = setting("test_data") {
@@ -304,8 +305,7 @@ impl Part {
         reader.read_to_end()?;
         let error = |found: &str| {
             let text = format!(
-                "{}: expected the {} rows of training, found {found}: which were held out is not known any more; --data \
-                 evaluates all rows of a file",
+                "{}: expected the {} rows of training, found {found}: the held-out rows can no longer be identified; use --data to evaluate all rows of a file",
                 reader.name().display(),
                 self.rows
             );

@@ -17,7 +17,7 @@ pub fn check_memory(bytes: u128, what: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::Config(format!(
-        "{what} would need {} of memory, and {} are available",
+        "{what} needs {} of memory, but only {} are available",
         readable(bytes),
         readable(available.into())
     )))
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn refuses_what_no_machine_holds() {
         let message = check_memory(1 << 62, "the table").unwrap_err().to_string();
-        assert!(message.starts_with("the table would need 4.6 EB of memory, and "), "{message}");
+        assert!(message.starts_with("the table needs 4.6 EB of memory, but only "), "{message}");
     }
 
     #[test]

@@ -69,6 +69,8 @@ mod npz;
 mod odd_cells;
 #[path = "cli/odd_tables.rs"]
 mod odd_tables;
+#[path = "cli/old_names.rs"]
+mod old_names;
 #[path = "cli/other_files.rs"]
 mod other_files;
 #[path = "cli/parts.rs"]
@@ -102,6 +104,9 @@ mod sweep_resumed;
 mod tables;
 #[path = "cli/tensorboard.rs"]
 mod tensorboard;
+#[cfg(target_os = "linux")]
+#[path = "cli/terminal.rs"]
+mod terminal;
 #[path = "cli/times.rs"]
 mod times;
 #[path = "cli/train.rs"]

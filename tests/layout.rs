@@ -5,6 +5,8 @@
 mod imports;
 #[path = "support/variants.rs"]
 mod variants;
+#[path = "layout/words.rs"]
+mod words;
 
 use std::collections::BTreeSet;
 

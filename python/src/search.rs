@@ -3,7 +3,7 @@
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use tinytrain::engine::Measurements;
-use tinytrain::sweep::{Event, Member, Plan, TrialPlan, Sources, TrialStatus};
+use tinytrain::sweep::{Event, Member, Plan, Sources, TrialPlan, TrialStatus};
 use tinytrain::{DeviceRequest, Sweep, find_device};
 
 use crate::errors::exception;

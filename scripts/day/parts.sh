@@ -182,5 +182,5 @@ all_parts() {
     done
     part kernels 90 env TINYTRAIN_DEVICE="$device" "$kernels" --bench --noplot --warm-up-time 0.05 --measurement-time 0.2 \
         --nresamples 1000
-    part checked 120 "$tinytrain" check --device "$device" --checked --format json
+    part checked 120 "$tinytrain" check --device "$device" --bounds-checks --format json
 }

@@ -115,7 +115,7 @@ summary() {
         "The model is that of docs/GPU-ISA.md${class:+ for the $class class}."
     echo
     check_line check 'every kernel against f64'
-    check_line checked 'the same with `--checked`'
+    check_line checked 'the same with `--bounds-checks`'
     echo
     echo '| network | schedule | us per step | model us | of model | seconds per epoch | first batch after | test accuracy |'
     echo '|---|---|--:|--:|--:|--:|--:|--:|'

@@ -35,7 +35,7 @@ RUNS = [
     [*SPECIES, "--hidden", "8", "--scale", "quantile"],
     ["penguins", "--target", "island", "--hidden", "8", "--scale", "minmax", "--categorical", "year"],
     [*SPECIES, "--hidden", "8", "--one-hot", "1"],
-    [*SPECIES, "--hidden", "8", "--scale", "robust", "--clip", "smooth", "--learn-scale"],
+    [*SPECIES, "--hidden", "8", "--scale", "robust", "--clip", "smooth", "--input-scaling"],
     [*SPECIES, *VALIDATED],
     ["penguins", "--target", "island", *VALIDATED, "--categorical", "year", "--one-hot", "2"],
     ["wine", *VALIDATED, "--embeddings", "none"],

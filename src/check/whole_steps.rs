@@ -107,7 +107,7 @@ fn near_largest(got: &Array2<f32>, want: &Array2<f64>, units: f64) -> Figures {
 }
 
 fn too_many_layers() -> Error {
-    Error::Config("the kernels have no room for so many layers".to_owned())
+    Error::Config("the kernels do not support this many layers".to_owned())
 }
 
 /// The parameters of a layer, the bias below the weights.

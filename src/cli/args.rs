@@ -73,7 +73,7 @@ pub fn device(text: &str) -> Result<DeviceRequest, String> {
     }
 }
 
-/// How a GPU is opened for `--checked`, or without. What its driver compiles is kept for the next run.
+/// How a GPU is opened for `--bounds-checks`, or without. What its driver compiles is kept for the next run.
 pub fn options(checked: bool) -> DeviceOptions {
     DeviceOptions { checked, cache: process::cache_folder(), ..DeviceOptions::default() }
 }

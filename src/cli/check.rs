@@ -21,36 +21,43 @@ use super::training::only;
 const SAVED: &str = "gradients.safetensors";
 const SAVED_STEPS: &str = "training.safetensors";
 
-/// Check every kernel and every gradient of a device.
+/// Test whether a device computes correctly.
 ///
-/// Runs all kernels, and gradients and steps of whole networks, and compares them with a reference in f64. An error is
-/// relative to the magnitude of what was added up; the bound is what rounding explains. Exits with 1 if one is beyond.
+/// Runs every kernel, and the gradients and training steps of whole networks, and compares the results with a
+/// reference in f64. Errors are relative to the magnitude of the summands; the bound is what rounding explains.
+/// Exits with 1 if a check fails.
 #[derive(Debug, Args)]
 #[command(mut_args(only::<TrainSettings>(of_networks)))]
 #[command(after_help = "Example:\n  tinytrain check --device vulkan")]
 pub struct Options {
-    /// What is checked: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
-    /// `tinytrain devices` lists it. The cpu engine has no kernels, only gradients and steps.
+    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists. The
+    /// cpu engine has no kernels, only gradients and steps.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     device: DeviceRequest,
-    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory: as with
-    /// `tinytrain train --checked`. Without it they are checked as they train.
-    #[arg(long)]
-    checked: bool,
-    /// Folder for gradients.safetensors: a batch (x, labels), a random ReLU network (w1, b1, ...), and the gradients of
-    /// its mean loss as the device computed them (dw1, db1, ...), for the opinion of another framework.
+    /// Run GPU kernels with bounds checks.
+    ///
+    /// Slower; shows whether a kernel or driver goes astray.
+    #[arg(long, alias = "checked")]
+    bounds_checks: bool,
+    /// Write gradients.safetensors into this folder, to compare with another framework.
+    ///
+    /// It holds a batch (x, labels), a random ReLU network (w1, b1, ...), and the gradients of its mean loss as
+    /// the device computed them (dw1, db1, ...).
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
-    /// With --save: also training.safetensors, so many steps of a random network with the settings below (x, targets, w1,
-    /// b1, ... before and w1_after, b1_after, ... behind them); `scripts/compare-pytorch` has PyTorch judge them.
+    /// With --save: also write training.safetensors, N training steps of a random network with the settings
+    /// below.
+    ///
+    /// It holds x, targets, the network before (w1, b1, ...) and after (w1_after, b1_after, ...).
+    /// `scripts/compare-pytorch` compares it with PyTorch.
     #[arg(long, value_name = "N", requires = "save", value_parser = args::count, allow_hyphen_values = true)]
     steps: Option<usize>,
-    /// Save the steps alone, without checking anything.
+    /// Write the files of --save and skip the checks.
     #[arg(long, requires = "steps")]
     only_save: bool,
     #[command(flatten)]
     learning: TrainSettings,
-    /// How results are written: a table, or one JSON object a line.
+    /// Output format: a table, or one JSON object per line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -72,7 +79,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let record = record.transpose().map_err(|error: Error| error)?;
     let destination =
         options.save.as_ref().map(|folder| Destination::check(&folder.join(SAVED))).transpose()?;
-    let choice = devices::find_and_report(&options.device, options.checked)?;
+    let choice = devices::find_and_report(&options.device, options.bounds_checks)?;
     if let Some((destination, steps)) = record {
         destination.write(&TrainingRecord::from_device(&choice, &config, steps)?.to_bytes()?)?;
         if options.format == Format::Text {

@@ -11,27 +11,33 @@ use clap::Args;
 use super::table_options::DialectOptions;
 use crate::data::data_paths;
 
-/// Write a table or a set of images in another format.
+/// Convert a table or a set of images to another format.
 ///
-/// Nothing is scaled and nothing left out. As CSV a table has commas and decimal points, text stays as it is, and missing numbers
-/// are empty cells. As NPZ or safetensors each column is an array under its name: numbers in 64 bits, NaN where they are missing;
-/// text as the index of its category, -1 where it is missing, with the categories beside, as the array (or the entry of the
-/// metadata) NAME.categories. As IDX a table is 64-bit floats, [rows, columns], and the names go into a file of JSON beside it.
-/// Images are bytes, `images` and `labels`; as IDX the labels go into a file beside them, as CSV they are the first column.
+/// Nothing is scaled or left out. CSV gets commas and decimal points; text stays as it is, and missing numbers
+/// become empty cells.
+///
+/// NPZ and safetensors hold one array per column, under its name: numbers as 64-bit floats, NaN where missing;
+/// text as the index of its category, -1 where missing, with the categories in NAME.categories.
+///
+/// IDX holds a table as 64-bit floats, [rows, columns], with the names in a JSON file next to it. Images are
+/// bytes, in arrays `images` and `labels`; for IDX the labels go into a second file, for CSV into the first
+/// column.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tinytrain convert table.csv --out table.npz\n  \
                         tinytrain convert part-*.csv --out table.csv\n  \
                         tinytrain convert 'measured;by,commas.csv' --out - --to csv\n  \
                         tinytrain convert mnist.csv --out digits-images-idx3-ubyte")]
 pub struct Options {
-    /// Data: a folder with MNIST's files or a train.csv (its training files), a folder of folders of PNG images, each named by its label (a number), an IDX file of images, or a CSV table, packed by
-    /// gzip or zstd or not; `-` is a table on standard input. Several files are one table, whose rows follow one another.
+    /// Data: a CSV or NPZ table, a folder with MNIST's files or a train.csv (its training files), an IDX file,
+    /// or a folder of PNG images for each class.
+    ///
+    /// Files may be packed by gzip or zstd; `-` is a table on standard input. Several files are one table.
     #[arg(value_name = "DIR-or-FILE", required = true)]
     data: Vec<PathBuf>,
-    /// The file to write; `-` is standard output.
+    /// File to write; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Its format. [default: by the ending of its name]
+    /// Output format: csv, npz, safetensors or idx. [default: by the file extension]
     #[arg(long, value_name = "FORMAT")]
     to: Option<OutputFormat>,
     #[command(flatten)]

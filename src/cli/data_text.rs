@@ -4,8 +4,7 @@ use crate::data::{
     Column, ColumnEncoding, Encoding, IgnoredBecause, IgnoredColumn, ImageForm, MixedColumn, NumbersAsText,
     NumericScaling, OddLabel, Oddity, Schema, Transform,
 };
-use crate::error::Result;
-use crate::error::excerpt;
+use crate::error::{Error, Result, excerpt};
 use crate::model::DataSchema;
 use crate::train::{FullReadReason, TrainingData};
 
@@ -16,10 +15,17 @@ use super::training::Training;
 /// The most labels of one kind that a warning names.
 const MOST_LABELS: usize = 8;
 
+/// What follows the error of a training that diverged, where the rows have weights.
+pub fn weights_hint(error: &Error, weight: Option<&str>) -> String {
+    let has_diverged = matches!(error, Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. });
+    let hint = |column| format!("; or check the weights in column {column} (--weight) for very large ones");
+    weight.filter(|_| has_diverged).map(hint).unwrap_or_default()
+}
+
 /// Notices about columns that were ignored automatically: a line for each reason.
 pub fn left_out(columns: &[IgnoredColumn]) -> Vec<String> {
     let reasons = [
-        (IgnoredBecause::NumbersRows, "looks like a row number", "--only to use it"),
+        (IgnoredBecause::NumbersRows, "looks like a row number", "--include to use it"),
         (
             IgnoredBecause::DifferentTexts,
             "nearly every value is different",
@@ -47,8 +53,7 @@ fn task_line(data: &TrainingData) -> Option<String> {
     let count = data.outputs();
     (data.infers_classes() && data.is_table()).then(|| {
         format!(
-            "the target holds {count} different whole numbers, so they are taken for classes (classification, loss cross-entropy); \
-             --task regression predicts them as values"
+            "the target holds {count} different whole numbers, so they are treated as classes (classification, loss cross-entropy); use --task regression to predict them as values"
         )
     })
 }
@@ -59,8 +64,7 @@ pub fn date_line(schema: &Schema) -> Option<String> {
     let count = counted(names.len() as u64, "column holds dates", "columns hold dates");
     (!names.is_empty()).then(|| {
         format!(
-            "{count}, whose inputs are days since 1970, month, day of the week and, where there is one, hour: {}; --categorical \
-             takes them for text",
+            "{count}: {}; their inputs are days since 1970, month, day of the week and hour, if any; use --categorical to treat them as text",
             names.join(", ")
         )
     })
@@ -71,8 +75,7 @@ pub fn identifier_line(columns: &[String]) -> Option<String> {
     let count = counted(columns.len() as u64, "column", "columns");
     (!columns.is_empty()).then(|| {
         format!(
-            "{count} may hold identifiers, which say little of other rows: {}; --categorical takes numbers for categories, --group \
-             holds the rows of one out together, --exclude leaves a column out",
+            "{count} may hold identifiers, which do not generalize: {}; use --exclude to ignore them, --group to hold out the rows of one identifier together, or --categorical to treat numbers as categories",
             columns.join(", ")
         )
     })
@@ -100,49 +103,43 @@ fn weight_lines(data: &TrainingData) -> Vec<String> {
     let Some(column) = data.data_schema().schema.and_then(|schema| schema.weight) else { return Vec::new() };
     let name = column_name(&column);
     let line = format!(
-        "rows are weighted by column {name}, divided by its mean over the training rows; the scores of validation and test rows are \
-         weighted, the accuracy of training rows is not"
+        "rows are weighted by column {name}, divided by its mean over the training rows; validation and test scores are weighted, the training accuracy is not"
     );
     let without = data.files_without_weights();
-    let without = without.iter().map(|file| {
-        format!(
-            "{} has no column {name}: its rows count alike, and its scores are not weighted",
-            file.display()
-        )
-    });
+    let without = without
+        .iter()
+        .map(|file| format!("{} has no column {name}: all rows have the same weight", file.display()));
     [line].into_iter().chain(without).collect()
 }
 
 /// Why training has waited for all rows, if it has.
 pub fn read_first_line(data: &TrainingData) -> Option<String> {
     let reason = match data.read_first()? {
-        FullReadReason::Encoded => "what stands for categories and missing cells depends on all of them",
-        FullReadReason::Scaled => "how columns are scaled depends on all of them",
+        FullReadReason::Encoded => "the encoding of categories and missing values depends on all of them",
+        FullReadReason::Scaled => "the scaling of columns depends on all of them",
         FullReadReason::HeldOut => "some of them are held out",
         FullReadReason::Weighted => "their weights are divided by the mean of all of them",
         FullReadReason::MissingTargets => "those without a target are left out",
-        FullReadReason::FoldedLabels => "how labels are joined depends on all of them",
+        FullReadReason::FoldedLabels => "merging labels depends on all of them",
         FullReadReason::Values => "they may be sorted by the values to predict",
         FullReadReason::OneLabel => "the first ones have a single label",
         FullReadReason::Sorted => "they are sorted by label",
     };
     let rows = data.file_rows().map_or_else(String::new, |rows| format!(" {}", grouped(rows as u64)));
-    Some(format!("all{rows} rows are read before training starts, since {reason}"))
+    Some(format!("all{rows} rows are read before training starts, as {reason}"))
 }
 
 /// Notices about columns of text that may be meant as numbers: a line for each.
 pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
     let line = |NumbersAsText { column, cell, decimal, are_dates }: &NumbersAsText| match decimal {
         _ if *are_dates => format!(
-            "column {column} holds dates such as {cell}, which are read as text: write them as 2024-12-31 for their days to count"
+            "column {column} holds dates such as {cell}, which are treated as text; write them as 2024-12-31 to use them as dates"
         ),
         Some(mark) => format!(
-            "column {column} holds numbers with another decimal mark, such as {cell}, which are read as text: --decimal {mark} says \
-             that all numbers are written so"
+            "column {column} holds numbers with another decimal mark, such as {cell}, which are treated as text; use --decimal {mark} if all numbers are written like this"
         ),
         None => format!(
-            "column {column} holds numbers with a sign or a unit, such as {cell}, which are read as text: write plain numbers for \
-             their values to count"
+            "column {column} holds numbers with a sign or a unit, such as {cell}, which are treated as text; write plain numbers to use their values"
         ),
     };
     columns.iter().map(line).collect()
@@ -152,7 +149,7 @@ pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
 pub fn mixed_column_lines(texts: &[MixedColumn]) -> Vec<String> {
     let line = |text: &MixedColumn| {
         format!(
-            "{text}; --missing-marker says which text stands for a missing value, --exclude leaves a column out"
+            "{text}; use --missing-marker to name a text that stands for a missing value, or --exclude to ignore the column"
         )
     };
     texts.iter().map(line).collect()
@@ -186,10 +183,12 @@ pub fn odd_labels(odd: &[OddLabel]) -> Vec<String> {
     let groups: Vec<String> = groups.into_iter().filter_map(group).collect();
     let is_spelling = odd.iter().any(|odd| odd.why == Oddity::Spelling);
     let ending = match odd.len() {
-        1 if is_spelling => "it counts as a class; --fold-labels joins them",
-        _ if is_spelling => "each counts as a class; mend what is a slip, --fold-labels joins spellings",
-        1 => "it counts as a class; mend it if it is a slip",
-        _ => "each counts as a class; mend what is a slip",
+        1 if is_spelling => "it is a separate class; use --fold-labels to merge them",
+        _ if is_spelling => {
+            "each is a separate class; correct misspelt labels, or use --fold-labels to merge them"
+        }
+        1 => "it is a separate class; correct the label if it is misspelt",
+        _ => "each is a separate class; correct misspelt labels",
     };
     if odd.is_empty() { Vec::new() } else { vec![format!("{}: {ending}", groups.join(", "))] }
 }

@@ -10,13 +10,13 @@ use super::args::{self, Format};
 use super::output::{note, object, print_line, print_lines};
 use super::text::Table;
 
-/// List the GPUs and software drivers that can train.
+/// List the devices that can train: GPUs and software drivers.
 ///
-/// The index or the name of a line is what --device takes.
+/// --device takes an index or a name from this list.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain devices")]
 pub struct Options {
-    /// How the list is written: a table, or an array of objects.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -31,7 +31,7 @@ pub fn find(request: &DeviceRequest, device_options: DeviceOptions) -> Result<(D
     let picks = matches!(request, DeviceRequest::Gpu | DeviceRequest::Backend(_));
     let notice = match &device {
         Device::Gpu(adapter) if picks && adapter.kind == DeviceKind::Software => Some(format!(
-            "{} ({}) is no GPU but a software driver, which computes on the processor; the CPU engine (--device cpu) is faster",
+            "{} ({}) is a software driver that computes on the CPU, not a GPU; the CPU engine (--device cpu) is faster",
             adapter.name, adapter.backend
         )),
         _ => None,

@@ -28,38 +28,43 @@ use crate::evaluate::{EvaluationRows, choose_data};
 /// The most classes of which JSON holds the confusion matrix.
 const JSON_CLASSES: usize = 1000;
 
-/// Test a saved network.
+/// Evaluate a model.
 ///
-/// Prints its loss and accuracy, how well each class is recognised, and which classes are taken for which.
+/// Prints the loss, the measures with their confidence intervals, precision and recall of each class, and the
+/// confusion matrix.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain eval --model model.safetensors --data data/mnist")]
 pub struct Options {
-    /// The model, as `tinytrain train` saved it, or the folder of a run or a sweep.
+    /// Model file, or the folder of a run or sweep.
     #[arg(long, value_name = "FILE-or-DIR")]
     model: PathBuf,
     #[command(flatten)]
     which: ModelChoice,
-    /// Data: a folder (its test files, or else its training files), an IDX file of images, or a CSV table; `-` is a table
-    /// on standard input. Several files are one table. [default: what the model was tested on, or else trained on]
+    /// Data: a table, a folder (its test files, else its training files), or an IDX file. [default: the data
+    /// the model was tested on, else trained on]
+    ///
+    /// `-` is a table on standard input. Several files are one table.
     #[arg(long, value_name = "DIR-or-FILE", num_args = 1..)]
     data: Vec<PathBuf>,
-    /// Column of a table that holds the labels: its name, or its index from 0; -1 is the last. [default: as in training]
+    /// Column with the true labels or values: a name, or an index from 0 (-1 is the last). [default: as in
+    /// training]
     #[arg(long, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
           allow_hyphen_values = true)]
     target: Option<String>,
-    /// What computes: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
-    /// `tinytrain devices` lists it.
+    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     device: DeviceRequest,
-    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory: slower, to find out
-    /// whether a kernel or a driver goes astray. Without it only what needs checking is checked.
-    #[arg(long)]
-    checked: bool,
-    /// List the samples that were taken for another class, each by the number of its row in the file, counted from 1, without the
-    /// header and on through several files: the first N of them as text, all of them as JSON. [N by default: 20]
+    /// Run GPU kernels with bounds checks.
+    ///
+    /// Slower; shows whether a kernel or driver goes astray.
+    #[arg(long, alias = "checked")]
+    bounds_checks: bool,
+    /// List misclassified rows, up to N as text and all as JSON. [default without N: 20]
+    ///
+    /// Rows are counted from 1, without the header, through all files.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20")]
     errors: Option<usize>,
-    /// How results are written: tables for people, or one JSON object.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
@@ -75,7 +80,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut set = choose_data(&options.model, &model, &options.data)?;
     let of_classes = model.network.loss().of_classes();
     let reader = set.open(&model, options.target.as_deref(), &options.written.format())?;
-    let device = devices::find_and_report(&options.device, options.checked)?;
+    let device = devices::find_and_report(&options.device, options.bounds_checks)?;
     let rows = set.rows(&model, reader)?;
     evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
     let EvaluationRows { data, name: file, .. } = &rows;
@@ -164,7 +169,7 @@ fn values(
 ) -> anyhow::Result<()> {
     if options.errors.is_some() {
         anyhow::bail!(Error::Config(
-            "--errors: goes with a model of classes, found one of values".to_owned()
+            "--errors lists misclassified rows, but this model predicts values; leave it out".to_owned()
         ));
     }
     let EvaluatedValues { errors, values, device } = evaluate_values(model, data, device)?;
@@ -193,7 +198,9 @@ fn values(
         }
         Format::Text => {
             print_lines(&head(options, model, data, file, &device))?;
-            print_line(&format!("{} {}, {}", model.network.loss(), loss(*mean_loss), errors_text(&errors)))?;
+            let scaled = if model.data_schema.target_scale.is_some() { " of scaled values" } else { "" };
+            let of = format!("loss ({}{scaled}) {}", model.network.loss(), loss(*mean_loss));
+            print_line(&format!("{of}, {}", errors_text(&errors)))?;
             let table = match names.len() {
                 1 => measure_table(&measured),
                 _ => target_table(&measured, &names),

@@ -56,7 +56,7 @@ pub fn text(
 pub fn weight_line(model: &Model, data: &Dataset) -> Option<String> {
     let name = column_name(model.data_schema.schema.as_ref()?.weight.as_ref()?);
     Some(match data.weights.is_empty() {
-        true => format!("not weighted: there is no column {name}, which weighs the training rows"),
+        true => format!("not weighted: no column {name}, which holds the weights of the training rows"),
         false => format!("weighted by column {name}"),
     })
 }
@@ -90,7 +90,7 @@ pub fn error_table(
     classes: &Classes,
 ) -> Vec<String> {
     let samples = counted(errors.len() as u64, "sample", "samples");
-    let mut lines = vec![String::new(), format!("{samples} taken for another class")];
+    let mut lines = vec![String::new(), format!("{samples} misclassified")];
     let rows = errors.iter().take(most).map(|row| {
         let at = *row as usize;
         vec![

@@ -10,23 +10,23 @@ use super::model_choice::ModelChoice;
 use super::output::print;
 use crate::data::data_paths;
 
-/// Write a model for other programs.
+/// Export a model to other programs.
 ///
-/// Each format holds all that `tinytrain predict` does to a row: scaling, missing values, categories, the network or the
-/// networks of an ensemble, probabilities or values in their own units. A row is its columns as 32-bit floats, NaN where a
-/// value is missing, and of a column of categories the index of the category. docs/EXPORT.md describes the formats.
+/// Every format includes the whole of `tinytrain predict`: scaling, missing values, categories, the network or
+/// the ensemble, and probabilities or values in their units. A row is its columns as 32-bit floats: NaN for a
+/// missing value, the index for a category. docs/EXPORT.md describes the formats.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tinytrain export --onnx --model model.safetensors --out model.onnx\n  \
                         tinytrain export --c --model model.safetensors --out wine.c")]
 pub struct Options {
     #[command(flatten)]
     form: Formats,
-    /// The model, as `tinytrain train` saved it, or the folder of a run or a sweep.
+    /// Model file, or the folder of a run or sweep.
     #[arg(long, value_name = "FILE-or-DIR")]
     model: PathBuf,
     #[command(flatten)]
     which: ModelChoice,
-    /// The file to write; `-` is standard output.
+    /// File to write; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -35,16 +35,16 @@ pub struct Options {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Formats {
-    /// ONNX, opset 17: `columns` [batch, columns] to `probabilities` and `class`, or to `values`.
+    /// ONNX, opset 17: from `columns` [batch, columns] to `probabilities` and `class`, or to `values`.
     #[arg(long)]
     onnx: bool,
-    /// An NPZ file of all weights, biases and arrays of the preprocessing.
+    /// NPZ file with all weights, biases and preprocessing arrays.
     #[arg(long)]
     numpy: bool,
-    /// One C99 file without dependencies, for microcontrollers too; its names begin with that of the file.
+    /// One C99 file without dependencies, for microcontrollers too. Its names begin with the name of the file.
     #[arg(long)]
     c: bool,
-    /// One readable object: columns, networks, output.
+    /// One readable JSON object: columns, networks, output.
     #[arg(long)]
     json: bool,
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::data::{Schema, UnknownCells};
 use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::runs::figures::{TEST, VALIDATION, by_target, score_fields};
@@ -14,7 +15,7 @@ use serde_json::{Map, Value};
 use toml::Table;
 
 use super::args::Format;
-use super::data_text::{as_text, column_lines, left_out, mixed_column_lines, odd_labels};
+use super::data_text::{as_text, column_lines, mixed_column_lines, left_out, odd_labels, weights_hint};
 use super::open_data::{DataPaths, OpenData, refuse_unused_rate};
 use super::output::{Console, warn};
 use super::process::Interrupts;
@@ -30,7 +31,7 @@ use super::train_text::{accuracy, started_lines};
 pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyhow::Result<()> {
     if options.out.is_some() {
         anyhow::bail!(Error::Config(
-            "--out: expected no --folds beside it: no model is saved; train without --folds for one"
+            "--out cannot be combined with --folds: cross-validation saves no model; train without --folds to save one"
                 .to_owned()
         ));
     }
@@ -45,17 +46,33 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let settings = training.settings.clone();
     let mut rows = CrossValidation { reader, validation, settings, info, count, measured };
-    let mut folds = Folds { options, own, info, count, device, interrupts, notices, table: None, unknown: 0 };
+    let mut folds = Folds {
+        options,
+        own,
+        info,
+        count,
+        device,
+        interrupts,
+        notices,
+        table: None,
+        unknown: UnknownCells::default(),
+        schema: None,
+    };
     let mut console = Console::new(options.quiet, 1);
     let mut results = Vec::new();
+    let weight = training.columns.weight.as_deref();
     for index in 0..count {
-        let result =
-            folds.fold(&mut rows, index, &mut console).map_err(|error| in_fold(error, index, count))?;
+        let result = folds
+            .fold(&mut rows, index, &mut console)
+            .map_err(|error| in_fold(error, weight, index, count))?;
         folds.tell(&result, &mut console)?;
         results.push(result);
     }
-    if folds.unknown > 0 {
-        warn(&unknown_cells(folds.unknown, "the rows that were held out of the folds"));
+    if folds.unknown.count() > 0 {
+        let schema = folds.schema.as_ref();
+        unknown_cells(&folds.unknown, schema, "the held-out rows of the folds")
+            .iter()
+            .for_each(|line| warn(line));
     }
     let Some(table) = &folds.table else { return Ok(()) };
     match options.format {
@@ -70,10 +87,10 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
 }
 
 /// An error of the library with the fold in which it happened; settings are wrong in every fold alike.
-fn in_fold(error: anyhow::Error, index: usize, count: usize) -> anyhow::Error {
+fn in_fold(error: anyhow::Error, weight: Option<&str>, index: usize, count: usize) -> anyhow::Error {
     match error.downcast_ref::<Error>() {
         Some(cause) if cause.exit_code() == 3 => {
-            let text = format!("{error} (fold {} of {count})", index + 1);
+            let text = format!("{error}{} (fold {} of {count})", weights_hint(cause, weight), index + 1);
             error.context(text)
         }
         _ => error,
@@ -95,7 +112,9 @@ struct Folds<'a> {
     /// The table of folds, once it has a header.
     table: Option<FoldTable>,
     /// Cells of rows that do not train which hold what the rows that train do not.
-    unknown: u64,
+    unknown: UnknownCells,
+    /// The columns, of a table.
+    schema: Option<Schema>,
 }
 
 impl Folds<'_> {
@@ -119,6 +138,7 @@ impl Folds<'_> {
         if index == 0 {
             refuse_unused_rate(self.own, &fold.config, &fold.data)?;
             self.look_at(&fold.data, console)?;
+            self.schema = fold.data.data_schema().schema;
         }
         console.progress().begin(index, self.count, fold.config.epochs);
         let (device, config) = (self.device.clone(), fold.config.clone());
@@ -140,7 +160,7 @@ impl Folds<'_> {
                 console.progress().update(epoch, rows, total, score.loss, accuracy(Some(&score), config));
                 return if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) };
             }
-            Event::Unknown { cells, .. } => self.unknown += cells,
+            Event::Unknown { cells, .. } => self.unknown.extend(&cells),
             Event::OneClass { set, class } => {
                 console.warn(&one_class(&class, &format!("the {set} rows of a fold")));
             }
@@ -283,7 +303,7 @@ fn summary_line(results: &[FoldResult], duration: Option<Duration>) -> String {
         None => format!("no {}", column.name),
     };
     let time = duration.map_or_else(String::new, |duration| {
-        format!(" in {}; no model is saved: train without --folds for one", seconds(duration))
+        format!(" in {}; no model is saved; train without --folds to save one", seconds(duration))
     });
     format!("{figures} over {} folds{time}", results.len())
 }

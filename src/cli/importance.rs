@@ -25,48 +25,52 @@ use crate::evaluate::{EvaluationRows, held_out_of};
 /// The longest bar, in characters.
 const LONGEST: f64 = 30.0;
 
-/// Show which columns of a table a model needs.
+/// Show how much a model depends on each column of a table.
 ///
-/// The values of one column at a time are shuffled among the rows, and the model is measured again: the worse it is, the more it
-/// needs the column (permutation importance). A column that says the same as another one may seem to be of no importance.
+/// Permutation importance: the values of one column are shuffled, and the score of the model drops by the
+/// importance of the column. Columns that carry the same information share it, so each may look unimportant.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain importance --model model.safetensors --svg importance.svg")]
 pub struct Options {
-    /// The model, as `tinytrain train` saved it, or the folder of a run or a sweep.
+    /// Model file, or the folder of a run or sweep.
     #[arg(long, value_name = "FILE-or-DIR")]
     model: PathBuf,
     #[command(flatten)]
     which: ModelChoice,
-    /// A table with labels or values; of the training table only the rows that were held out for testing, if any were; `-` is a
-    /// table on standard input. [default: what the model was tested on, or else trained on]
+    /// Table with labels or values; `-` is standard input. [default: the table the model was tested on, else
+    /// trained on]
+    ///
+    /// Of the training table only the rows held out for testing are used, if there are any.
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// Column that holds the labels: its name, or its index from 0; -1 is the last. [default: as in training]
+    /// Column with the true labels or values: a name, or an index from 0 (-1 is the last). [default: as in
+    /// training]
     #[arg(long, value_name = "NAME-or-INDEX", value_parser = args::column, allow_hyphen_values = true)]
     target: Option<String>,
-    /// By what the model is measured. [default: accuracy of classes, r2 of values]
+    /// Score that drops. [default: accuracy for classes, r2 for values]
     #[arg(long, value_name = "MEASURE")]
     measure: Option<Scoring>,
-    /// How often each column is shuffled; intervals are those of the mean of so many shuffles.
+    /// Shuffles per column; confidence intervals are those of their mean.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = args::two_or_more, allow_hyphen_values = true)]
     repeats: usize,
-    /// Measure so many rows at most, chosen by the seed: for tables of which all rows would take long. [default: all]
+    /// Maximum number of rows to use, chosen at random. [default: all]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     rows: Option<usize>,
-    /// Decides how columns are shuffled, and which rows --rows chooses.
+    /// Seed for shuffling and --rows.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = args::parse::<u64>, allow_hyphen_values = true)]
     seed: u64,
-    /// Draw the bars into this file, too, as SVG.
+    /// Also draw the bars into this SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// What computes: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
-    /// `tinytrain devices` lists it.
+    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     device: DeviceRequest,
-    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory.
-    #[arg(long)]
-    checked: bool,
-    /// How results are written: a table for people, or one JSON object.
+    /// Run GPU kernels with bounds checks.
+    ///
+    /// Slower; shows whether a kernel or driver goes astray.
+    #[arg(long, alias = "checked")]
+    bounds_checks: bool,
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
@@ -94,11 +98,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(svg) = options.svg.as_deref().filter(|svg| ending_of(svg, OTHERS).is_some()) {
         let found = shell_word(svg);
         anyhow::bail!(Error::Config(format!(
-            "--svg: expected a name for SVG, which is what is written, found {found}"
+            "--svg: expected a file name that ends with .svg, found {found}"
         )));
     }
     let reader = set.open(&model, options.target.as_deref(), &options.written.format())?;
-    let device = devices::find_and_report(&options.device, options.checked)?;
+    let device = devices::find_and_report(&options.device, options.bounds_checks)?;
     let rows = set.rows(&model, reader)?;
     evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
     let EvaluationRows { data, name: file, .. } = rows;
@@ -171,7 +175,8 @@ fn scoring(model: &Model, wanted: Option<Scoring>) -> crate::error::Result<Scori
     };
     match wanted {
         Some(scoring) if scoring.of_classes() != of_classes => {
-            let text = format!("--measure: expected {others} of a model of {kind}, found {}", scoring.name());
+            let text =
+                format!("--measure: expected {others} for a model of {kind}, found {}", scoring.name());
             Err(Error::Config(text))
         }
         wanted => Ok(wanted.unwrap_or(usual)),

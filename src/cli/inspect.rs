@@ -26,34 +26,34 @@ use super::text::{SHOWN, Table, column_name, counted, grouped, percent, quoted, 
 use super::training::only;
 use super::{args, config_file};
 
-/// Show what is understood of data, or what a model holds.
+/// Show what a table or a model contains.
 ///
-/// Of a table: its columns, what they hold, what misses values, how often each class occurs, and the options that say the
-/// same to `tinytrain train`.
+/// For a table: its columns and their types, missing values, how frequent each class is, and the `tinytrain
+/// train` command that spells out everything that was detected.
 #[derive(Debug, Args)]
 #[command(
     mut_args(only::<TrainSettings>(|heading, id| heading == Some(TABLES) || id == "threads")),
     after_help = "Examples:\n  tinytrain inspect table.csv --target price\n  tinytrain inspect --model model.safetensors"
 )]
 pub struct Options {
-    /// Data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, packed by gzip or zstd or not; `-` is a table
-    /// on standard input. Several files are one table.
+    /// Data: a CSV or NPZ table, a folder with MNIST's files or a train.csv, or an IDX file.
+    ///
+    /// Files may be packed by gzip or zstd; `-` is a table on standard input. Several files are one table.
     #[arg(value_name = "DIR-or-FILE", required_unless_present = "model")]
     data: Vec<PathBuf>,
-    /// A model, as `tinytrain train` saved it, or the folder of a run or a sweep, in the place of data.
+    /// Model file, or the folder of a run or sweep, instead of data.
     #[arg(long, value_name = "FILE-or-DIR", conflicts_with = "data")]
     model: Option<PathBuf>,
     #[command(flatten)]
     which: ModelChoice,
-    /// How it is written: tables for people, or one JSON object.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Column of a table whose rows with the same cell are held out of training together, as with `tinytrain train`; it is no input.
+    /// Column that groups rows: rows of one group are held out together. Not an input.
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, conflicts_with = "time",
           allow_hyphen_values = true)]
     group: Option<String>,
-    /// Column of a table that says when a row is of, by which rows are held out of training, as with `tinytrain train`; it is no
-    /// input.
+    /// Column with the time of each row: the latest rows are held out. Not an input.
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     time: Option<String>,
     #[command(flatten)]
@@ -215,7 +215,7 @@ impl<'a> Inspection<'a> {
             if let Some((name, column)) = apart {
                 command += &format!(" --{name}={}", quoted(OsStr::new(column)));
             }
-            lines.extend([String::new(), format!("the same, said by options{needs}:"), command]);
+            lines.extend([String::new(), format!("the same with all options spelled out{needs}:"), command]);
         }
         lines
     }
@@ -239,7 +239,7 @@ impl<'a> Inspection<'a> {
     fn target_lines(&self) -> Vec<String> {
         let names: Vec<String> = self.targets().iter().map(|column| column_name(column)).collect();
         if names.is_empty() && self.reader.schema().is_some() {
-            return vec!["no column is known to be the target; --target names it".to_owned()];
+            return vec!["no target column was detected; use --target to name it".to_owned()];
         }
         if self.reader.values() > 0 {
             return vec![format!("values to predict: {}", names.join(", "))];
@@ -281,7 +281,7 @@ impl<'a> Inspection<'a> {
         let is_category = |summary: &&ColumnSummary| matches!(summary.contents, Contents::Categories(_));
         let categories: Vec<&Column> =
             self.columns.iter().filter(is_category).map(|summary| &summary.column).collect();
-        command += " --only";
+        command += " --include";
         let read = self.reader.schema().map(Schema::read_columns).unwrap_or_default();
         read.iter().for_each(|column| command += &format!(" {}", word(&column_name(column))));
         if !categories.is_empty() {
@@ -300,7 +300,7 @@ fn said(options: &Options, predicts_values: bool) -> String {
     let given =
         [config_file::table(&columns), config_file::table(&options.settings)].into_iter().flatten().flatten();
     let other = if predicts_values { "fold-labels" } else { "scale-target" };
-    let found_out = ["target", "task", "only", "exclude", "categorical", "threads", other];
+    let found_out = ["target", "task", "include", "exclude", "categorical", "threads", other];
     let said = given.filter(|(name, _)| !found_out.contains(&name.as_str()));
     said.map(|(name, value)| match value {
         toml::Value::Boolean(_) => format!(" --{name}"),

@@ -133,7 +133,7 @@ fn code_text(code: &ColumnEncoding) -> [String; 2] {
                     format!("normal score among {} quantiles", quantiles.len())
                 }
             };
-            let also = if *has_indicator { ", and an input of its own" } else { "" };
+            let also = if *has_indicator { ", and an input that marks missing values" } else { "" };
             [becomes, format!("{}{also}", short(*fill))]
         }
         ColumnEncoding::Category { categories, has_missing } => {
@@ -147,7 +147,7 @@ fn code_text(code: &ColumnEncoding) -> [String; 2] {
                     )
                 }
             };
-            [becomes, if *has_missing { "a category of its own" } else { "none of them" }.to_owned()]
+            [becomes, if *has_missing { "a separate category" } else { "none of them" }.to_owned()]
         }
     }
 }

@@ -11,9 +11,9 @@ use clap_mangen::Man;
 
 use super::output::print;
 
-/// Print what a shell needs to complete commands and options.
+/// Print a completion script for a shell.
 ///
-/// The script goes to standard output; where it belongs depends on the shell.
+/// The script goes to standard output.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tinytrain completions bash > ~/.local/share/bash-completion/completions/tinytrain\n  \
@@ -22,7 +22,7 @@ use super::output::print;
                         tinytrain completions powershell >> $PROFILE"
 )]
 pub struct CompletionOptions {
-    /// The shell.
+    /// Shell.
     #[arg(value_name = "SHELL", value_parser = shell())]
     shell: Shell,
 }
@@ -44,13 +44,13 @@ pub fn completions(options: &CompletionOptions, mut program: Command) -> anyhow:
     Ok(print(&script)?)
 }
 
-/// Write the pages of the manual.
+/// Write the manual pages.
 ///
-/// One page for the program and one for each command, `tinytrain.1`, `tinytrain-train.1` and so on.
+/// One page for the program and one for each command: `tinytrain.1`, `tinytrain-train.1` and so on.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain man ~/.local/share/man/man1")]
 pub struct ManOptions {
-    /// The folder that they go into; it is made if need be.
+    /// Folder for the pages; created if it does not exist.
     #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     folder: PathBuf,
 }

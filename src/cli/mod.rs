@@ -49,11 +49,13 @@ mod tune;
 use std::ffi::OsString;
 use std::time::Instant;
 
+use self::text::shell_word;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-/// Train tiny neural networks on any GPU, or on the processor.
+/// Train tiny neural networks on any GPU or on the CPU.
 ///
-/// A classifier is trained on MNIST, or on an IDX or CSV data set of yours, and saved as a safetensors file.
+/// Trains classifiers and regressors on tables and images, and saves them as safetensors files.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = "Example:\n  tinytrain train --epochs 3")]
 struct Cli {
@@ -108,9 +110,21 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         .map_or(1, crate::error::Error::exit_code)
 }
 
+/// Where a file stands alone, as in `train table.csv`, the error suggests `--data`.
+fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return error };
+    let command = words.get(1).and_then(|name| Cli::command().find_subcommand(name).cloned());
+    let takes_data = command.is_some_and(|it| it.get_arguments().any(|it| it.get_long() == Some("data")));
+    if error.kind() == ErrorKind::UnknownArgument && takes_data && !word.starts_with('-') {
+        let tip = format!("did you mean --data {}?", shell_word(word.as_ref()));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
+}
+
 /// A usage error or a request for help is a [`clap::Error`], all else has a [`crate::error::Error`] in its chain.
 fn run(words: &[OsString], start: Instant) -> anyhow::Result<()> {
-    let matches = Cli::command().try_get_matches_from(words)?;
+    let matches = Cli::command().try_get_matches_from(words).map_err(|error| with_tip(error, words))?;
     let command = Cli::from_arg_matches(&matches)?.command;
     crate::vectors::check()?;
     match command {

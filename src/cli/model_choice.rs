@@ -8,13 +8,14 @@ use crate::train::{load_model, model_path};
 use clap::{Args, ValueEnum};
 
 use super::output::note;
-use crate::runs::CHECKPOINT;
+use super::text::shell_word;
+use crate::runs::{CHECKPOINT, CONFIG, MODEL};
 use crate::sweep::{BEST, is_sweep};
 
 /// Which model of a folder is taken.
 #[derive(Debug, Args)]
 pub struct ModelChoice {
-    /// Of the folder of a run, the model that it keeps (best, or what --keep says), or the weights of its last checkpoint.
+    /// Model of a run's folder: best (the one that the run keeps) or last (the weights of the last checkpoint).
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = Which::Best)]
     which: Which,
 }
@@ -43,8 +44,15 @@ impl ModelChoice {
                         format!("no {BEST}, which it writes at its end"),
                     ));
                 }
-                note(&format!("the best model of the sweep is taken: {}", best.display()));
+                note(&format!("using the best model of the sweep: {}", best.display()));
                 best
+            }
+            Which::Best if path.join(CONFIG).exists() && !model_path(path).exists() => {
+                let found = format!(
+                    "no {MODEL}: the run stopped before its first checkpoint; use tinytrain train --resume {} to continue it",
+                    shell_word(path)
+                );
+                return Err(lacks("the folder of a run with a model", found));
             }
             Which::Best => model_path(path),
             Which::Last => {
@@ -52,7 +60,7 @@ impl ModelChoice {
                 if !checkpoint.exists() {
                     return Err(lacks(
                         "the folder of a run for --which last",
-                        format!("no {CHECKPOINT} there"),
+                        format!("no {CHECKPOINT}: the run stopped before its first checkpoint"),
                     ));
                 }
                 checkpoint

@@ -79,7 +79,7 @@ impl DataPaths {
         let is_open = matches!(self.train, Source::Folders { .. }) && (size.is_none() || !colour);
         let notice = reader.image().filter(|_| is_open).map(|form| {
             let of_first = if size.is_none() { ", the size of the first" } else { "" };
-            format!("images become {form}{of_first}; --image-size and --colour say otherwise")
+            format!("images are converted to {form}{of_first}; use --image-size or --colour to change that")
         });
         let opened = OpenData { reader, validation, test, info, notice };
         refuse_unused(given, options, &opened)?;
@@ -142,7 +142,7 @@ const OF_TABLES: [&str; 9] = [
     "fold-labels",
     "drop-missing-target",
     "exclude",
-    "only",
+    "include",
     "categorical",
     "one-hot",
     "group",
@@ -150,7 +150,7 @@ const OF_TABLES: [&str; 9] = [
 ];
 /// Options that a table to validate or to test on has a use for, too.
 const OF_ALL_TABLES: [&str; 7] =
-    ["target", "header", "delimiter", "decimal", "row-limit", "missing-marker", "missing"];
+    ["target", "header", "delimiter", "decimal", "max-row-bytes", "missing-marker", "missing"];
 
 /// Refuses a learning rate of embeddings where no input has one, which the categories of all rows tell: few are one-hot.
 ///
@@ -161,7 +161,7 @@ pub fn refuse_unused_rate(given: &Table, config: &Config, data: &TrainingData) -
     if !is_given || config.data.inputs.embeds(data.transform()) {
         return Ok(());
     }
-    let text = "--lr-embeddings: expected columns with embeddings, found none: no column has more categories than --one-hot allows";
+    let text = "--lr-embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows";
     Err(Error::Config(text.to_owned()))
 }
 
@@ -183,7 +183,7 @@ fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<
     let expected = "validation or test data to measure it over";
     unused(of_classes && !measures, "auc-by-epoch", expected, "none")?;
     let inputs = options.training.settings.resolve(info)?.data.inputs;
-    unused(!inputs.scaled, "lr-scale", "--learn-scale beside it", "inputs without factors")?;
+    unused(!inputs.scaled, "lr-scale", "--input-scaling yes", "inputs without scaling factors")?;
     let categories = reader.schema().map(|schema| schema.categories.len());
     let found = match categories {
         None => "images, without --embeddings",

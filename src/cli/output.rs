@@ -174,7 +174,7 @@ impl Console {
         match (self.progress.bar.suspend(|| print_line(line)), self.persistent) {
             (Err(error), Some(work)) if is_unread(&error) => {
                 self.muted.set(true);
-                self.notice(&format!("standard output is closed; {work} goes on without it"));
+                self.notice(&format!("standard output is closed; {work} continues without it"));
                 Ok(())
             }
             (printed, _) => printed,
@@ -277,7 +277,9 @@ mod tests {
         assert_eq!(saved, format!("{plain}; the model stays at m"));
         assert_eq!(error_line(&Err::<(), _>(error()).context("other words").unwrap_err()), "other words");
         assert!(said(Error::Device("none".to_owned())).starts_with("none; use --device cpu"));
-        for (setting, option) in [("target", "--target"), ("header", "--header yes"), ("only", "--only")] {
+        for (setting, option) in
+            [("target", "--target"), ("header", "--header yes"), ("include", "--include")]
+        {
             let question =
                 said(Error::Undecided { path: "t".into(), setting, question: "which?".to_owned() });
             assert!(question.starts_with("t: which?; ") && question.contains(option), "{question}");

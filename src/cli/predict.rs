@@ -22,10 +22,10 @@ use super::prediction_lines::{Form, Lines};
 use super::text::{counted, unknown_cells};
 use super::{args, devices, table_options};
 
-/// Predict rows with a saved network.
+/// Predict with a model.
 ///
-/// For every row the name of its class, and the probability of every class. Columns are found by their names, in any
-/// order, or by position where there are no names; labels are not needed and not looked at. Files of any size are read
+/// Writes one line per row: the class and the probability of each class, or the values. Columns are matched by
+/// name, in any order, or by position if there are no names. Labels are not needed. Files of any size are read
 /// and written row by row.
 #[derive(Debug, Args)]
 #[command(
@@ -33,39 +33,40 @@ use super::{args, devices, table_options};
                         tinytrain predict --model model.safetensors --invert digit.png"
 )]
 pub struct Options {
-    /// The model, as `tinytrain train` saved it, or the folder of a run or a sweep.
+    /// Model file, or the folder of a run or sweep.
     #[arg(long, value_name = "FILE-or-DIR")]
     model: PathBuf,
     #[command(flatten)]
     which: ModelChoice,
-    /// Tables, IDX files of images, or, for a model of images, PNG files of any size, grey or coloured; `-` is a table on
-    /// standard input.
+    /// Tables, IDX files, or PNG images of any size for a model of images; `-` is a table on standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Where the predictions go. [default: standard output]
+    /// File for the predictions. [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// How predictions are written: a table with a header, or one JSON object a line.
+    /// Output format: CSV with a header, or one JSON object per line.
     #[arg(long, value_enum, default_value_t = Form::Csv)]
     format: Form,
-    /// Column of a table that is carried along, in front of the prediction: its name or its index.
+    /// Column to copy in front of each prediction: a name or index.
     #[arg(long, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     id: Option<String>,
-    /// Read PNG files with light and dark swapped: models of MNIST know light figures on black.
+    /// Swap light and dark in PNG images.
+    ///
+    /// Models of MNIST expect light digits on black.
     #[arg(long)]
     invert: bool,
-    /// Refuse PNG files of another size than the model's images, or in colour where these are grey.
+    /// Refuse PNG images that would have to be resized or turned grey.
     #[arg(long)]
     strict: bool,
-    /// What computes: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
-    /// `tinytrain devices` lists it.
+    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     device: DeviceRequest,
-    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory.
-    #[arg(long)]
-    checked: bool,
-    /// Most threads that read a table, most of the CPU engine, and most that write lines; they change no byte of the
-    /// predictions. [default: one for each core, of those that read or write 8 at most]
+    /// Run GPU kernels with bounds checks.
+    ///
+    /// Slower; shows whether a kernel or driver goes astray.
+    #[arg(long, alias = "checked")]
+    bounds_checks: bool,
+    /// Maximum number of threads. Does not affect results. [default: one per core, at most 8 to read and write]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     threads: Option<usize>,
     #[command(flatten)]
@@ -83,7 +84,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model_file = [(model_file.as_path(), "which is the model")];
     data_paths::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     options.out.as_deref().map_or(Ok(()), |out| options.format.refuse_name(out))?;
-    let device = devices::find_and_report(&options.device, options.checked)?;
+    let device = devices::find_and_report(&options.device, options.bounds_checks)?;
     let (lines, reading) = (Lines::new(options.format, &model), OutputDecoder::new(&model));
     let predictor = Predictor::new(&model, &device, options.threads)?;
     let mut work = Work { options, model: &model, predictor, lines, reading };
@@ -92,9 +93,12 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         Some(out) => out.write_with(|file| work.all(file)),
         None => work.all(io::stdout()),
     };
-    if work.predictor.unknown_cells() > 0 {
-        warn(&unknown_cells(work.predictor.unknown_cells(), "the predicted rows"));
-    }
+    let unknown = unknown_cells(
+        work.predictor.unknown_cells(),
+        model.data_schema.schema.as_ref(),
+        "the predicted rows",
+    );
+    unknown.iter().for_each(|line| warn(line));
     Ok(written?)
 }
 
@@ -249,7 +253,7 @@ fn tell_changes(files: &[&PathBuf], wanted: ImageForm, is_strict: bool) -> Resul
         more => format!(" (and {} more)", counted(more as u64, "file", "files")),
     };
     warn(&format!(
-        "{file}{more} has {found}; it is converted to {wanted}, as the model's images are; --strict refuses such files"
+        "{file}{more} has {found}; it is converted to {wanted}, the form of the model's images; use --strict to refuse such files"
     ));
     Ok(())
 }

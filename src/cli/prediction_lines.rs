@@ -34,14 +34,14 @@ impl Form {
     pub fn refuse_name(self, out: &Path) -> Result<()> {
         let is_other = ending_of(out, OTHERS).is_some();
         let (what, remedy) = match self {
-            Self::Csv if ending_of(out, JSON).is_some() => ("CSV", "; --format json writes JSON"),
+            Self::Csv if ending_of(out, JSON).is_some() => ("CSV", "; use --format json to write JSON"),
             Self::Csv if is_other => ("CSV", ""),
             Self::Json if is_other => ("JSON", ""),
             _ => return Ok(()),
         };
         let out = shell_word(out);
         Err(Error::Config(format!(
-            "--out: expected a name for {what}, which is what is written, found {out}{remedy}"
+            "--out: expected a file name for {what}, the output format, found {out}{remedy}"
         )))
     }
 }

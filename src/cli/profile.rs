@@ -19,38 +19,41 @@ use super::profile_text::{comparison_lines, lines};
 use super::progress::Bar;
 use super::training::{Kernels, Training, of_steps, only};
 
-/// Show where the time of training goes.
+/// Measure where training time goes.
 ///
-/// Trains some steps several times, timed in different ways, and saves no model. Prints what each kernel takes, moves
-/// and computes, how close that comes to what the device can do, and what the time between kernels, the host and reading
-/// take. docs/PROFILING.md explains the output line by line.
+/// Trains a few steps several times, timed in different ways, and saves no model. Prints for each kernel its
+/// time, memory traffic and arithmetic, compared with the peak of the device, and the time between kernels, on
+/// the host and in reading data. docs/PROFILING.md explains the output.
 #[derive(Debug, Args)]
 #[command(mut_args(only::<Training>(of_steps)))]
 #[command(after_help = "Examples:\n  tinytrain profile --device vulkan --steps 200\n  \
                         tinytrain profile --schedule plain --trace trace.json")]
 pub struct Options {
-    /// Training steps that are looked at: the first of a run.
+    /// Training steps to measure, from the first of a run.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = args::count, allow_hyphen_values = true)]
     steps: usize,
     #[command(flatten)]
     training: Training,
     #[command(flatten)]
     kernels: Kernels,
-    /// Have the host's clock time the kernels, as on a device without time stamps: each is then waited for.
+    /// Time kernels with the host clock, as on a device without time stamps: the host waits for each kernel.
     #[arg(long)]
     no_timestamps: bool,
-    /// Write what ran when there, for Perfetto (https://ui.perfetto.dev) or chrome://tracing.
+    /// Write a trace for Perfetto (https://ui.perfetto.dev) or chrome://tracing.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Draw pictures into this folder, each as SVG and PNG: the roofline, the first 100 ms, and the time of a step by
-    /// kernel, on a GPU under every schedule.
+    /// Draw pictures into this folder, as SVG and PNG.
+    ///
+    /// The roofline, the first 100 ms, and the time of a step by kernel, on a GPU for every schedule.
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
-    /// Instead, train as many rows as these steps have under every schedule and in batches of 16, 64, 256 and 1024 rows,
-    /// and show what fused kernels, loading beside training and larger batches buy.
+    /// Instead, compare schedules and batch sizes.
+    ///
+    /// Trains the same number of rows with every schedule and with batches of 16, 64, 256 and 1024 rows, and
+    /// shows what fused kernels, loading in the background and larger batches gain.
     #[arg(long, conflicts_with_all = ["trace", "plots", "no_timestamps", "schedule"])]
     compare: bool,
-    /// How results are written: tables for people, or one JSON object.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -74,7 +77,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     {
         let found = trace.path().display();
         anyhow::bail!(Error::Config(format!(
-            "--trace: expected a file of its own, found {found}, where a picture goes"
+            "--trace: {found} is a file that --plots writes; choose another name"
         )));
     }
     let mut read = ReadOptions { timed: true, ..training.read_options()? };

@@ -77,7 +77,7 @@ fn notes(report: &Report) -> Vec<String> {
     )];
     lines.push(match (report.clock, &*report.engine) {
         (Clock::Timestamps, _) => "clock: the device's time stamps".to_owned(),
-        (Clock::Host, "cpu") => "clock: the host's; a phase lasts from the begin of its first thread to the end of its last".to_owned(),
+        (Clock::Host, "cpu") => "clock: the host's; a phase lasts from the start of its first thread to the end of its last".to_owned(),
         (Clock::Host, _) => {
             "clock: the host's, since the device writes no time stamps; every time includes a submission and a wait"
                 .to_owned()
@@ -85,11 +85,15 @@ fn notes(report: &Report) -> Vec<String> {
     });
     lines.push(format!("gaps: {}", report.gaps_from));
     if report.refused_stamps > 0 {
-        let refused = counted(report.refused_stamps as u64, "pair of stamps", "pairs of stamps");
-        lines.push(format!("{refused} could not be true and counts as no time"));
+        let refused = counted(report.refused_stamps as u64, "pair of time stamps", "pairs of time stamps");
+        lines.push(format!("{refused} out of order and counted as zero"));
     }
     if let Some(cost) = &report.cost_of_profiling {
-        let more = |on: f64| format!("{} ({:+.1} %)", milliseconds(on), (on / cost.off_us - 1.0) * 100.0);
+        // A run that was faster with profiling shows how much runs differ, not what profiling costs.
+        let more = |on: f64| match (on / cost.off_us - 1.0) * 100.0 {
+            percent if percent > 0.0 => format!("{} (+{percent:.1} %)", milliseconds(on)),
+            _ => format!("{} (no slower, within noise)", milliseconds(on)),
+        };
         let closely = cost.stages_us.map(|on| format!(", with a pass for each kernel {}", more(on)));
         lines.push(format!(
             "cost of profiling: {} with profiling off, {} on{}",

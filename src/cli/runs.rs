@@ -21,19 +21,19 @@ const WIDTH: usize = 80;
 /// The indentation of settings.
 const INDENT: &str = "    ";
 
-/// List the runs and the sweeps of a folder: their settings, how far they came, and the best of what they reached.
+/// List runs and sweeps: their settings, progress and best results.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain runs")]
 pub struct Options {
-    /// The folder that holds the folders of the runs.
+    /// Folder with the folders of the runs.
     #[arg(value_name = "DIR", default_value = RUNS)]
     folder: PathBuf,
-    /// How results are written: a table for people, or one JSON object a line.
+    /// Output format: a table, or one JSON object per line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-/// Put runs side by side: the settings in which they differ, and what they reached.
+/// Compare runs: the settings in which they differ, and their results.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  tinytrain compare runs/2026-11-23T10-00-00Z-mnist runs/2026-11-23T10-05-00Z-mnist"
@@ -42,7 +42,7 @@ pub struct CompareOptions {
     /// Folders of runs.
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     runs: Vec<PathBuf>,
-    /// How results are written: a table for people, or one JSON object a run and line.
+    /// Output format: a table, or one JSON object per run.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }

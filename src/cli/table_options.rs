@@ -31,9 +31,9 @@ pub struct DialectOptions {
     /// Maximum size of a row in bytes, up to 1 GiB. [default: 16777216]
     ///
     /// A row has at most one column for every 16 of these bytes.
-    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "BYTES", value_parser = args::count, allow_hyphen_values = true)]
+    #[arg(long, alias = "row-limit", hide_short_help = true, help_heading = TABLES, value_name = "BYTES", value_parser = args::count, allow_hyphen_values = true)]
     #[serde(with = "text")]
-    row_limit: Option<usize>,
+    max_row_bytes: Option<usize>,
     /// Texts that stand for a missing value, besides empty cells, NA, N/A, NaN, NaT, null, ?, - and \N.
     ///
     /// Example: `--missing-marker -999 XX`. Write `--missing-marker=--- --missing-marker=XX` for texts that start
@@ -59,7 +59,7 @@ impl DialectOptions {
             header: self.header.map(|header| header == YesNo::Yes),
             delimiter: self.delimiter.map(|mark| mark.0),
             decimal: self.decimal.map(|mark| mark.0),
-            row_limit: self.row_limit.unwrap_or(Format::default().row_limit),
+            row_limit: self.max_row_bytes.unwrap_or(Format::default().row_limit),
             missing: self.missing_marker.clone(),
         }
     }
@@ -91,17 +91,17 @@ pub struct Columns {
     /// Weights are divided by their mean over the training rows.
     #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     #[serde(with = "text")]
-    weight: Option<String>,
+    pub weight: Option<String>,
     /// Columns to ignore.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     #[serde(with = "text::texts")]
     exclude: Vec<String>,
     /// The only columns to use as inputs. [default: all but the target, --exclude, row numbers and empty columns
     /// without a name]
-    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
+    #[arg(long, alias = "only", hide_short_help = true, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
           conflicts_with = "exclude")]
     #[serde(with = "text::texts")]
-    only: Vec<String>,
+    include: Vec<String>,
     /// Numeric columns to treat as categories.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     #[serde(with = "text::texts")]
@@ -138,7 +138,7 @@ impl Columns {
             target: self.target(task),
             infer_values: task == Task::Auto,
             weight: self.weight.clone(),
-            only: self.only.clone(),
+            only: self.include.clone(),
             exclude: self.exclude.clone(),
             categorical: self.categorical.clone(),
             refuse_missing: self.missing == Some(Missing::Error),
@@ -173,9 +173,7 @@ impl Columns {
                     Task::Regression => ("mse, mae or huber", "regression"),
                     _ => ("cross-entropy", "classification"),
                 };
-                Err(Error::Config(format!(
-                    "--task: {found} goes with --loss {goes_with}, found --loss {loss}"
-                )))
+                Err(Error::Config(format!("--task {found} needs --loss {goes_with}, found --loss {loss}")))
             }
             (Some(task), _) => Ok(task),
         }
@@ -188,7 +186,7 @@ impl Columns {
     pub fn check(&self, loss: Option<Loss>) -> crate::error::Result<()> {
         if self.task(loss)? == Task::Classification && self.target.len() > 1 {
             return Err(Error::Config(format!(
-                "--target: expected one column of labels, found {}",
+                "--target: classification needs one column of labels, found {}",
                 self.target.len()
             )));
         }

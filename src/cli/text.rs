@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::data::Column;
+use crate::data::{Column, Schema, UnknownCells, UnknownKind};
 use crate::evaluate::{EvaluationRows, Warning};
 use console::{measure_text_width, pad_str, truncate_str};
 use indicatif::HumanCount;
@@ -67,18 +67,50 @@ pub fn counted(number: u64, singular: &str, plural: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { singular } else { plural })
 }
 
-/// The notice about cells with values that the training rows did not have.
-pub fn unknown_cells(cells: u64, rows: &str) -> String {
-    format!(
-        "in {rows}, {} a category, or a missing value, that no training row has: the category counts as none, the value as \
-         the median",
-        if cells == 1 { "1 cell has".to_owned() } else { format!("{} cells have", grouped(cells)) }
-    )
+/// Notices about cells with values that no training row has: a line for each kind.
+pub fn unknown_cells(cells: &UnknownCells, schema: Option<&Schema>, rows: &str) -> Vec<String> {
+    let line = |(kind, one, several, what, treatment): (UnknownKind, &str, &str, &str, &str)| {
+        let columns = cells.columns(kind);
+        let all: u64 = columns.iter().map(|(_, cells)| cells).sum();
+        let name = |(column, _): &(usize, u64)| match schema.and_then(|schema| schema.inputs.get(*column)) {
+            Some(column) => column_name(column),
+            None => column.to_string(),
+        };
+        let names: Vec<String> = columns.iter().map(name).collect();
+        let columns = if names.len() == 1 { "column" } else { "columns" };
+        let found = counted(all, one, several);
+        (all > 0).then(|| format!("in {rows}, {found} {what} in {columns} {}, {treatment}", listed(&names)))
+    };
+    let lines = [
+        (UnknownKind::Category, "cell holds", "cells hold", "an unknown category", "treated as no category"),
+        (
+            UnknownKind::MissingCategory,
+            "cell misses",
+            "cells miss",
+            "a category",
+            "unlike all training rows; treated as no category",
+        ),
+        (
+            UnknownKind::MissingNumber,
+            "cell misses",
+            "cells miss",
+            "a value",
+            "unlike all training rows; replaced by the median",
+        ),
+    ];
+    lines.into_iter().filter_map(line).collect()
+}
+
+/// The first names of a list.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 5;
+    let more = if names.len() > MOST { format!(", ... ({} in all)", names.len()) } else { String::new() };
+    names[..names.len().min(MOST)].join(", ") + &more
 }
 
 /// The notice about rows that are all of one class.
 pub fn one_class(class: &str, rows: &str) -> String {
-    format!("{rows} are all of one class, {class}: the AUC is undefined, and the other measures say little")
+    format!("{rows} are all of one class, {class}: the AUC is undefined, and other measures mean little")
 }
 
 /// A path as a shell takes it.
@@ -179,21 +211,20 @@ pub fn short(value: f64) -> String {
 /// Warnings about the rows on which a model is evaluated.
 pub fn evaluation_warnings(rows: &EvaluationRows) -> Vec<String> {
     let name = &rows.name;
-    let text = |warning: &Warning| match *warning {
+    let text = |warning: &Warning| match warning {
         Warning::WithoutTarget(count) => {
-            format!("{name}: {} without a target left out", counted(count as u64, "row", "rows"))
+            vec![format!("{name}: {} without a target left out", counted(*count as u64, "row", "rows"))]
         }
-        Warning::Unknown(cells) => unknown_cells(cells, name),
+        Warning::Unknown { cells, schema } => unknown_cells(cells, schema.as_ref(), name),
         Warning::Trained { holds_out } => {
-            let others = if holds_out {
-                "; without --data those are taken that were held out for testing"
-            } else {
-                ""
-            };
-            format!("{name} holds rows that the model was trained on: on others it may do worse{others}")
+            let others =
+                if *holds_out { "; leave out --data to use the rows held out for testing" } else { "" };
+            vec![format!(
+                "{name} holds rows that the model was trained on, so scores on new rows may be worse{others}"
+            )]
         }
     };
-    rows.warnings.iter().map(text).collect()
+    rows.warnings.iter().flat_map(text).collect()
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
         OutputPlace::Model(file) if run.tensorboard => {
             let found = file.path().display();
             anyhow::bail!(Error::Config(format!(
-                "--tensorboard: expected a folder for the run, found --out {found}, which takes the model alone; --out DIR takes both"
+                "--tensorboard needs a run folder, but --out {found} saves the model alone; use --out DIR to save both"
             )));
         }
         _ => {}
@@ -68,7 +68,7 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
     if let Some(file) = profile.as_ref().filter(|file| output.is(file)) {
         let found = file.path().display();
         anyhow::bail!(Error::Config(format!(
-            "--profile: expected a file of its own, found {found}, where the model goes"
+            "--profile: {found} is where the model is saved; choose another name"
         )));
     }
     let paths = DataPaths::from_options(options)?;
@@ -142,7 +142,7 @@ impl TrainRequest<'_> {
                 let from = checkpoint.as_ref().map_or("from the beginning".to_owned(), |checkpoint| {
                     format!("from the checkpoint after step {}", checkpoint.progress.steps)
                 });
-                (Device::Cpu, vec![format!("{error}; the CPU engine trains, {from}")])
+                (Device::Cpu, vec![format!("{error}; training continues on the CPU engine, {from}")])
             }
             None => match options.kernels.device(&options.training, "training", false) {
                 Err(error) if run.fallback.is_some() && is_of_device(&error) => {
@@ -231,8 +231,7 @@ fn of_validation(settings: &TrainSettings, data: &TrainingData) -> Option<&'stat
     let TrainSettings { seed, threads, test_fraction, .. } = *settings;
     let is_usual = *settings == TrainSettings { seed, threads, test_fraction, ..TrainSettings::default() };
     (is_usual && data.is_table() && !data.validates()).then_some(
-        "without validation data the plain network trains; --validation-fraction 0.2 trains with the preset for tables, which \
-         predicts better on most tables (docs/TABLES.md)",
+        "no validation data, so --preset plain is used; with --validation-fraction 0.2 the table preset is used, which predicts better on most tables (docs/TABLES.md)",
     )
 }
 
@@ -243,7 +242,7 @@ fn refuse_unspellable(options: &Options) -> crate::error::Result<()> {
     let others = others.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?)));
     match data.chain(others).find(|(_, path)| path.to_str().is_none()) {
         Some((option, path)) => Err(Error::Config(format!(
-            "--{option}: expected UTF-8, as the settings are saved as text, found {}; --out FILE.safetensors saves the model alone",
+            "--{option}: expected UTF-8, as settings are saved as text, found {}; use --out FILE.safetensors to save the model alone",
             shell_word(path)
         ))),
         None => Ok(()),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::data::Schema;
 use crate::error::{Error, Result};
 use crate::model::{Model, Origin};
 use crate::settings::Preset;
@@ -17,7 +18,7 @@ use toml::Table as Given;
 use super::args::Format;
 use super::config_file;
 use super::curves::{self, PlotStyle};
-use super::data_text::{as_text, left_out, mixed_column_lines, odd_labels};
+use super::data_text::{as_text, mixed_column_lines, left_out, odd_labels, weights_hint};
 use super::output::{Console, print};
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
@@ -58,6 +59,8 @@ pub struct TrainReport<'a> {
     /// The columns of the table of epochs, once it has a header.
     table: Option<Table>,
     validates: bool,
+    /// The columns, of a table.
+    schema: Option<Schema>,
     output: &'a mut OutputPlace,
     saved: Option<Saved>,
     /// The model that is kept, until it is written.
@@ -121,6 +124,7 @@ impl<'a> TrainReport<'a> {
             settings: options.names_of_data(data),
             table: None,
             validates: data.validates(),
+            schema: data.data_schema().schema,
             output,
             saved: None,
             unsaved: None,
@@ -191,7 +195,7 @@ impl<'a> TrainReport<'a> {
         }
         if let Some(Progress { steps, epochs, .. }) = &self.progress {
             let epochs = counted(epochs.len() as u64, "epoch", "epochs");
-            self.notices.push(format!("the run goes on after {epochs}, at step {steps}"));
+            self.notices.push(format!("the run continues after {epochs}, at step {steps}"));
         }
         let now = started.engine.origin();
         // On the processor the number of threads changes no bit.
@@ -200,7 +204,7 @@ impl<'a> TrainReport<'a> {
             && (before.schedule.is_some() || now.schedule.is_some())
         {
             self.notices.push(format!(
-                "it was trained on {} before, or with another schedule or other tile shapes: it goes on, but not bit for bit",
+                "it was trained on {} before, or with another schedule or other tile shapes: it continues, but results may differ by rounding",
                 before.device
             ));
         }
@@ -249,7 +253,8 @@ impl<'a> TrainReport<'a> {
                 self.console.warn(&one_class(class, &format!("the {set} rows")));
             }
             Event::Unknown { set, cells } => {
-                self.console.warn(&unknown_cells(*cells, &format!("the {set} rows")));
+                let lines = unknown_cells(cells, self.schema.as_ref(), &format!("the {set} rows"));
+                lines.iter().for_each(|line| self.console.warn(line));
             }
         }
         self.tell(&event)
@@ -295,7 +300,7 @@ impl<'a> TrainReport<'a> {
             (Ok(Summary { end: End::Interrupted, .. }), Some(Saved { what, path })) => {
                 let goes_on = match &self.output {
                     OutputPlace::Folder(folder) => {
-                        format!("; tinytrain train --resume {} goes on", shell_word(folder.path()))
+                        format!("; continue with tinytrain train --resume {}", shell_word(folder.path()))
                     }
                     _ => String::new(),
                 };
@@ -304,10 +309,16 @@ impl<'a> TrainReport<'a> {
             }
             (Ok(summary), Some(Saved { path, .. })) => self.summary(&summary, &path).map_err(Into::into),
             (Err(error), Some(Saved { what, path })) if path.is_file() => {
-                let message = format!("{error}; {what} stays at {}", path.display());
+                let hint = weights_hint(&error, self.options.training.columns.weight.as_deref());
+                let message = format!("{error}{hint}; {what} is kept at {}", path.display());
                 Err(error).context(message)
             }
-            (trained, _) => trained.map(|_| ()).map_err(Into::into),
+            (Err(error), _) => {
+                let hint = weights_hint(&error, self.options.training.columns.weight.as_deref());
+                let message = format!("{error}{hint}");
+                Err(error).context(message)
+            }
+            (Ok(_), None) => Ok(()),
         };
         // The result comes first: it is there, whatever became of the event file.
         told.and(Ok(events?))
@@ -353,7 +364,7 @@ impl<'a> TrainReport<'a> {
                 self.console.json(event)
             }
             (Event::Restarted { reason }, false) => {
-                let line = format!("{reason}: everything is read first, and training starts again");
+                let line = format!("{reason}; training restarts after all rows are read");
                 self.console.notice(&line);
                 Ok(())
             }
@@ -367,8 +378,7 @@ impl<'a> TrainReport<'a> {
         let name = path.to_string_lossy();
         if let Some(warning) = &summary.warning {
             self.console.warn(&format!(
-                "{warning}; try another --lr or --scale, more --epochs, or check whether the inputs say anything of \
-                 the target"
+                "{warning}; try another --lr or --scale, or more --epochs, or check whether the inputs can predict the target"
             ));
         }
         if self.options.format == Format::Json {
@@ -387,7 +397,7 @@ impl<'a> TrainReport<'a> {
         }
         self.console.line(&format!("model: {name}"))?;
         let data = self.data_option();
-        self.console.line(&format!("evaluate it: tinytrain eval --model {}{data}", shell_word(path)))
+        self.console.line(&format!("evaluate the model: tinytrain eval --model {}{data}", shell_word(path)))
     }
 
     /// The option by which `tinytrain eval` finds the data, where the model file cannot tell.

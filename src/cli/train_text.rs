@@ -177,13 +177,13 @@ pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: b
         let spelled = TrainSettings::spelled(config, Preset::Table);
         let spelled = TrainSettings { preset: None, seed: None, ..spelled };
         let options = table(&spelled).map(|spelled| words(&spelled).join(" ").replace('=', " "));
-        lines.push(format!("--preset table is here {}", options.unwrap_or_default()));
+        lines.push(format!("--preset table sets {}", options.unwrap_or_default()));
     }
     let parameters = grouped(network.parameter_count() as u64);
     lines.push(format!("seed {}, {parameters} parameters, inputs scaled: {transform}", config.seed));
     if *engine == EngineKind::Cpu {
-        let threads = config.threads.map(|threads| format!("at most {threads} asked for"));
-        let threads = threads.unwrap_or_else(|| "one for each core where that pays".to_owned());
+        let threads = config.threads.map(|threads| format!("at most {threads} (--threads)"));
+        let threads = threads.unwrap_or_else(|| "one per core where that is faster".to_owned());
         lines.push(format!("{device}, {threads}"));
     }
     if let Some(Tiles { tuning, source }) = tiles {

@@ -68,7 +68,7 @@ impl Training {
 
 /// Takes no value but that of a flag that was not given.
 fn refused(text: &str) -> std::result::Result<bool, String> {
-    if text == "false" { Ok(false) } else { Err("this command has no use for it".to_owned()) }
+    if text == "false" { Ok(false) } else { Err("this command does not use it".to_owned()) }
 }
 
 /// For `mut_args` of a command that has a use for some of the options `T` alone, by their headings and names.
@@ -96,8 +96,8 @@ pub struct Kernels {
     /// Run GPU kernels with bounds checks.
     ///
     /// Slower; shows whether a kernel or driver goes astray.
-    #[arg(long, hide_short_help = true)]
-    pub checked: bool,
+    #[arg(long, alias = "checked", hide_short_help = true)]
+    pub bounds_checks: bool,
     /// Ignore the tile shapes that `tinytrain tune` has measured.
     #[arg(long, hide_short_help = true)]
     pub no_tune: bool,
@@ -115,14 +115,14 @@ impl Kernels {
         trains: &str,
         no_timestamps: bool,
     ) -> Result<(Device, Vec<String>)> {
-        let options = DeviceOptions { no_timestamps, ..args::options(self.checked) };
-        let (device, notice) = devices::find(&training.device(), options)?;
+        let device_options = DeviceOptions { no_timestamps, ..args::options(self.bounds_checks) };
+        let (device, notice) = devices::find(&training.device(), device_options)?;
         let notices = (training.device() == DeviceRequest::Auto).then(|| {
             let chosen = match &device {
                 Device::Cpu => format!("no GPU found, {trains} on the CPU engine"),
                 Device::Gpu(adapter) => format!("{trains} on {} ({})", adapter.name, adapter.backend),
             };
-            format!("{chosen}; `tinytrain devices` lists what else --device can name")
+            format!("{chosen}; use --device to choose another one that `tinytrain devices` lists")
         });
         Ok((device, notice.into_iter().chain(notices).collect()))
     }
@@ -135,7 +135,7 @@ impl Kernels {
         tuning_file()
             .map_or_else(|| Ok(Measurements::default()), |path| Measurements::read(&path))
             .unwrap_or_else(|error| {
-                notices.push(format!("{error}; built-in tile shapes are taken"));
+                notices.push(format!("{error}; using built-in tile shapes"));
                 Measurements::default()
             })
     }

@@ -22,12 +22,12 @@ use super::progress::Bar;
 use super::text::{Table, counted};
 use super::training::{Training, of_steps, only};
 
-/// Measure the fastest tile shapes of a GPU's kernels for a network.
+/// Find the fastest tile shapes of a GPU's kernels for a network.
 ///
-/// Trains with one candidate after the other, for a few seconds in all, and keeps the fastest for `tinytrain train` with
-/// the same network, batch size and device, in the user's cache folder. Without --schedule it also finds out which
-/// schedule is the fastest. Tile shapes change the order of sums: results are the same within float error, not bit for
-/// bit.
+/// Trains with one candidate after another, for a few seconds in all, and stores the fastest in the user's
+/// cache folder, where `tinytrain train` finds it for the same network, batch size and device. Without
+/// --schedule it also finds the fastest schedule. Tile shapes change the order of sums, so results differ by
+/// rounding.
 #[derive(Debug, Args)]
 #[command(mut_args(only::<Training>(of_steps)))]
 #[command(after_help = "Example:\n  tinytrain tune --hidden 300,100 --device gpu\n\n\
@@ -36,10 +36,10 @@ use super::training::{Training, of_steps, only};
 pub struct Options {
     #[command(flatten)]
     work: Training,
-    /// Seconds after which no other candidate is begun.
+    /// Seconds after which no further candidate is started.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = args::seconds, allow_hyphen_values = true)]
     seconds: u64,
-    /// How results are written: a table, or one JSON object a line.
+    /// Output format: a table, or one JSON object per line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -101,8 +101,7 @@ fn adapter(request: &DeviceRequest) -> Result<Adapter> {
     match devices::find_and_report(request, false)? {
         Device::Gpu(adapter) => Ok(*adapter),
         Device::Cpu => Err(Error::Config(
-            "the CPU engine has no tile shapes to measure; `tinytrain devices` lists what has, --device gpu takes the \
-             best of them"
+            "the CPU engine has no tile shapes to measure; use --device gpu, or a device that `tinytrain devices` lists"
                 .to_owned(),
         )),
     }
@@ -185,12 +184,12 @@ fn text(console: &Console, tuned: &Tuned, kept: Option<String>) -> Result<()> {
     }
     if tuned.left_out > 0 {
         let left_out = counted(tuned.left_out as u64, "candidate was", "candidates were");
-        console.line(&format!("{left_out} left out for want of time; --seconds gives more"))?;
+        console.line(&format!("{left_out} skipped for lack of time; use --seconds to allow more"))?;
     }
     match kept {
-        Some(path) => console.line(&format!("kept for `tinytrain train` in {path}")),
+        Some(path) => console.line(&format!("saved for `tinytrain train` in {path}")),
         None => {
-            console.notice("there is no cache folder: nothing is kept");
+            console.notice("there is no cache folder, so nothing is saved");
             Ok(())
         }
     }

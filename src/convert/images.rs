@@ -29,8 +29,7 @@ impl Images {
             name.parse::<u8>().map_err(|_| {
                 let data = reader.name().display();
                 Error::Config(format!(
-                    "cannot convert {data}: labels of images are written as numbers from 0 to 255, and the class {name:?} is none; \
-                     rename the folders of the classes"
+                    "cannot convert {data}: labels of images must be numbers from 0 to 255, but the class {name:?} is not such a number; rename the folders of the classes"
                 ))
             })
         };

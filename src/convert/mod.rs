@@ -96,7 +96,7 @@ impl Companion {
         match self {
             Self::Labels => crate::data::labels_beside(path).ok_or_else(|| {
                 Error::Config(format!(
-                    "{}: expected `images` in the name of IDX images, whose labels go beside them, as in digits-images-idx3-ubyte",
+                    "{}: expected a name with `images`, such as digits-images-idx3-ubyte: the labels go into a second file next to it",
                     path.display()
                 ))
             }),

@@ -54,7 +54,7 @@ fn parts(files: &[PathBuf]) -> Result<Source> {
         if !is_table {
             let found = file.display();
             return Err(Error::Config(format!(
-                "--data: expected files that are one table together, found {found}"
+                "--data: several files must be tables with the same columns, found {found}"
             )));
         }
     }
@@ -97,7 +97,7 @@ pub fn spare_files<'a>(
         if fs::canonicalize(file).is_ok_and(|read| read == written) {
             let found = file.display();
             return Err(Error::Config(format!(
-                "{option}: expected a file of its own, found {found}, {what}"
+                "{option}: cannot write to {found}, {what}; choose another name"
             )));
         }
     }

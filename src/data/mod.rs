@@ -25,6 +25,7 @@ pub(crate) use encoding::normal_score::{NORMAL_QUANTILE, RANK_MARGIN};
 pub use encoding::scale::Scale;
 pub use encoding::targets::{TargetScale, Targets, TargetsRef};
 pub use encoding::transform::Transform;
+pub use encoding::unknown::{UnknownCells, UnknownKind};
 pub use encoding::{ColumnEncoding, Encoding, NumericScaling};
 pub use images::folders::ImageOptions;
 pub use images::{ImageForm, png_form, read_png};

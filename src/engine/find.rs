@@ -66,11 +66,11 @@ fn named(found: &[Adapter], name: &str) -> Option<usize> {
 #[cfg(feature = "gpu")]
 fn missing(request: &DeviceRequest, found: &[Adapter]) -> Error {
     let asked = match request {
-        DeviceRequest::Backend(backend) => format!("no {backend} adapter is on this machine"),
+        DeviceRequest::Backend(backend) => format!("this machine has no {backend} adapter"),
         DeviceRequest::Index(index) => format!("no adapter has index {index}"),
         DeviceRequest::Name(name) => format!("no adapter has {name:?} in its name"),
         DeviceRequest::Auto | DeviceRequest::Cpu | DeviceRequest::Gpu => {
-            "no adapter is on this machine".to_owned()
+            "this machine has no adapter".to_owned()
         }
     };
     let names: Vec<String> = found

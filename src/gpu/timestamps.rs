@@ -90,7 +90,7 @@ impl Timestamps {
     }
 }
 
-/// A pair of stamps as a span, if end > begin > 0.
+/// A pair of time stamps as a span, if end > begin > 0.
 fn accepted(begin: u64, end: u64, period: f64) -> Option<Span> {
     let nanoseconds = |ticks: u64| (ticks as f64 * period) as u64;
     (end > begin && begin > 0).then(|| Span { begin: nanoseconds(begin), end: nanoseconds(end) })

@@ -238,7 +238,7 @@ impl Model {
         });
         let data_schema = DataSchema::read(&metadata, &transform, &network).map_err(|key| {
             let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
-            bad(&format!("{key} that fit the network"), found)
+            bad(&format!("{key} that match the network"), found)
         })?;
         let known =
             [FORMAT, ENSEMBLE, STATES, DEVICE, SCHEDULE, TUNING].into_iter().chain(network_entries::KEYS);

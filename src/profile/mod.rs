@@ -2,7 +2,7 @@
 //!
 //! A profile of some steps runs them several times, from the same weights and in the same order, so that all runs do the
 //! same work: to warm up; without profiling, for what that costs; as they are trained, with a time stamp before and one
-//! behind each submission; and with a pass, and a pair of stamps, for each stage, i.e. each dispatch, or some that are
+//! behind each submission; and with a pass, and a pair of time stamps, for each stage, i.e. each dispatch, or some that are
 //! not fenced from one another. The kernels' own time is that of the last run. Gaps are the time of the submissions less
 //! the kernels' own, and time in which neither device nor host did anything: stamps inside a pass would charge a barrier
 //! to the kernel behind it. Where noise makes the two runs contradict one another (kernels that take longer than the

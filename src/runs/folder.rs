@@ -180,6 +180,12 @@ pub fn checkpoint(run: &Path) -> Result<Option<Checkpoint>> {
     match fs::read(&path) {
         Ok(bytes) => Checkpoint::from_bytes(&bytes, &path).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !run.join(MODEL).exists() => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Error::Config(format!(
+            "cannot resume {run}: it has no {CHECKPOINT}, as the run stopped before its first checkpoint, or the file was \
+             removed; use --config {config} to start it again",
+            run = run.display(),
+            config = run.join(CONFIG).display()
+        ))),
         Err(source) => Err(Error::Read { path, source }),
     }
 }
@@ -217,7 +223,7 @@ pub fn refuse_used(path: &Path) -> Result<()> {
     {
         let path = path.display();
         return Err(Error::Config(format!(
-            "--out: expected a new or empty folder, or a file named *.safetensors, found {path}, which holds other files"
+            "--out: {path} holds other files; choose a new or empty folder, or a file named *.safetensors"
         )));
     }
     Ok(())
@@ -226,7 +232,7 @@ pub fn refuse_used(path: &Path) -> Result<()> {
 fn used(path: &Path) -> Error {
     let path = path.display();
     Error::Config(format!(
-        "--out: expected a folder without a run, found {path}; --resume {path} goes on with that one"
+        "--out: {path} already holds a run; use --resume {path} to continue it, or choose another folder"
     ))
 }
 

@@ -49,7 +49,7 @@ impl FolderLock {
                 Attempt::Removed => {}
                 Attempt::Busy(process) if begun.elapsed() >= patience => {
                     return Err(Error::Config(format!(
-                        "expected a folder that no run writes into, found {}, where {process} trains",
+                        "cannot write into {}, where {process} is training",
                         folder.display()
                     )));
                 }

@@ -11,7 +11,7 @@ use toml::Table;
 use super::folder::{CHECKPOINT, CONFIG, HISTORY, MODEL};
 use super::lock::FolderLock;
 use crate::error::{Error, Place, Result, excerpt};
-use crate::settings::text::values;
+use crate::settings::text::{values, with_current_names};
 
 /// Columns of a history.
 const EPOCH: &str = "epoch";
@@ -23,7 +23,7 @@ const SECONDS: &str = "seconds";
 /// [`Error::Read`]; [`Error::Data`] for anything but TOML.
 pub fn read_settings(path: &Path) -> Result<Table> {
     let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    toml::from_str(&text).map_err(|error| {
+    let table = toml::from_str(&text).map_err(|error| {
         let row =
             error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count() as u64);
         Error::Data {
@@ -32,7 +32,8 @@ pub fn read_settings(path: &Path) -> Result<Table> {
             expected: "settings of a run in TOML".to_owned(),
             found: excerpt(&error.message().replace('\n', " ")),
         }
-    })
+    })?;
+    with_current_names(table, &path.display().to_string())
 }
 
 /// What the folder of a run tells.
@@ -70,7 +71,7 @@ impl RunSummary {
             () if wanted.is_some_and(|wanted| summary.epochs.len() >= wanted) => "done",
             () if summary.has_stopped_early() => "stopped early",
             // One that was killed before it saved anything begins anew.
-            () if path.join(CHECKPOINT).exists() || !path.join(MODEL).exists() => "can go on",
+            () if path.join(CHECKPOINT).exists() || !path.join(MODEL).exists() => "resumable",
             () => "ended",
         };
         Ok(summary)

@@ -194,7 +194,7 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr_embeddings: Option<f32>,
-    /// Learning-rate factor of the input factors of --learn-scale. [default: 1; 6 with --preset table]
+    /// Learning-rate factor of the input factors of --input-scaling. [default: 1; 6 with --preset table]
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr_scale: Option<f32>,
@@ -242,9 +242,9 @@ pub struct TrainSettings {
     #[serde(with = "text")]
     pub one_hot: Option<usize>,
     /// Learn a scaling factor for each input. [default: no; yes with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "YES-or-NO", num_args = 0..=1, default_missing_value = "yes"))]
-    #[serde(with = "text")]
-    pub learn_scale: Option<YesNo>,
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "YES-or-NO", num_args = 0..=1, default_missing_value = "yes", alias = "learn-scale"))]
+    #[serde(with = "text", alias = "learn-scale")]
+    pub input_scaling: Option<YesNo>,
     /// Fraction of training rows held out for testing, stratified by class.
     #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "FRACTION", value_parser = parse::<f64>, allow_hyphen_values = true))]
     #[serde(with = "text")]

@@ -115,7 +115,7 @@ impl TrainSettings {
         };
         let inputs = InputOptions {
             periodic: asked.embeddings.map_or(usual.data.inputs.periodic, |it| it == Embeddings::Pbld),
-            scaled: asked.learn_scale.map_or(usual.data.inputs.scaled, |it| it == YesNo::Yes),
+            scaled: asked.input_scaling.map_or(usual.data.inputs.scaled, |it| it == YesNo::Yes),
             most_one_hot: asked.one_hot.unwrap_or(ONE_HOT_CATEGORIES),
         };
         let split = Split {
@@ -186,28 +186,29 @@ impl TrainSettings {
         let (kind, schedule) = (config.optimizer.kind, config.rate_schedule);
         let having = |has: fn(OptimizerKind) -> bool| {
             let kinds = OptimizerKind::ALL.iter().filter(|kind| has(**kind));
-            format!("--optimizer {} with it", one_of(kinds.map(|kind| kind.name())))
+            format!("--optimizer {}", one_of(kinds.map(|kind| kind.name())))
         };
         let name = kind.name();
         let fits = self.momentum.is_none() || kind.uses_momentum();
         demand(fits, "momentum", &having(OptimizerKind::uses_momentum), name)?;
         if let Some(betas) = &self.betas {
             demand(kind.betas() > 0, "betas", &having(|kind| kind.betas() > 0), name)?;
-            let expected = format!("as many as {kind} has, {}", kind.betas());
+            let expected =
+                format!("{} for {kind}", if kind.betas() == 1 { "one number" } else { "two numbers" });
             demand(betas.len() == kind.betas(), "betas", &expected, betas.len())?;
         }
         let fits = self.eps.is_none() || kind.uses_epsilon();
         demand(fits, "eps", &having(OptimizerKind::uses_epsilon), name)?;
         let fits = self.lr_gamma.is_none() || schedule.uses_gamma();
-        demand(fits, "lr-gamma", "--lr-schedule step or exponential with it", schedule)?;
+        demand(fits, "lr-gamma", "--lr-schedule step or exponential", schedule)?;
         let fits = self.lr_every.is_none() || schedule == RateSchedule::Step;
-        demand(fits, "lr-every", "--lr-schedule step with it", schedule)?;
+        demand(fits, "lr-every", "--lr-schedule step", schedule)?;
         let shares = [
             ("validation-fraction", info.validates, self.validation_fraction),
             ("test-fraction", info.tests, self.test_fraction),
         ];
         for (setting, are_given, share) in shares {
-            let expected = "one of both, a share of the training rows or rows of their own";
+            let expected = "either a fraction of the training rows or a separate file";
             demand(!are_given || share.is_none(), setting, expected, "both")?;
             demand(share != Some(0.0), setting, "a number between 0 and 1", 0)?;
         }
@@ -249,7 +250,7 @@ impl TrainSettings {
             lr_scale: Some(factors.scale),
             lr_embeddings: Some(factors.embeddings),
             embeddings: Some(if data.inputs.periodic { Embeddings::Pbld } else { Embeddings::None }),
-            learn_scale: Some(if data.inputs.scaled { YesNo::Yes } else { YesNo::No }),
+            input_scaling: Some(if data.inputs.scaled { YesNo::Yes } else { YesNo::No }),
             ..settings
         }
     }

@@ -136,7 +136,7 @@ impl<T: FromStr<Err: fmt::Display>> FromStr for List<T> {
 
     fn from_str(text: &str) -> Result<Self> {
         let value = |part: &str| {
-            let wrong = |error| Error::Config(format!("{error}; several have commas between them"));
+            let wrong = |error| Error::Config(format!("{error}; separate several by commas"));
             parse(part.trim()).map_err(wrong)
         };
         if text == "none" {

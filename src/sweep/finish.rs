@@ -45,7 +45,7 @@ pub struct FinishedSweep<'a> {
 /// News while a sweep is being finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FinishEvent {
-    /// There is no ensemble: no member was trained to its end on all folds.
+    /// There is no ensemble: no trial finished training on all folds.
     NoEnsemble,
     /// The best member was interrupted before its last epoch.
     BrokenOff {

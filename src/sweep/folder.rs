@@ -24,7 +24,7 @@ const RESULTS: &str = "results.jsonl";
 const HISTORY: &str = "history.csv";
 const ASKED: &str = "asked.jsonl";
 const MEMBERS: &str = "members";
-/// The members by their scores.
+/// The trials by score.
 pub const LEADERBOARD: &str = "leaderboard.csv";
 /// A page about the sweep.
 pub const PAGE: &str = "sweep.html";
@@ -333,8 +333,7 @@ impl Folder {
             if found < folds {
                 let (path, member) = (self.path.display(), record.member);
                 let text = format!(
-                    "--ensemble: expected the models of {folds} folds of member {member} in {path}, found {found}; \
-                     a sweep saves them where --ensemble stands on its command line"
+                    "--ensemble: expected the models of {folds} folds of trial {member} in {path}, found {found}; a sweep saves them if it is started with --ensemble"
                 );
                 return Err(Error::Config(text));
             }
@@ -372,7 +371,7 @@ impl Folder {
             if asked.member == number {
                 return Ok(asked);
             }
-            let (expected, found) = (format!("member {number}"), format!("member {}", asked.member));
+            let (expected, found) = (format!("trial {number}"), format!("trial {}", asked.member));
             Err(Error::Data { path: path.clone(), place: Place::row(row), expected, found })
         };
         text.lines().enumerate().map(member).collect()
@@ -400,9 +399,7 @@ impl Folder {
             return Ok(());
         }
         let path = self.path.display();
-        Err(Error::Config(format!(
-            "{path}: expected the rows with which the sweep began, found others: the data have changed"
-        )))
+        Err(Error::Config(format!("{path}: the data have changed since the sweep began; start a new sweep")))
     }
 
     /// Copies the model of a member, the best, if it has one here; says where it is.
@@ -442,7 +439,7 @@ fn line(record: &impl Serialize) -> String {
 fn used(path: &Path) -> Error {
     let path = path.display();
     Error::Config(format!(
-        "--out: expected a folder without a sweep, found {path}; --resume {path} goes on with that one"
+        "--out: {path} already holds a sweep; use --resume {path} to continue it, or choose another folder"
     ))
 }
 
@@ -459,7 +456,7 @@ fn refuse_files(path: &Path) -> Result<()> {
     let Some(name) = other.next().or_else(there) else { return Ok(()) };
     let path = path.display();
     Err(Error::Config(format!(
-        "--out: expected a new or empty folder, found {path}, which holds {name} of something else"
+        "--out: {path} holds other files, such as {name}; choose a new or empty folder"
     )))
 }
 

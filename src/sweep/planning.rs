@@ -6,7 +6,7 @@ use toml::Table;
 use super::shards::Shard;
 use super::space::{Range, Settings, Space, Values};
 use crate::error::{Error, Result};
-use crate::settings::text::read;
+use crate::settings::text::{current_name, read, with_current_names};
 use crate::settings::{DatasetInfo, Preset, TrainSettings};
 use crate::step::ScheduleKind;
 use crate::train::Config;
@@ -64,7 +64,7 @@ impl TrialPlanner<'_> {
         let unfit =
             |error: toml::ser::Error| Error::Config(format!("{}: {}", self.origin, error.to_string().trim()));
         let mut table = Table::try_from(self.base).map_err(unfit)?;
-        table.extend(Table::try_from(&own).map_err(unfit)?);
+        table.extend(with_current_names(Table::try_from(&own).map_err(unfit)?, self.origin)?);
         let mut settings: TrainSettings = read(&table, self.origin)?;
         let seed = settings.seed.unwrap_or(Config::default().seed).wrapping_add(number as u64);
         settings.init_seed.get_or_insert(seed);
@@ -76,7 +76,7 @@ impl TrialPlanner<'_> {
 /// A setting that is wrong, with the member that has it.
 pub(super) fn of_member(error: Error, number: usize) -> Error {
     let option = if matches!(error, Error::Setting { .. }) { "--" } else { "" };
-    Error::Config(format!("member {number}: {option}{error}"))
+    Error::Config(format!("trial {number}: {option}{error}"))
 }
 
 /// Checks whether members may have settings of these names, which come from `origin`; `others` are options that are no settings.
@@ -86,10 +86,10 @@ pub(super) fn of_member(error: Error, number: usize) -> Error {
 pub fn check_names<'a>(names: impl Iterator<Item = &'a str>, origin: &str, others: &[String]) -> Result<()> {
     let known = serde_json::to_value(TrainSettings::default()).unwrap_or_default();
     for name in names {
-        let expected = match known.get(name).is_some() {
+        let expected = match known.get(current_name(name)).is_some() {
             true if !FIXED.contains(&name) => continue,
             is_known if is_known || others.iter().any(|other| other == name) => format!(
-                "an option that may differ from member to member, found {name:?}; it belongs on the command line"
+                "an option that may differ between trials, found {name:?}; put it on the command line"
             ),
             _ => format!("options of `tinytrain train`, found {name:?}"),
         };
@@ -159,7 +159,7 @@ mod tests {
         let bad =
             |trial: Value| planning.plan(&[serde_json::from_value(trial).unwrap()]).unwrap_err().to_string();
         assert!(bad(json!({ "lr": "x" })).starts_with("o: --lr: "), "{}", bad(json!({ "lr": "x" })));
-        assert!(bad(json!({ "lr": -1 })).starts_with("member 0: --lr: expected "));
+        assert!(bad(json!({ "lr": -1 })).starts_with("trial 0: --lr: expected "));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub fn open_shards(paths: &[PathBuf]) -> Result<Vec<Folder>> {
     let opened = paths.iter().map(|path| {
         if !places.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())) {
             let path = path.display();
-            let text = format!("{path}: expected members that no other folder has, found it twice");
+            let text = format!("{path} is named twice; name each shard once");
             return Err(Error::Config(text));
         }
         Folder::open_to_read(path)
@@ -66,13 +66,13 @@ pub fn check_apart(shards: &[Folder]) -> Result<()> {
     for shard in shards {
         if let Some(record) = shard.records.iter().find(|record| !known.insert(record.member)) {
             let (path, member) = (shard.path().display(), record.member);
-            let text = format!("{path}: expected members that no other folder has, found member {member}");
+            let text = format!("{path}: trial {member} is in another folder, too; name each shard once");
             return Err(Error::Config(text));
         }
     }
     match known.len() {
         0 => {
-            let text = "expected members that have ended, found none in these folders";
+            let text = "no trial is finished in these folders; train the shards first";
             Err(Error::Config(text.to_owned()))
         }
         _ => Ok(()),
@@ -122,7 +122,7 @@ mod tests {
         }
         let twice = [shard("c", &[0]), shard("d", &[3, 0])];
         let error = merge(&twice, &place.path().join("n"), &[], None).unwrap_err().to_string();
-        assert!(error.ends_with("expected members that no other folder has, found member 0"), "{error}");
+        assert!(error.ends_with("trial 0 is in another folder, too; name each shard once"), "{error}");
         assert!(merge(&[shard("e", &[])], &place.path().join("o"), &[], None).is_err());
     }
 }

@@ -177,8 +177,11 @@ impl Space {
             let values = match values {
                 Values::Choice(values) => values.clone(),
                 Values::Range(range) => {
-                    let text =
-                        || format!("{name}: expected points = N beside the range, for a grid, found none");
+                    let text = || {
+                        format!(
+                            "{name}: a grid needs points = N for a range, such as {{ range = [0.1, 0.5], points = 3 }}"
+                        )
+                    };
                     range.grid(range.points.ok_or_else(|| Error::Config(text()))?)
                 }
             };
@@ -310,7 +313,10 @@ mod tests {
         assert_eq!(of("b")[..6], [0.01, 0.01, 0.1, 0.1, 1.0, 1.0].map(Value::from));
         assert_eq!(of("d")[..3], [1, 2, 1].map(Value::from));
         let error = super::tests::space("a = { range = [0, 1] }").unwrap().grid().unwrap_err().to_string();
-        assert_eq!(error, "a: expected points = N beside the range, for a grid, found none");
+        assert_eq!(
+            error,
+            "a: a grid needs points = N for a range, such as { range = [0.1, 0.5], points = 3 }"
+        );
     }
 
     /// Four digits would be beyond either of these bounds.

@@ -41,10 +41,10 @@ pub fn tell(folder: &mut Folder, answers: Vec<(u64, Answer)>, path: &Path) -> Re
         let is_alike = *of_classes.get_or_insert(accuracy.is_some()) == accuracy.is_some();
         let bad = match (asked.get(member), accuracy, loss) {
             (None, ..) => Some((
-                format!("a member that was asked for, 0 to {}", asked.len().saturating_sub(1)),
-                format!("member {member}"),
+                format!("a trial that was asked for, 0 to {}", asked.len().saturating_sub(1)),
+                format!("trial {member}"),
             )),
-            _ if !is_new => Some(("each member once".to_owned(), format!("member {member} again"))),
+            _ if !is_new => Some(("each trial once".to_owned(), format!("trial {member} again"))),
             (_, None, None) => Some(("an accuracy or a loss".to_owned(), "neither".to_owned())),
             (_, Some(accuracy), _) if !(0.0..=1.0).contains(&accuracy) => {
                 Some(("an accuracy from 0 to 1".to_owned(), accuracy.to_string()))
@@ -103,8 +103,8 @@ mod tests {
         let mut told = |answers: Vec<Answer>| tell(&mut folder, (1..).zip(answers).collect(), Path::new("a"));
         assert_eq!(told(vec![answer(2, Some(0.5)), answer(0, Some(0.75))]).unwrap(), 2);
         for (bad, part) in [
-            (answer(0, Some(0.5)), "each member once, found member 0 again"),
-            (answer(3, Some(0.5)), "0 to 2, found member 3"),
+            (answer(0, Some(0.5)), "each trial once, found trial 0 again"),
+            (answer(3, Some(0.5)), "0 to 2, found trial 3"),
             (answer(1, Some(1.5)), "an accuracy from 0 to 1, found 1.5"),
             (answer(1, None), "an accuracy or a loss, found neither"),
             (Answer { loss: Some(1.0), ..answer(1, None) }, "a result with an accuracy"),

@@ -100,7 +100,7 @@ impl TrainedOrder {
             )
         };
         Err(Error::Config(format!(
-            "cannot resume: the checkpoint took its rows in another order ({}) than this run would ({}); start the run again",
+            "cannot resume: the checkpoint used another order of rows ({}) than this run would ({}); start the run again",
             words(self),
             words(now)
         )))
@@ -220,10 +220,13 @@ impl Checkpoint {
         }
         let kind = model.settings.get("optimizer").and_then(|kind| kind.parse::<OptimizerKind>().ok());
         if kind.is_none_or(|kind| kind.states() != optimizer.len()) {
-            return Err(bad(format!("what another optimizer remembers ({} of them)", optimizer.len())));
+            return Err(bad(format!(
+                "the state of another optimizer ({} values per parameter)",
+                optimizer.len()
+            )));
         }
         if !progress.is_sound(step) {
-            return Err(bad("counts that do not belong together".to_owned()));
+            return Err(bad("counts that contradict each other".to_owned()));
         }
         Ok(Self { model, state: EngineState { step, optimizer }, kept, progress })
     }

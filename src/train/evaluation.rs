@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::data::{Classes, Dataset, Dictionary, Features, Reader, TargetScale, TargetsRef, Transform};
+use crate::data::{
+    Classes, Dataset, Dictionary, Features, Reader, TargetScale, TargetsRef, Transform, UnknownCells,
+};
 use crate::engine::{Device, Engine, EnsembleEngine, Evaluation};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
@@ -49,7 +51,7 @@ pub fn model_path(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// [`Error::Data`] when the data do not fit the model.
-pub fn read_dataset_for(model: &Model, data: Reader) -> Result<(Dataset, u64)> {
+pub fn read_dataset_for(model: &Model, data: Reader) -> Result<(Dataset, UnknownCells)> {
     test_set(data, model.network.columns(), &model.transform, &model.data_schema.classes)
 }
 
@@ -119,7 +121,7 @@ pub struct Predictor {
     transform: Transform,
     columns: usize,
     reading: OutputDecoder,
-    unknown: u64,
+    unknown: UnknownCells,
 }
 
 /// Turns the outputs of a model into predictions.
@@ -149,7 +151,13 @@ impl Predictor {
     pub fn new(model: &Model, device: &Device, threads: Option<usize>) -> Result<Self> {
         let (engine, transform) = (engine_with_threads(model, device, threads)?, model.transform.clone());
         let columns = transform.columns(model.network.columns());
-        Ok(Self { engine, transform, columns, reading: OutputDecoder::new(model), unknown: 0 })
+        Ok(Self {
+            engine,
+            transform,
+            columns,
+            reading: OutputDecoder::new(model),
+            unknown: UnknownCells::default(),
+        })
     }
 
     /// The device, for people.
@@ -166,8 +174,8 @@ impl Predictor {
     }
 
     /// Cells so far that held a category which no training row held, or missed a value where no training row did.
-    pub fn unknown_cells(&self) -> u64 {
-        self.unknown
+    pub fn unknown_cells(&self) -> &UnknownCells {
+        &self.unknown
     }
 
     /// Predicts rows of values as they stand in a file, with a dictionary for each column of categories: what [`evaluate`]
@@ -189,7 +197,7 @@ impl Predictor {
         let rows =
             Dataset { inputs: self.columns, features, targets: (vec![0; rows]).into(), weights: Vec::new() };
         let (rows, unknown) = self.transform.rows(rows, dictionaries)?;
-        self.unknown += unknown;
+        self.unknown.extend(&unknown);
         self.engine.outputs(&rows.view())
     }
 }
@@ -231,7 +239,7 @@ pub(crate) fn test_set(
     inputs: usize,
     transform: &Transform,
     classes: &Classes,
-) -> Result<(Dataset, u64)> {
+) -> Result<(Dataset, UnknownCells)> {
     check_inputs(reader.name(), reader.inputs(), transform.columns(inputs))?;
     reader.into_dataset_of(transform, classes)
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::Transform;
+use crate::data::{Transform, UnknownCells};
 use crate::engine::Description;
 use crate::error::Result;
 use crate::model::{DataSchema, Model, Network};
@@ -125,8 +125,8 @@ pub enum Event {
     Unknown {
         /// `validation` or `test`.
         set: &'static str,
-        /// How many cells do.
-        cells: u64,
+        /// How many cells of which columns do.
+        cells: UnknownCells,
     },
     /// Rows that do not train are all of one class: what is measured over them says little, and they have no AUC.
     OneClass {

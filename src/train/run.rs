@@ -285,7 +285,7 @@ impl Run {
             && (model.network != network || model.transform != transform || model.data_schema != data_schema)
         {
             let text = format!(
-                "expected data and settings of the checkpoint, a {} network on its columns, found those of a {network} network",
+                "the checkpoint is of a {} network on other columns, but these data and settings make a {network} network",
                 model.network
             );
             return Err(Error::Config(text));

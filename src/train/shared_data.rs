@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::config::ClassWeights;
 use super::training_data::TrainingData;
-use crate::data::Dataset;
+use crate::data::{Dataset, UnknownCells};
 use crate::engine::TeamRows;
 use crate::error::{Error, Result};
 use crate::model::DataSchema;
@@ -17,7 +17,7 @@ pub(crate) type HeldOutRows = [Option<Dataset>; 2];
 pub struct SharedData {
     data: TrainingData,
     held_out: Arc<HeldOutRows>,
-    unknown: u64,
+    unknown: UnknownCells,
     team_rows: Arc<TeamRows>,
 }
 
@@ -33,9 +33,9 @@ impl SharedData {
         }
         data.weigh_classes(weights)?;
         let (inputs, data_schema) = (data.inputs(), data.data_schema());
-        let mut unknown = 0;
+        let mut unknown = UnknownCells::default();
         let held_out =
-            Arc::new(data.held_out_rows_for(inputs, &data_schema, &mut |_, cells| unknown += cells)?);
+            Arc::new(data.held_out_rows_for(inputs, &data_schema, &mut |_, cells| unknown.extend(&cells))?);
         Ok(Arc::new(Self { data, held_out, unknown, team_rows: Arc::default() }))
     }
 
@@ -59,9 +59,9 @@ impl SharedData {
         self.held_out[1].as_ref()
     }
 
-    /// How many cells of rows that do not train hold what the training rows did not.
-    pub fn unknown_cells(&self) -> u64 {
-        self.unknown
+    /// The cells of rows that do not train that hold what the training rows did not.
+    pub fn unknown_cells(&self) -> &UnknownCells {
+        &self.unknown
     }
 }
 
@@ -104,7 +104,7 @@ impl RunData {
         &mut self,
         inputs: usize,
         data_schema: &DataSchema,
-        mut unknown: impl FnMut(&'static str, u64),
+        mut unknown: impl FnMut(&'static str, UnknownCells),
     ) -> Result<HeldOutRows> {
         let Some(data) = self.own() else { return Ok([None, None]) };
         data.held_out_rows_for(inputs, data_schema, &mut unknown)

@@ -84,15 +84,14 @@ impl fmt::Display for TrainingWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TrainingWarning::OneClass { class, rows } => {
-                write!(f, "the network predicts {class:?} for every one of the {rows} rows")
+                write!(f, "the network predicts {class:?} for all {rows} rows")
             }
             TrainingWarning::NoBetterThanMean { rows } => {
                 write!(f, "the network predicts the {rows} rows no better than their mean does")
             }
             TrainingWarning::NoBetter { class, share, rows } => write!(
                 f,
-                "the network is no better than a guess that always says {class:?}, which is right for {:.2} % of the \
-                 {rows} rows",
+                "the network is no better than always predicting {class:?}, which is right for {:.2} % of the {rows} rows",
                 share * 100.0
             ),
         }

@@ -89,7 +89,7 @@ impl Arrays<'_> {
     /// columns that are not there.
     pub(super) fn reader(self, columns: &Columns, trains: bool, threads: Option<usize>) -> Result<Reader> {
         let Self { names: [name, targets_name], x, y: TargetData(targets) } = self;
-        let found_nan = "NaN (Missing::Fill takes it for a missing value)";
+        let found_nan = "NaN (Missing::Fill treats it as a missing value)";
         let values = values(name, x, |_| columns.missing == Missing::Fill, found_nan)?;
         if let Some(column) = columns.categorical.iter().find(|column| **column >= x.ncols()) {
             let expected = format!("columns below {}, counted from 0", x.ncols());

@@ -85,7 +85,7 @@ impl Model {
             .map_err(unshaped)?,
             values: Array2::from_shape_vec(shape(predictions.values.is_empty()), predictions.values)
                 .map_err(unshaped)?,
-            unknown_cells: predictor.unknown_cells(),
+            unknown_cells: predictor.unknown_cells().count(),
             names: self.data_schema.classes.clone(),
         })
     }

@@ -58,8 +58,8 @@ fn options_that_do_not_go_together() {
         (&["--momentum", "0.5"][..], &["--momentum", "nesterov", "found sgd"][..]),
         (&["--optimizer", "adam", "--momentum", "0.5"], &["--momentum", "found adam"]),
         (&["--betas", "0.9,0.99"], &["--betas", "adam", "found sgd"]),
-        (&["--optimizer", "adam", "--betas", "0.9"], &["--betas", "as many as adam has, 2"]),
-        (&["--optimizer", "rmsprop", "--betas", "0.9,0.9"], &["--betas", "as many as rmsprop has, 1"]),
+        (&["--optimizer", "adam", "--betas", "0.9"], &["--betas", "two numbers for adam"]),
+        (&["--optimizer", "rmsprop", "--betas", "0.9,0.9"], &["--betas", "one number for rmsprop"]),
         (&["--eps", "1e-6"], &["--eps", "found sgd"]),
         (&["--lr-gamma", "0.5"], &["--lr-gamma", "found constant"]),
         (&["--lr-schedule", "exponential", "--lr-every", "2"], &["--lr-every", "--lr-schedule step"]),
@@ -71,8 +71,11 @@ fn options_that_do_not_go_together() {
         (&["--hidden", "4", "--lr-layers", "1,1,1"], &["--lr-layers", "2 layers", "3 values"]),
         (&["--task", "classification", "--target", "a", "b"], &["--target", "one column of labels", "2"]),
         (&["--loss", "cross-entropy", "--target", "a", "b"], &["--target", "one column of labels", "2"]),
-        (&["--task", "regression", "--loss", "cross-entropy"], &["--task: regression goes with --loss mse"]),
-        (&["--task", "classification", "--loss", "mae"], &["--task: classification goes with", "--loss mae"]),
+        (&["--task", "regression", "--loss", "cross-entropy"], &["--task regression needs --loss mse"]),
+        (
+            &["--task", "classification", "--loss", "mae"],
+            &["--task classification needs --loss cross-entropy", "--loss mae"],
+        ),
     ] {
         for command in ["train", "profile"] {
             refused(&place, &[&[command, "--data", "nothing.csv"], options].concat(), words);

@@ -67,7 +67,7 @@ fn a_network_larger_than_the_limit_is_refused_before_it_is_made() {
         let output = limited(&place, option, 200_000, &arguments);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{error}");
-        assert!(error.contains("network would need") && error.contains("available"), "{error}");
+        assert!(error.contains("network needs") && error.contains("available"), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
 }

@@ -62,8 +62,10 @@ fn predictions_know_categories_and_missing_cells_in_any_order() {
     // A category that is unknown, in two cells, and a missing answer, which the training rows never miss.
     let (found, warning) = classes("size,answer,colour\n1.5,no,pink\n1.5,no,pink\n1.5,,red\n");
     assert_eq!(found.len(), 3);
-    assert!(warning.starts_with("warning: in the predicted rows, 3 cells have a category"), "{warning}");
-    assert_eq!(warning.lines().count(), 1);
+    assert!(warning.starts_with("warning: in the predicted rows, 2 cells hold an unknown category in column colour, treated as no category"), "{warning}");
+    let missing = "warning: in the predicted rows, 1 cell misses a category in column answer, unlike all training rows; treated as no \
+                   category";
+    assert_eq!(warning.lines().skip(1).collect::<Vec<_>>(), [missing]);
 }
 
 #[test]
@@ -91,9 +93,10 @@ fn held_out_rows_with_unknown_categories_are_counted() {
     place.write("test.csv", table().replacen("red", "pink", 3));
     let outcome = place.succeed(&[&TRAIN[..], &["m2.safetensors", "--test", "test.csv"]].concat());
     let warnings: Vec<&str> =
-        outcome.stderr.lines().filter(|line| line.contains("that no training row has")).collect();
+        outcome.stderr.lines().filter(|line| line.contains("in the test rows")).collect();
     assert_eq!(warnings.len(), 1, "{}", outcome.stderr);
-    assert!(warnings[0].starts_with("warning: in the test rows, 3 cells have"), "{}", warnings[0]);
+    let expected = "warning: in the test rows, 3 cells hold an unknown category in column colour, treated as no category";
+    assert_eq!(warnings[0], expected);
     let json = place
         .succeed(&[&TRAIN[..], &["m2.safetensors", "--test", "test.csv", "--format", "json"]].concat())
         .objects();

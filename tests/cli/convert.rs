@@ -85,7 +85,7 @@ fn several_files_are_one_table() {
     }
     for (second, out, part) in [
         ("other.csv", "n.csv", "other.csv, row 1: expected the header of t1.csv, a, b, found b, a"),
-        ("t2.csv", "t2.csv", "--out: expected a file of its own, found t2.csv"),
+        ("t2.csv", "t2.csv", "--out: cannot write to t2.csv, which holds the data; choose another name"),
     ] {
         let outcome = convert(&place, &["t1.csv", second, "--out", out]);
         assert_eq!(outcome.code, 2);
@@ -201,9 +201,12 @@ fn what_cannot_be_written_is_one_line_and_leaves_nothing() {
             &["t.csv", "--out", "t.txt"][..],
             "--out: expected a name that ends with .csv, .idx, .npz, .safetensors",
         ),
-        (&["t.csv", "--out", "t.csv"], "--out: expected a file of its own"),
+        (&["t.csv", "--out", "t.csv"], "--out: cannot write to t.csv"),
         (&["t.csv", "--out", "-", "--to", "idx"], "--out: expected a file, since IDX takes two"),
-        (&["digits.csv", "--out", "digits.idx"], "expected `images` in the name of IDX images"),
+        (
+            &["digits.csv", "--out", "digits.idx"],
+            "expected a name with `images`, such as digits-images-idx3-ubyte",
+        ),
         (&["short.csv", "--out", "s.npz"], "short.csv, row 3: expected 2 cells"),
         (&["none.csv", "--out", "s.npz"], "none.csv"),
     ] {

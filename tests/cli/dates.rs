@@ -39,8 +39,7 @@ fn dates_are_numbers_by_default() {
     ];
     let more = ["--hidden", "16", "--optimizer", "adam", "--lr", "0.02", "--out", "m.safetensors"];
     let outcome = place.succeed(&[&train[..], &more, &CPU].concat());
-    let line = "1 column holds dates, whose inputs are days since 1970, month, day of the week and, where there is one, hour: when; \
-                --categorical takes them for text";
+    let line = "1 column holds dates: when; their inputs are days since 1970, month, day of the week and hour, if any; use --categorical to treat them as text";
     assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
     let r2 = outcome.objects().last().unwrap()["test_r2"].as_f64().unwrap();
     assert!(r2 > 0.8, "{r2}");
@@ -62,7 +61,7 @@ fn dates_are_numbers_by_default() {
     place.write("bad.csv", "when,noise\n2023-07-02,1\nsoon,3\n");
     let bad = place.run(&["predict", "--model", "m.safetensors", "bad.csv", "--device", "cpu"]);
     let expected = "error: bad.csv, row 3, column 1 (when): expected a date such as 2026-11-22, as in the training table \
-                    (--categorical reads the column as text in training, --missing-marker names what stands for a missing date), \
+                    (use --categorical to treat the column as text in training, or --missing-marker to name a text that stands for a missing date), \
                     found \"soon\"";
     assert_eq!((bad.code, bad.error()), (2, expected));
     // What an export takes are the same numbers.
@@ -92,9 +91,12 @@ fn dates_without_times_have_no_hour_and_may_be_text() {
     };
     assert_eq!(inputs(&[]), json!(["day.days", "day.month", "day.weekday", "a"]).to_string());
     assert_eq!(inputs(&["--categorical", "day"]), json!(["day", "a"]).to_string());
-    assert_eq!(inputs(&["--only", "day"]), json!(["day.days", "day.month", "day.weekday"]).to_string());
+    assert_eq!(inputs(&["--include", "day"]), json!(["day.days", "day.month", "day.weekday"]).to_string());
     let inspected = place.succeed(&["inspect", "t.csv", "--target", "class"]).stdout;
-    assert!(inspected.contains("1 column holds dates") && inspected.contains("--only day a"), "{inspected}");
+    assert!(
+        inspected.contains("1 column holds dates") && inspected.contains("--include day a"),
+        "{inspected}"
+    );
     assert!(inspected.contains("day.weekday"), "{inspected}");
     place.write("t.csv", table + &row(3).repeat(100) + "2024-05-01 12:00,1,x\n");
     let outcome = place.run(&["train", "--data", "t.csv", "--target", "class", "--device", "cpu"]);
@@ -163,6 +165,6 @@ fn dates_whose_year_comes_last_are_named() {
     place.write("t.csv", "when,x,class\n".to_owned() + &rows);
     let train = ["train", "--data", "t.csv", "--target", "class", "--epochs", "1", "--out", "m.safetensors"];
     let outcome = place.succeed(&[&train[..], &CPU].concat());
-    let line = "column when holds dates such as \"1/1/2024\", which are read as text: write them as 2024-12-31 for their days to count";
+    let line = "column when holds dates such as \"1/1/2024\", which are treated as text; write them as 2024-12-31 to use them as dates";
     assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
 }

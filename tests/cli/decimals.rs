@@ -89,7 +89,7 @@ fn nothing_is_said_of_options_that_are_not_there() {
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("as in the training table"), "{}", outcome.stderr);
     assert!(outcome.error().contains("--missing-marker"), "{}", outcome.stderr);
-    for option in ["--categorical", "--exclude", "--only"] {
+    for option in ["--categorical", "--exclude", "--include"] {
         assert!(!outcome.error().contains(option), "{}", outcome.stderr);
     }
     assert_eq!(predict(&place, "red;2", &["--missing-marker", "red"]).code, 0);

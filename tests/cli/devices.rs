@@ -87,12 +87,12 @@ fn trains_through(backend: &str) {
         backend,
         "--schedule",
         "plain",
-        "--checked",
+        "--bounds-checks",
     ]);
     assert_eq!(plain[0]["schedule"], "plain");
     let eval =
         ["eval", "--model", "m.safetensors", "--data", "data", "--format", "json", "--device", backend];
-    for checked in [&[][..], &["--checked"]] {
+    for checked in [&[][..], &["--bounds-checks"]] {
         let tested = place.succeed(&[&eval[..], checked].concat()).objects().remove(0);
         assert!((tested["accuracy"].as_f64().unwrap() - accuracy(&plain)).abs() < 0.011);
     }
@@ -149,7 +149,7 @@ fn a_software_driver_that_nobody_named_is_said_to_be_one() {
     };
     let [name, backend] = ["name", "backend"].map(|key| list[0][key].as_str().unwrap());
     let line = format!(
-        "{name} ({backend}) is no GPU but a software driver, which computes on the processor; the CPU engine (--device cpu) is faster\n"
+        "{name} ({backend}) is a software driver that computes on the CPU, not a GPU; the CPU engine (--device cpu) is faster\n"
     );
     let train = "train --data t.csv --hidden 4 --epochs 1 --out m.safetensors --quiet";
     for command in [

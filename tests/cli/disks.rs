@@ -184,7 +184,7 @@ fn a_folder_that_vanishes_ends_the_run() {
     assert_eq!(output.status.code(), Some(2));
     let line = error(&output);
     assert!(line.starts_with("error: cannot write r/") && line.contains("No such file"), "{line}");
-    assert!(!line.contains("stays at"), "{line}");
+    assert!(!line.contains("is kept at"), "{line}");
     assert!(!place.path("r").exists());
     let history = || std::fs::read_to_string(place.path("moved/history.csv")).unwrap().lines().count();
     let more = (history() + 4).to_string();
@@ -262,7 +262,7 @@ fn pipes_devices_and_names_that_are_no_text_are_refused_where_they_cannot_be() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         error(&output),
-        "error: --data: expected UTF-8, as the settings are saved as text, found $'\\xff.csv'; --out FILE.safetensors saves the model alone\n"
+        "error: --data: expected UTF-8, as settings are saved as text, found $'\\xff.csv'; use --out FILE.safetensors to save the model alone\n"
     );
     assert!(!place.path("r").exists());
 }

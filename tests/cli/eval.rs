@@ -164,13 +164,13 @@ fn errors_are_listed_and_are_the_same_on_every_device() {
     assert_eq!(object(&[&device[..], &["--errors", "1"]].concat())["errors"], listed["errors"]);
 
     let text = eval(&[&CPU[..], &["--errors", "1"]].concat()).stdout;
-    let (_, list) = text.split_once("taken for another class\n").unwrap();
+    let (_, list) = text.split_once("misclassified\n").unwrap();
     let lines: Vec<&str> = list.lines().collect();
     let first = ["sample", "class", "predicted"].map(|name| errors[0][name].to_string());
     assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["sample", "class", "predicted"]);
     assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), first);
     assert_eq!(lines[2..], [format!("... and {} more", errors.len() - 1)]);
     let all = eval(&[&CPU[..], &["--errors", "200"]].concat()).stdout;
-    let (_, list) = all.split_once("taken for another class\n").unwrap();
+    let (_, list) = all.split_once("misclassified\n").unwrap();
     assert_eq!(list.lines().count(), errors.len() + 1);
 }

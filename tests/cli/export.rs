@@ -219,10 +219,7 @@ fn what_cannot_be_exported_is_refused_in_a_line() {
         (&["--out", "x"][..], "required"),
         (&["--c", "--json", "--out", "x"], "cannot be used with"),
         (&["--c"], "--out <FILE>"),
-        (
-            &["--c", "--out", "m/model.safetensors"],
-            "expected a file of its own, found m/model.safetensors, which",
-        ),
+        (&["--c", "--out", "m/model.safetensors"], "cannot write to m/model.safetensors, which"),
         (&["--c", "--out", "x", "--model", "train.csv"], "cannot be used multiple times"),
     ] {
         let outcome = place.run(&[&["export", "--model", "m"], options].concat());

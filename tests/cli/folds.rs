@@ -83,7 +83,7 @@ fn a_fold_knows_nothing_but_its_training_rows() {
     }
     let outcome = train(&place, &["--data", "t.csv", "--folds", "3", "--time", "when"]);
     assert!(
-        outcome.stderr.contains("in the rows that were held out of the folds, 15 cells have"),
+        outcome.stderr.contains("in the held-out rows of the folds, 15 cells hold an unknown category in column b, treated as no category"),
         "{}",
         outcome.stderr
     );

@@ -180,7 +180,7 @@ fn a_table_without_a_target_is_listed_and_names_are_proposed() {
     let outcome = place.succeed(&["inspect", "t.csv"]);
     assert!(outcome.stdout.starts_with("60 rows, 3 input columns\n"), "{}", outcome.stdout);
     assert!(
-        outcome.stdout.ends_with("no column is known to be the target; --target names it\n"),
+        outcome.stdout.ends_with("no target column was detected; use --target to name it\n"),
         "{}",
         outcome.stdout
     );
@@ -216,8 +216,7 @@ fn columns_that_may_hold_identifiers_are_named() {
     };
     let rows: String = (0..90).map(row).collect();
     place.write("t.csv", "customer_id,region,name,count,year,class\n".to_owned() + &rows);
-    let line = "3 columns may hold identifiers, which say little of other rows: customer_id, region, name; --categorical takes numbers \
-                for categories, --group holds the rows of one out together, --exclude leaves a column out\n";
+    let line = "3 columns may hold identifiers, which do not generalize: customer_id, region, name; use --exclude to ignore them, --group to hold out the rows of one identifier together, or --categorical to treat numbers as categories\n";
     let said = |more: &[&str]| {
         let outcome = train(&place, &[&["--data", "t.csv"][..], more].concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);

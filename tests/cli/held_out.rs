@@ -79,8 +79,7 @@ fn each_class_gives_its_share_and_eval_finds_the_rows_again() {
     for text in [format!("{header}\n{}\n", turned.join("\n")), changed] {
         place.write("t.csv", text);
         let outcome = place.run(&["eval", "--model", "m.safetensors", "--device", "cpu"]);
-        let expected = "error: t.csv: expected the 500 rows of training, found others, or in another order: which were held \
-                        out is not known any more; --data evaluates all rows of a file";
+        let expected = "error: t.csv: expected the 500 rows of training, found others, or in another order: the held-out rows can no longer be identified; use --data to evaluate all rows of a file";
         assert_eq!((outcome.code, outcome.error()), (2, expected));
     }
     place.write("t.csv", table);
@@ -102,8 +101,7 @@ fn a_test_file_that_has_changed_is_refused() {
     let (shorter, _) = table.trim_end().rsplit_once('\n').unwrap();
     for text in [table.replacen("-0.", "-10.", 50), shorter.to_owned() + "\n"] {
         place.write("v.csv", text);
-        let expected = "error: v.csv: expected the rows that the model was tested on, found others, or in another order; \
-                        --data evaluates all rows of a file";
+        let expected = "error: v.csv: expected the rows that the model was tested on, found others, or in another order; use --data to evaluate all rows of a file";
         assert_eq!((eval(&[]).code, eval(&[]).error()), (2, expected));
         assert_eq!(eval(&["--data", "v.csv"]).code, 0);
     }
@@ -376,7 +374,7 @@ fn rows_that_no_loss_can_be_computed_of_are_said_to_be_at_fault() {
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     let error = outcome.error();
     assert!(error.contains("huge.csv") && error.contains("although all weights are finite"), "{error}");
-    assert!(error.ends_with("the model after epoch 2 stays at m.safetensors"), "{error}");
+    assert!(error.ends_with("the model after epoch 2 is kept at m.safetensors"), "{error}");
     assert!(evaluated(&place, &["--data", "v.csv"])["accuracy"].as_f64().unwrap() > 0.5);
     for format in ["text", "json"] {
         let eval =

@@ -20,7 +20,7 @@ fn help_names_every_option_and_gives_an_example() {
             trains(&[
                 "epochs",
                 "test",
-                "checked",
+                "bounds-checks",
                 "no-tune",
                 "out",
                 "profile",
@@ -32,10 +32,19 @@ fn help_names_every_option_and_gives_an_example() {
                 "verbose",
             ]),
         ),
-        ("eval", vec!["model", "data", "label-column", "device", "checked", "format"]),
+        ("eval", vec!["model", "data", "label-column", "device", "bounds-checks", "format"]),
         (
             "profile",
-            trains(&["steps", "checked", "no-tune", "no-timestamps", "trace", "plots", "compare", "format"]),
+            trains(&[
+                "steps",
+                "bounds-checks",
+                "no-tune",
+                "no-timestamps",
+                "trace",
+                "plots",
+                "compare",
+                "format",
+            ]),
         ),
         ("devices", vec!["format"]),
         ("importance", vec!["model", "data", "measure", "repeats", "seed", "svg", "device", "format"]),
@@ -43,7 +52,7 @@ fn help_names_every_option_and_gives_an_example() {
         ("export", vec!["onnx", "numpy", "c", "json", "model", "out"]),
         ("completions", vec!["help"]),
         ("man", vec!["help"]),
-        ("report", vec!["out", "data", "target", "device", "checked", "delimiter"]),
+        ("report", vec!["out", "data", "target", "device", "bounds-checks", "delimiter"]),
         ("tune", trains(&["seconds", "format"])),
     ] {
         let outcome = place.succeed(&[command, "--help"]);
@@ -87,7 +96,7 @@ fn training_goes_on_when_the_reader_goes_away() {
         let mut stderr = String::new();
         child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(0));
-        assert_eq!(stderr, "standard output is closed; training goes on without it\n");
+        assert_eq!(stderr, "standard output is closed; training continues without it\n");
         assert!(
             fs::read(place.path("m.safetensors")).unwrap()
                 == fs::read(place.path("whole.safetensors")).unwrap(),

@@ -48,7 +48,7 @@ const TRAIN: [&str; 12] = [
 fn folders_of_images_train_and_their_names_are_the_classes() {
     let place = place();
     let outcome = place.succeed(&[&TRAIN[..], &["60", "--colour", "--format", "json"]].concat());
-    let told = "images become 4 x 6 pixels in colour, the size of the first; --image-size and --colour say otherwise";
+    let told = "images are converted to 4 x 6 pixels in colour, the size of the first; use --image-size or --colour to change that";
     assert!(outcome.stderr.lines().any(|line| line == told), "{}", outcome.stderr);
     let objects = outcome.objects();
     assert_eq!(objects[0]["classes"], serde_json::json!(["blue", "green", "red"]));
@@ -66,8 +66,7 @@ fn folders_of_images_train_and_their_names_are_the_classes() {
     assert!(
         lines[0].starts_with("test/green/000.png,green,") && lines[1].starts_with("test/red/001.png,red,")
     );
-    let expected = "warning: test/red/001.png has 12 x 8 pixels in colour; it is converted to 4 x 6 pixels in colour, as the model's \
-                    images are; --strict refuses such files";
+    let expected = "warning: test/red/001.png has 12 x 8 pixels in colour; it is converted to 4 x 6 pixels in colour, the form of the model's images; use --strict to refuse such files";
     assert_eq!(predicted.error(), expected);
 }
 
@@ -75,7 +74,7 @@ fn folders_of_images_train_and_their_names_are_the_classes() {
 fn images_are_resized_and_made_grey_in_the_same_way_as_those_that_are_predicted() {
     let place = place();
     let objects = place.succeed(&[&TRAIN[..], &["3", "--image-size", "5", "--format", "json"]].concat());
-    let told = "images become 5 x 5 pixels in grey; --image-size and --colour say otherwise";
+    let told = "images are converted to 5 x 5 pixels in grey; use --image-size or --colour to change that";
     assert!(objects.stderr.contains(told), "{}", objects.stderr);
     let objects = objects.objects();
     assert_eq!(objects[0]["layers"][0], 25);
@@ -155,7 +154,7 @@ fn images_are_converted_if_their_folders_are_named_by_numbers() {
     let place = place();
     let convert = ["convert", "test", "--out", "m.csv"];
     let refused = place.run(&convert);
-    let line = "error: cannot convert test: labels of images are written as numbers from 0 to 255, and the class \"blue\" is none; \
+    let line = "error: cannot convert test: labels of images must be numbers from 0 to 255, but the class \"blue\" is not such a number; \
                 rename the folders of the classes\n";
     assert_eq!((refused.code, refused.stderr.as_str()), (2, line));
     for (number, name) in ["blue", "green", "red"].into_iter().enumerate() {

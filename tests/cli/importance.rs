@@ -81,11 +81,15 @@ fn people_see_bars_and_a_picture() {
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
     let outcome = place.run(&["importance", "--model", "m.safetensors", "--device", "cpu", "--svg", "t.csv"]);
     assert_eq!(outcome.code, 2);
-    assert!(outcome.error().contains("--svg: expected a file of its own"), "{}", outcome.stderr);
+    assert!(
+        outcome.error().contains("--svg: cannot write to t.csv, which holds the data"),
+        "{}",
+        outcome.stderr
+    );
     for name in ["i.png", "i.PDF", "i.html"] {
         let importance = ["importance", "--model", "m.safetensors", "--device", "cpu", "--svg", name];
         let outcome = place.run(&importance);
-        let line = format!("error: --svg: expected a name for SVG, which is what is written, found {name}");
+        let line = format!("error: --svg: expected a file name that ends with .svg, found {name}");
         assert_eq!((outcome.code, outcome.error()), (2, line.as_str()));
         assert!(!place.path(name).exists(), "{name}");
     }
@@ -107,7 +111,7 @@ fn values_have_importances_too_and_images_none() {
     assert!((a - 2.0).abs() < 0.15 && b.abs() < 0.05, "{a} {b}");
     let outcome =
         place.run(&["importance", "--model", "m.safetensors", "--device", "cpu", "--measure", "auc"]);
-    let expected = "error: --measure: expected r2, rmse or mae of a model of values, found auc";
+    let expected = "error: --measure: expected r2, rmse or mae for a model of values, found auc";
     assert_eq!((outcome.code, outcome.error()), (2, expected));
 
     place.write_idx("data/train", &Rows::new(40, 1));

@@ -33,7 +33,7 @@ fn a_table_is_described() {
         "4 rows, 2 input columns",
         "colour  categories        1         2  red 2, blue 1",
         "size    numbers           1         3  1.5 to 10, median 2.5",
-        "left out column id: looks like a row number; use --only to use it",
+        "left out column id: looks like a row number; use --include to use it",
         "target class, 2 classes",
         "x         3  75.00 %",
     ] {
@@ -51,21 +51,21 @@ fn its_command_line_reads_the_same_without_finding_anything_out() {
     assert_eq!(
         command,
         "tinytrain train --data 'a table.csv' --header yes --delimiter ';' --decimal , --task classification --target class \
-         --only colour size --categorical colour --missing-marker=10"
+         --include colour size --categorical colour --missing-marker=10"
     );
     let robust = [
         "--scale",
         "robust",
-        "--learn-scale",
+        "--input-scaling",
         "--scale-target",
         "none",
-        "--only",
+        "--include",
         "name",
         "--categorical",
         "name",
     ];
     let said = place.succeed(&[&["inspect", "a table.csv"][..], &robust].concat()).stdout;
-    assert!(said.trim_end().ends_with(" --categorical name --learn-scale=yes --scale=robust"), "{said}");
+    assert!(said.trim_end().ends_with(" --categorical name --input-scaling=yes --scale=robust"), "{said}");
     let train = |options: &[&str], out: &str| {
         let common = ["--device", "cpu", "--hidden", "3", "--epochs", "2", "--out", out];
         place.succeed(&[&["train", "--data", "a table.csv"][..], options, &common].concat());
@@ -90,9 +90,9 @@ fn a_model_and_images_are_described() {
     for part in [
         "5-3-2 network, 26 parameters, loss cross-entropy",
         "one of blue, red",
-        "a category of its own",
+        "a separate category",
         "(value - 1.5) / 1",
-        "2.5, and an input of its own",
+        "2.5, and an input that marks missing values",
         "optimizer: sgd",
     ] {
         assert!(text.contains(part), "no {part:?} in\n{text}");
@@ -126,12 +126,12 @@ fn columns_of_groups_and_times_are_no_inputs() {
         assert_eq!(
             lines[lines.len() - 2],
             format!(
-                "the same, said by options ({option} needs rows to hold out: add --validation-fraction, --test-fraction or \
+                "the same with all options spelled out ({option} needs rows to hold out: add --validation-fraction, --test-fraction or \
                  --folds):"
             )
         );
         let command = lines[lines.len() - 1];
-        assert!(command.ends_with(&format!(" --target y --only a {said}")), "{command}");
+        assert!(command.ends_with(&format!(" --target y --include a {said}")), "{command}");
         let said = said.replace('\'', "");
         let mut words: Vec<&str> =
             command.split(' ').skip(1).take_while(|word| !word.starts_with(option)).collect();

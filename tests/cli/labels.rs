@@ -93,7 +93,7 @@ fn a_network_that_has_learnt_nothing_is_warned_of() {
     {
         let outcome = dead(&[arguments, &["--format", "json"]].concat());
         let warning = outcome.objects().last().unwrap()["warning"].as_str().unwrap().to_owned();
-        assert!(warning.contains("predicts \"common\" for every one of the"), "{warning}");
+        assert!(warning.contains("predicts \"common\" for all"), "{warning}");
         let text = dead(arguments);
         assert!(text.error().starts_with(&format!("warning: {warning}")), "{}", text.stderr);
     }
@@ -119,8 +119,7 @@ fn labelled(labels: &[&str], rows: usize, last: &[&str]) -> String {
 #[test]
 fn numbers_that_are_taken_for_classes_are_said() {
     let place = Workplace::new();
-    let line = "the target holds 3 different whole numbers, so they are taken for classes (classification, loss cross-entropy); --task \
-                regression predicts them as values";
+    let line = "the target holds 3 different whole numbers, so they are treated as classes (classification, loss cross-entropy); use --task regression to predict them as values";
     let said = |arguments: &[&str]| {
         let outcome = train(&place, &[&["--epochs", "2"], arguments].concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -201,23 +200,22 @@ fn labels_that_may_be_slips_are_warned_of_in_one_line() {
         lines.first().map_or_else(String::new, |line| (*line).to_owned())
     };
     let text = labelled(&["0", "1"], 300, &["yes"]);
-    let yes = "warning: label \"yes\" (row 302) is text among numbers: it counts as a class; mend it if it is a slip";
+    let yes = "warning: label \"yes\" (row 302) is text among numbers: it is a separate class; correct the label if it is misspelt";
     assert_eq!(warning(&text, &[]), yes);
     assert_eq!(warning(&text, &["--test-fraction", "0.2", "--format", "json"]), yes);
     assert_eq!(warning(&text, &["--folds", "2"]), yes);
     let number = labelled(&["c0", "c1"], 5000, &["7"]);
     assert_eq!(
         warning(&number, &[]),
-        "warning: label \"7\" (row 5002) is a number among text: it counts as a class; mend it if it is a slip"
+        "warning: label \"7\" (row 5002) is a number among text: it is a separate class; correct the label if it is misspelt"
     );
     assert_eq!(
         warning(&labelled(&["0", "1"], 98, &["ja", "nein", "2"]), &[]),
-        "warning: labels \"ja\" (row 100), \"nein\" (row 101) are text among numbers, label \"2\" (row 102) has a single row: each \
-         counts as a class; mend what is a slip"
+        "warning: labels \"ja\" (row 100), \"nein\" (row 101) are text among numbers, label \"2\" (row 102) has a single row: each is a separate class; correct misspelt labels"
     );
     assert_eq!(
         warning(&labelled(&["a", "b"], 98, &["c", "D"]), &[]),
-        "warning: labels \"D\" (row 101), \"c\" (row 100) have a single row each: each counts as a class; mend what is a slip"
+        "warning: labels \"D\" (row 101), \"c\" (row 100) have a single row each: each is a separate class; correct misspelt labels"
     );
     for usual in [
         labelled(&["a", "b"], 97, &["c", "D"]),
@@ -256,8 +254,7 @@ fn labels_in_another_case_are_joined_on_demand() {
     place.write("t.csv", "a,class\n".to_owned() + &(0..90).map(row).collect::<String>());
     place.write("v.csv", "a,class\n1,NO\n2,nO\n12,YES\n");
     let apart = train(&place, &["--target", "class", "--epochs", "2", "--format", "json"]);
-    let expected = "warning: labels \"Yes\" (row 5), \"no\u{a0}\" (row 7) differ from others only in case or blanks: each \
-                    counts as a class; mend what is a slip, --fold-labels joins spellings";
+    let expected = "warning: labels \"Yes\" (row 5), \"no\u{a0}\" (row 7) differ from others only in case or blanks: each is a separate class; correct misspelt labels, or use --fold-labels to merge them";
     assert!(apart.stderr.contains(expected), "{}", apart.stderr);
     assert_eq!(apart.objects()[0]["classes"], json!(["Yes", "no", "no\u{a0}", "yes"]));
     let fold =

@@ -4,8 +4,8 @@ use std::fs::File;
 
 use crate::program::Workplace;
 
-const WARNING: &str = "column b holds numbers and text (\"seven\" in t.csv, row 4202), so its cells are categories; --missing-marker \
-                       says which text stands for a missing value, --exclude leaves a column out";
+const WARNING: &str = "column b holds numbers and text (\"seven\" in t.csv, row 4202), so its cells are categories; use --missing-marker \
+                       to name a text that stands for a missing value, or --exclude to ignore the column";
 
 /// Rows of two numbers and a class: these cells are at fault.
 fn table(rows: usize, odd: &[(usize, &str)]) -> String {
@@ -83,7 +83,7 @@ fn folds_sweeps_profiles_and_inspect_say_it_too() {
     for said in [&folds.stderr, &sweep.stderr, &profile.stderr, &inspect] {
         assert_eq!(said.matches(WARNING).count(), 1, "{said}");
     }
-    assert!(inspect.contains("--only a b --categorical b"), "{inspect}");
+    assert!(inspect.contains("--include a b --categorical b"), "{inspect}");
     assert!(place.model("s/best.safetensors").entry("encoding").contains("seven"));
 }
 
@@ -92,8 +92,7 @@ fn models_and_pipes_refuse_it() {
     let place = place();
     place.succeed(&[&TRAIN[..7], &["--data", "plain.csv", "--out", "m.safetensors"]].concat());
     let before = place.entries();
-    let line = "error: text.csv, row 32, column 2 (b): expected a number, as in the training table (or is this a text that stands \
-                for a missing value?), found \"seven\"; use --missing-marker to name it";
+    let line = "error: text.csv, row 32, column 2 (b): expected a number, as in the training table (or does this text stand for a missing value? Then use --missing-marker), found \"seven\"; use --missing-marker to name it";
     let model = ["--model", "m.safetensors", "--device", "cpu"];
     for command in [
         &[&["eval", "--data", "text.csv"][..], &model].concat(),
@@ -110,11 +109,9 @@ fn models_and_pipes_refuse_it() {
     };
     let ending = "use --categorical to treat the column as text, --missing-marker to name a text that stands for a missing value, or \
                   --exclude to ignore the column\n";
-    let expected = "error: standard input, row 32, column 2 (b): expected a number (text among numbers: say that the column is one of \
-                    categories, or that this text stands for a missing value), found \"seven\"; ";
+    let expected = "error: standard input, row 32, column 2 (b): expected a number (text among numbers), found \"seven\"; ";
     assert_eq!(pipe("text.csv", &["--data", "-"]), (Some(2), expected.to_owned() + ending));
-    let expected = "error: t.csv, row 4202, column 2 (b): expected a number (say that the column is one of categories: standard \
-                    input cannot be read again), found \"seven\"; ";
+    let expected = "error: t.csv, row 4202, column 2 (b): expected a number (standard input cannot be read again, so the column cannot become text), found \"seven\"; ";
     let more = ["--data", "t.csv", "--validation", "-"];
     assert_eq!(pipe("text.csv", &more), (Some(2), expected.to_owned() + ending));
     assert_eq!(place.entries(), before);

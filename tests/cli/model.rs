@@ -122,6 +122,6 @@ fn a_fault_in_a_later_epoch_leaves_the_model_before() {
     assert_eq!((outcome.code, outcome.stderr.lines().count()), (3, 1), "{}", outcome.stderr);
     let parts = ["error: the ", "learning rate 1000000.0", "--lr", "; the model after epoch "];
     assert!(parts.iter().all(|part| outcome.stderr.contains(part)), "{}", outcome.stderr);
-    assert!(outcome.stderr.ends_with(" stays at m.safetensors\n"), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with(" is kept at m.safetensors\n"), "{}", outcome.stderr);
     SafeTensors::deserialize(&std::fs::read(place.path("m.safetensors")).unwrap()).unwrap();
 }

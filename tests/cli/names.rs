@@ -95,7 +95,7 @@ fn the_printed_command_can_be_copied_into_a_shell() {
             .output()
             .unwrap();
         let stdout = String::from_utf8(output.stdout).unwrap();
-        let line = stdout.lines().find_map(|line| line.strip_prefix("evaluate it: ")).unwrap();
+        let line = stdout.lines().find_map(|line| line.strip_prefix("evaluate the model: ")).unwrap();
         let mut shell = Command::new("bash");
         shell.args(["-c", &format!("{line} --device cpu --format json")]);
         let output = shell.current_dir(place.path("")).env("PATH", &path).output().unwrap();

@@ -12,8 +12,7 @@ fn numbers_with_a_sign_or_a_unit_are_warned_of_once() {
     let price = |row: usize| format!("\"${},{}00\"", row % 5 + 1, row % 9 + 1);
     let text = |row: usize| ["red", "blue", "5 kg"][row % 3].to_owned();
     place.write("t.csv", "a,price,text,class\n".to_owned() + &rows(&[&number, &price, &text, &class], ""));
-    let line = "warning: column price holds numbers with a sign or a unit, such as \"$1,100\", which are read as text: write \
-                plain numbers for their values to count";
+    let line = "warning: column price holds numbers with a sign or a unit, such as \"$1,100\", which are treated as text; write plain numbers to use their values";
     let said = |options: &[&str]| {
         let outcome =
             train(&place, &[&["--data", "t.csv", "--target", "class", "--quiet"][..], options].concat());
@@ -66,8 +65,7 @@ fn quoted_decimal_commas_between_commas_are_numbers_or_warned_of() {
     assert!(read.contains("1.1 to "), "{read}");
     // A number with a point beside them leaves no mark for both.
     place.write("both.csv", "a,b,class\n".to_owned() + &rows(&[&fraction, &point, &class], ""));
-    let line = "warning: column a holds numbers with another decimal mark, such as \"0,05\", which are read as text: --decimal , \
-                says that all numbers are written so";
+    let line = "warning: column a holds numbers with another decimal mark, such as \"0,05\", which are treated as text; use --decimal , if all numbers are written like this";
     let warned = train(&place, &["--data", "both.csv"]);
     assert!(warned.code == 0 && warned.stderr.contains(line), "{}", warned.stderr);
 }
@@ -120,7 +118,7 @@ fn what_spreadsheets_write_is_read_or_explained() {
     assert_eq!(parts.lines().count(), 121);
     // A title above the header.
     place.write("title.csv", "Sales of 2025\n\na,class\n".to_owned() + &body);
-    let line = "title.csv, row 1: expected 2 cells, as in the rows below (is it a title? Remove what stands above the header), \
+    let line = "title.csv, row 1: expected 2 cells, as in the rows below (is the first row a title? Remove all rows above the header), \
                 found \"Sales of 2025\"";
     refused(&place, &["--data", "title.csv"], line);
     // Delimiters at the ends of all rows, of which later ones hold something.
@@ -140,6 +138,6 @@ fn what_spreadsheets_write_is_read_or_explained() {
         command.stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(later.as_bytes()).unwrap();
     let error = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
-    let line = "row 182, column 3 (): expected no value, as in the first rows (the column has no name: give it one), found \"5\"";
+    let line = "row 182, column 3 (): expected no value, as in the first rows (the column has no name; add one to the header), found \"5\"";
     assert!(error.contains(line), "{error}");
 }

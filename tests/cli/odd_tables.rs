@@ -44,24 +44,24 @@ fn options_without_an_effect_are_refused() {
     place.write("text.csv", "t,class\n".to_owned() + &"x,0\ny,1\nz,0\n".repeat(20));
     for (options, line) in [
         (
-            &["--only", "a", "w", "--weight", "w"][..],
-            "--only: expected columns that are inputs, found column w, which holds the weights",
+            &["--include", "a", "w", "--weight", "w"][..],
+            "--include: expected columns that are inputs, found column w, which holds the weights",
         ),
         (
-            &["--only", "a", "class"],
-            "--only: expected columns that are inputs, found column class, which holds the target",
+            &["--include", "a", "class"],
+            "--include: expected columns that are inputs, found column class, which holds the target",
         ),
         (
-            &["--only", "g", "a", "--group", "g", "--test-fraction", "0.2"],
-            "--only: expected columns that are inputs, found column g, which holds the groups",
+            &["--include", "g", "a", "--group", "g", "--test-fraction", "0.2"],
+            "--include: expected columns that are inputs, found column g, which holds the groups",
         ),
         (
             &["--categorical", "g", "--exclude", "g"],
             "--categorical: expected columns that are inputs, found column g, which is left out",
         ),
         (
-            &["--categorical", "a", "g", "--only", "a"],
-            "--categorical: expected columns that are inputs, found column g, which is none of the only inputs",
+            &["--categorical", "a", "g", "--include", "a"],
+            "--categorical: expected columns that are inputs, found column g, which is not among the columns of --include",
         ),
         (
             &["--categorical", "g", "--time", "g", "--test-fraction", "0.2"],
@@ -73,14 +73,17 @@ fn options_without_an_effect_are_refused() {
             &["--one-hot", "4", "--exclude", "t"],
             "--one-hot: expected a column of categories, found only numbers",
         ),
-        (&["--lr-scale", "2"], "--lr-scale: expected --learn-scale beside it, found inputs without factors"),
+        (
+            &["--lr-scale", "2"],
+            "--lr-scale: expected --input-scaling yes, found inputs without scaling factors",
+        ),
         (
             &["--lr-embeddings", "2", "--exclude", "t"],
             "--lr-embeddings: expected columns with embeddings, found only numbers, without --embeddings",
         ),
         (
             &["--lr-embeddings", "2"],
-            "--lr-embeddings: expected columns with embeddings, found none: no column has more categories than --one-hot allows",
+            "--lr-embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows",
         ),
         (
             &["--auc-by-epoch"],
@@ -105,7 +108,7 @@ fn options_without_an_effect_are_refused() {
     let line = "--task: expected a table for regression, found images, which have labels";
     refused(&place, &["--task", "regression"], line);
     let folds = ["train", "--device", "cpu", "--data", "t.csv", "--folds", "3", "--lr-embeddings", "2"];
-    let line = "error: --lr-embeddings: expected columns with embeddings, found none: no column has more categories than --one-hot allows";
+    let line = "error: --lr-embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows";
     let outcome = place.run(&folds);
     assert_eq!((outcome.code, outcome.error()), (2, line));
     // The members of a sweep have what they have in common.
@@ -122,9 +125,9 @@ fn options_without_an_effect_are_refused() {
     place.succeed(&["train", "--config", "run/config.toml", "--epochs", "1", "--out", "again"]);
     for options in [
         &["--weight", "w", "--exclude", "w"][..],
-        &["--categorical", "t", "g", "--only", "t", "g"],
+        &["--categorical", "t", "g", "--include", "t", "g"],
         &["--scale", "none", "--embeddings", "none"],
-        &["--lr-embeddings", "0.5", "--lr-scale", "2", "--learn-scale", "--one-hot", "2"],
+        &["--lr-embeddings", "0.5", "--lr-scale", "2", "--input-scaling", "--one-hot", "2"],
     ] {
         place.succeed(&[&TRAIN[..], &["m.safetensors", "--data", "t.csv"], options].concat());
     }
@@ -145,11 +148,11 @@ fn targets_that_cannot_be_learnt_are_refused() {
         ("one", "values to predict that differ, found only 2.5; use --target to name another column"),
         (
             "nothing",
-            "values to predict that differ, found only 0 (as numbers nearer to it than 1e-45 are read, too); use --target to name another column",
+            "values to predict that differ, found only 0 (like all numbers closer to it than 1e-45); use --target to name another column",
         ),
         (
             "tiny",
-            "values that 32-bit floats tell apart (multiply them by a factor), found values from 1e-40 to 3e-39",
+            "values that 32-bit floats can distinguish (multiply them by a factor), found values from 1e-40 to 3e-39",
         ),
     ] {
         let data = format!("{file}.csv");
@@ -172,8 +175,7 @@ fn held_out_rows_of_one_class_are_said() {
     };
     place.write("t.csv", "a,day,class\n".to_owned() + &(0..60).map(row).collect::<String>());
     place.write("no.csv", "a,day,class\n".to_owned() + &(40..60).map(row).collect::<String>());
-    let line =
-        "the test rows are all of one class, no: the AUC is undefined, and the other measures say little";
+    let line = "the test rows are all of one class, no: the AUC is undefined, and other measures mean little";
     let common = ["--data", "t.csv", "--time", "day", "--test-fraction", "0.25"];
     let outcome = train(&place, &[&common[..], &["--quiet"]].concat());
     assert_eq!((outcome.code, outcome.stderr.trim_end()), (0, format!("warning: {line}").as_str()));
@@ -182,7 +184,8 @@ fn held_out_rows_of_one_class_are_said() {
     assert_eq!((said.len(), &said[0]["set"], &said[0]["class"]), (1, &"test".into(), &"no".into()));
     let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--data", "no.csv"];
     let outcome = place.run(&eval);
-    let line = "the rows of no.csv are all of one class, no: the AUC is undefined, and the other measures say little";
+    let line =
+        "the rows of no.csv are all of one class, no: the AUC is undefined, and other measures mean little";
     assert_eq!((outcome.code, outcome.stderr.trim_end()), (0, format!("warning: {line}").as_str()));
 }
 
@@ -220,8 +223,7 @@ fn a_blank_line_in_one_column_is_refused() {
     ] {
         let outcome = predicted(text);
         let line = format!(
-            "error: new.csv, row {row}: expected a value (in one column a blank line may be a row that misses it: write NA, or \
-             remove the line), found a blank line"
+            "error: new.csv, row {row}: expected a value (a blank line may be a missing value: write NA, or remove the line), found a blank line"
         );
         assert_eq!((outcome.code, outcome.error()), (2, line.as_str()), "{text:?}");
     }
@@ -280,16 +282,18 @@ fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
     let (samples, errors, told) = eval(&[]);
     assert!((23..=25).contains(&samples) && told.is_empty(), "{samples} {told}");
     assert!(errors.iter().any(|error| error["sample"].as_u64().unwrap() > 30), "{errors:?}");
-    let training = "warning: t.csv holds rows that the model was trained on: on others it may do worse";
+    let training =
+        "warning: t.csv holds rows that the model was trained on, so scores on new rows may be worse";
     let (samples, _, told) = eval(&["--data", "t.csv"]);
-    let others = "; without --data those are taken that were held out for testing";
+    let others = "; leave out --data to use the rows held out for testing";
     assert_eq!((samples, told.trim_end()), (60, format!("{training}{others}").as_str()));
     // A model that nothing was held out for, rows beside those of training, and a file that was written anew.
     train(&place, &common);
     assert_eq!(eval(&[]).2.trim_end(), training);
     place.write("new.csv", "a,class\n".to_owned() + &rows(&[&number, &label], ""));
     assert_eq!(eval(&["--data", "new.csv"]).2, "");
-    let both = "warning: new.csv holds rows that the model was trained on: on others it may do worse";
+    let both =
+        "warning: new.csv holds rows that the model was trained on, so scores on new rows may be worse";
     assert_eq!(eval(&["--data", "new.csv", "t.csv"]).2.trim_end(), both);
     place.write("t.csv", "a,class\n".to_owned() + &rows(&[&number, &label], "") + "1,no\n");
     assert_eq!(eval(&["--data", "t.csv"]).2, "");
@@ -299,9 +303,9 @@ fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
 fn names_with_commas_between_them_are_told_apart() {
     let place = Workplace::new();
     place.write("t.csv", table());
-    for (option, what) in [("--exclude", "a column to leave out"), ("--only", "an input column")] {
+    for (option, what) in [("--exclude", "a column to leave out"), ("--include", "an input column")] {
         let line = format!(
-            "t.csv, row 1: expected {what} \"w, g\", a name; blanks stand between several, found the columns a, w, g, t, class"
+            "t.csv, row 1: expected {what} \"w, g\", a name; separate several by blanks, found the columns a, w, g, t, class"
         );
         refused(&place, &["--data", "t.csv", "--target", "class", option, "w, g"], &line);
     }

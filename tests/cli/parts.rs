@@ -56,7 +56,10 @@ fn what_is_no_part_is_refused() {
     place.write("other.csv", "x,kind\n1,low\n2,mid\n");
     for (arguments, parts) in [
         (&["--data", "a.csv", "other.csv"][..], ["other.csv, row 1", "the header of a.csv"]),
-        (&["--data", "a.csv", "-"], ["--data: expected files that are one table", "found -"]),
+        (
+            &["--data", "a.csv", "-"],
+            ["--data: several files must be tables with the same columns", "found -"],
+        ),
         (
             &["--data", "a.csv", "b.csv", "--out", "b.csv"],
             ["--out: expected a folder, or a file named *.safetensors", "found b.csv"],

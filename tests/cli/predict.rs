@@ -257,8 +257,7 @@ fn digits_are_predicted_from_files_of_images_and_by_old_models() {
     place.write("colour.png", colour_png(40, 50));
     let converted = predict(&place, &["one.png", "colour.png", "two.png"]);
     assert_eq!((converted.code, converted.stdout.lines().count()), (0, 4));
-    let told = "warning: colour.png (and 1 file more) has 50 x 40 pixels in colour; it is converted to 28 x 28 pixels in grey, as the \
-                model's images are; --strict refuses such files";
+    let told = "warning: colour.png (and 1 file more) has 50 x 40 pixels in colour; it is converted to 28 x 28 pixels in grey, the form of the model's images; use --strict to refuse such files";
     assert_eq!(converted.error(), told);
     refused(
         &place,

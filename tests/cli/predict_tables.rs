@@ -51,7 +51,7 @@ fn predictions_do_not_replace_the_model() {
     ]);
     assert_eq!(
         (outcome.code, outcome.stderr.as_str()),
-        (2, "error: --out: expected a file of its own, found model.safetensors, which is the model\n")
+        (2, "error: --out: cannot write to model.safetensors, which is the model; choose another name\n")
     );
     assert_eq!(std::fs::read(place.path("model.safetensors")).unwrap(), model);
 }
@@ -61,15 +61,15 @@ fn a_name_that_says_something_else_is_refused() {
     let place = place();
     let predict = ["predict", "--model", "model.safetensors", "--device", "cpu", "train.csv", "--out"];
     for (out, format, line) in [
-        ("p.parquet", "csv", "a name for CSV, which is what is written, found p.parquet"),
-        ("p.TSV", "csv", "a name for CSV, which is what is written, found p.TSV"),
-        ("p.csv.gz", "csv", "a name for CSV, which is what is written, found p.csv.gz"),
+        ("p.parquet", "csv", "a file name for CSV, the output format, found p.parquet"),
+        ("p.TSV", "csv", "a file name for CSV, the output format, found p.TSV"),
+        ("p.csv.gz", "csv", "a file name for CSV, the output format, found p.csv.gz"),
         (
             "p.json",
             "csv",
-            "a name for CSV, which is what is written, found p.json; --format json writes JSON",
+            "a file name for CSV, the output format, found p.json; use --format json to write JSON",
         ),
-        ("p.npz", "json", "a name for JSON, which is what is written, found p.npz"),
+        ("p.npz", "json", "a file name for JSON, the output format, found p.npz"),
     ] {
         let outcome = place.run(&[&predict[..], &[out, "--format", format]].concat());
         let expected = format!("error: --out: expected {line}\n");

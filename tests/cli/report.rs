@@ -138,7 +138,7 @@ fn two_runs_of_a_table_stand_side_by_side() {
         let interval = [0, 1].map(|end| shown(&eval["intervals"][key][end], is_share)).join(" to ");
         assert_eq!(row[1..], [shown(&eval[key], is_share), interval], "{name}");
     }
-    let matrix = table(first, "Rows of each class (down)");
+    let matrix = table(first, "Confusion matrix");
     let numbers =
         matrix[1..].iter().map(|row| row[1..].iter().map(|cell| cell.parse::<u64>().unwrap()).collect());
     assert_eq!(serde_json::json!(numbers.collect::<Vec<Vec<u64>>>()), eval["confusion"]);
@@ -154,7 +154,7 @@ fn two_runs_of_a_table_stand_side_by_side() {
     assert_eq!(bins[1..].iter().map(|bin| bin[1].parse::<u64>().unwrap()).sum::<u64>(), 100);
     let mistakes = table(first, "Worst mistakes");
     let errors = eval["errors"].as_array().unwrap();
-    assert!(first.contains(&format!("<p>{} rows are taken for another class", errors.len())), "{first}");
+    assert!(first.contains(&format!("<p>{} rows misclassified", errors.len())), "{first}");
     assert_eq!(mistakes[0], ["row", "class", "predicted", "p(predicted)", "p(class)", "a", "b", "c"]);
     assert_eq!(mistakes.len(), 1 + errors.len().min(24));
     let text = std::fs::read_to_string(place.path("t.csv")).unwrap();
@@ -292,7 +292,10 @@ fn what_is_missing_is_said() {
     assert!(outcome.error().contains("Its data cannot be read again") && outcome.error().contains("t.csv"));
     let page = std::fs::read_to_string(place.path("pages/r.html")).unwrap();
     check_pictures(&page);
-    assert!(page.contains("<p>Its data cannot be read again: ") && page.contains("--data names others.</p>"));
+    assert!(
+        page.contains("<p>Its data cannot be read again: ")
+            && page.contains("Use --data to name other data.</p>")
+    );
     assert!(
         page.contains("<h1>Report of a</h1>")
             && page.contains("Loss by epoch")
@@ -317,9 +320,9 @@ fn what_cannot_be_is_refused_in_one_line() {
         (&["a", "t.csv"], "cannot read t.csv/config.toml"),
         (&["a", "--data", "none.csv"], "none.csv"),
         (&["a", "--data", "bad.csv"], "bad.csv"),
-        (&["a", "-o", "t.csv"], "--out: expected a file of its own, found t.csv, which holds the data"),
-        (&["a", "-o", "a/model.safetensors"], "--out: expected a file of its own"),
-        (&["a", "-o", "a/history.csv"], "found a/history.csv, which belongs to a run"),
+        (&["a", "-o", "t.csv"], "--out: cannot write to t.csv, which holds the data; choose another name"),
+        (&["a", "-o", "a/model.safetensors"], "--out: cannot write to a/model.safetensors"),
+        (&["a", "-o", "a/history.csv"], "--out: cannot write to a/history.csv, which belongs to a run"),
         (&["a", "-o", "a"], "it is a directory"),
     ] {
         let outcome = place.run(&[&["report"], arguments, &CPU].concat());

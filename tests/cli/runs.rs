@@ -145,7 +145,7 @@ fn a_time_limit_counts_from_the_start_of_the_program() {
     let place = place();
     let outcome = place.run(&[&TRAIN[..], &SMALL, &["--max-time", "1ms", "--out", "r"]].concat());
     assert_eq!(outcome.code, 1);
-    let expected = "error: the time limit of 1ms is over before the first step: ";
+    let expected = "error: the time limit of 1ms ended before the first step: ";
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     assert!(!place.path("r/model.safetensors").exists());
 }
@@ -171,7 +171,7 @@ fn a_run_that_is_stopped_goes_on_bit_for_bit() {
         let output = child.wait_with_output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         if signal != "-KILL" {
-            let expected = format!("; tinytrain train --resume {folder} goes on\n");
+            let expected = format!("; continue with tinytrain train --resume {folder}\n");
             assert!(error.ends_with(&expected), "{error}");
         }
         let resumed = place.succeed(&["train", "--resume", &folder, "--format", "json"]).objects();
@@ -225,14 +225,11 @@ fn two_runs_never_write_into_one_folder() {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let id = child.id();
     let other = place.run(&["train", "--resume", "r"]);
-    assert_eq!(
-        other.stderr,
-        format!("error: expected a folder that no run writes into, found r, where process {id} trains\n")
-    );
+    assert_eq!(other.stderr, format!("error: cannot write into r, where process {id} is training\n"));
     let other = place.run(&endless);
     assert_eq!(
         other.stderr,
-        "error: --out: expected a folder without a run, found r; --resume r goes on with that one\n"
+        "error: --out: r already holds a run; use --resume r to continue it, or choose another folder\n"
     );
     assert!(place.succeed(&["runs", "."]).stdout.contains("running"));
     child.kill().unwrap();
@@ -270,7 +267,11 @@ fn what_no_device_can_do_the_processor_does() {
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
     assert!(outcome.stderr.contains("--fallback cpu"), "{}", outcome.stderr);
     let outcome = place.succeed(&[&arguments[..], &["--fallback", "cpu"]].concat());
-    assert!(outcome.stderr.contains("; the CPU engine trains, from the beginning\n"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("; training continues on the CPU engine, from the beginning\n"),
+        "{}",
+        outcome.stderr
+    );
     let same = [&arguments[..7], &["--device", "cpu", "--out", "n.safetensors"]].concat();
     place.succeed(&same);
     assert!(place.model("m.safetensors").tensors == place.model("n.safetensors").tensors);
@@ -344,7 +345,7 @@ fn a_run_that_patience_has_ended_stopped_early_and_the_list_fits_80_columns() {
     place.write("runs/patient/config.toml", config.replace("patience = 1", "patience = 100"));
     let objects = place.succeed(&["runs", "--format", "json"]).objects();
     let states: Vec<&str> = objects.iter().map(|run| run["state"].as_str().unwrap()).collect();
-    assert_eq!(states, ["stopped early", "stopped early", "can go on"]);
+    assert_eq!(states, ["stopped early", "stopped early", "resumable"]);
 }
 
 #[test]
@@ -368,11 +369,11 @@ fn runs_that_have_hardly_begun_and_sweeps_are_listed_and_columns_stand_below_one
         row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).take(4).collect::<Vec<&str>>()
     };
     assert_eq!((rows.len(), columns("run")), (6, vec!["run", "state", "epochs", "best"]));
-    assert_eq!(columns("killed"), ["killed", "can go on", "0", "no epoch"]);
+    assert_eq!(columns("killed"), ["killed", "resumable", "0", "no epoch"]);
     assert_eq!(columns("a\\tb")[1..3], ["done", "2"]);
     let search = columns("search");
     assert!(search[1..3] == ["sweep", "6"] && search[3].starts_with("acc "), "{search:?}");
-    assert!(lines.iter().any(|line| line.starts_with("    2 members  best ")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("    2 trials  best ")), "{lines:?}");
     for row in &rows {
         let before = &row[..row.find("  ").unwrap()];
         let begin = row.len() - row[before.len()..].trim_start().len();
@@ -399,25 +400,22 @@ fn a_name_of_another_kind_of_file_is_no_folder() {
         (
             "train",
             "model.onnx",
-            "--out: expected a folder, or a file named *.safetensors, found model.onnx; tinytrain export --onnx --model RUN --out \
-             model.onnx writes a trained model so",
+            "--out: expected a folder, or a file named *.safetensors, found model.onnx; use tinytrain export --onnx --model RUN --out model.onnx to export a trained model",
         ),
         (
             "train",
             "model.PT",
-            "--out: expected a folder, or a file named *.safetensors, found model.PT; tinytrain export writes trained models for other \
-             programs",
+            "--out: expected a folder, or a file named *.safetensors, found model.PT; use tinytrain export to export a trained model to other programs",
         ),
         (
             "train",
             "model.pkl",
-            "--out: expected a folder, or a file named *.safetensors, found model.pkl; tinytrain export writes trained models for \
-             other programs",
+            "--out: expected a folder, or a file named *.safetensors, found model.pkl; use tinytrain export to export a trained model to other programs",
         ),
         (
             "sweep",
             "model.json",
-            "--out: expected a folder, found model.json; tinytrain export --json --model RUN --out model.json writes a trained model so",
+            "--out: expected a folder, found model.json; use tinytrain export --json --model RUN --out model.json to export a trained model",
         ),
     ] {
         let before = place.entries();
@@ -448,7 +446,7 @@ fn the_model_of_a_run_is_the_kept_one_or_that_of_the_last_checkpoint() {
     for model in ["r", "r/model.safetensors"] {
         let outcome = place.run(&["inspect", "--model", model, "--which", "last"]);
         let expected = format!(
-            "error: {model}: expected the folder of a run for --which last, found no checkpoint.safetensors there"
+            "error: {model}: expected the folder of a run for --which last, found no checkpoint.safetensors: the run stopped before its first checkpoint"
         );
         assert_eq!((outcome.code, outcome.error()), (2, expected.as_str()));
     }

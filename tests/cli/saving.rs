@@ -134,7 +134,7 @@ fn a_model_is_said_to_stay_only_where_it_is() {
     let last = error.lines().last().unwrap();
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(
-        last.starts_with("error: cannot write out/m.safetensors: ") && !last.contains("stays at"),
+        last.starts_with("error: cannot write out/m.safetensors: ") && !last.contains("is kept at"),
         "{error}"
     );
 }

@@ -135,7 +135,7 @@ fn the_same_seed_gives_the_same_members_on_any_number_of_threads_and_in_any_shar
     assert_ne!(members(&whole)[&0]["settings"], members(&other)[&0]["settings"]);
     // A shard that is there already, and one of another sweep.
     for (parts, expected) in [
-        (["part0", "part0"], "expected members that no other folder has"),
+        (["part0", "part0"], "part0 is named twice; name each shard once"),
         (["part0", "other"], "found another sweep"),
     ] {
         let outcome = place.run(&["sweep", "merge", parts[0], parts[1], "--out", &format!("m{}", parts[1])]);
@@ -289,7 +289,7 @@ fn a_member_that_diverges_ends_alone() {
     ];
     let outcome = place.run(&arguments);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
-    assert!(outcome.stderr.ends_with("results.jsonl says why\n"), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with("results.jsonl for the reasons\n"), "{}", outcome.stderr);
 }
 
 /// A member's score is what `train --folds` says of its settings.
@@ -332,18 +332,18 @@ fn what_a_sweep_has_no_use_for_is_refused_before_anything_is_written() {
     let before = place.entries();
     for (space, arguments, expected) in [
         ("lrr = 3", &[][..], "bad.toml: expected options of `tinytrain train`, found \"lrr\""),
-        ("lr = -3", &[], "member 0: --lr: expected a finite number above 0, found -3"),
+        ("lr = -3", &[], "trial 0: --lr: expected a finite number above 0, found -3"),
         (
             "seed = 3",
             &[],
-            "bad.toml: expected an option that may differ from member to member, found \"seed\"; it belongs on",
+            "bad.toml: expected an option that may differ between trials, found \"seed\"; put it on",
         ),
         ("lr = { log = [1, 0.5] }", &[], "bad.toml: expected lr as a value, a list of values, "),
         ("lr = 0.1\nlr = 0.2", &[], "bad.toml, row 2: expected settings in TOML"),
         (
             "lr = { range = [0.1, 0.2] }",
             &["--grid"],
-            "bad.toml: lr: expected points = N beside the range, for a grid, found none",
+            "bad.toml: lr: a grid needs points = N for a range, such as { range = [0.1, 0.5], points = 3 }",
         ),
         ("loss = \"mse\"", &[], "bad.toml: expected an option that may differ"),
         ("batch-size = 8", &["--patience", "0"], "invalid value '0' for '--patience <EPOCHS>'"),
@@ -358,7 +358,7 @@ fn what_a_sweep_has_no_use_for_is_refused_before_anything_is_written() {
             "error: the argument '--folds <N>' cannot be used with '--test-fraction <FRACTION>'",
         ),
         ("lr = 1", &["--shard", "3/2"], "invalid value '3/2' for '--shard <I/N>'"),
-        ("lr = 1", &["--shard", "1/2", "--halving"], "docs/CLUSTER.md says how to halve shards by hand"),
+        ("lr = 1", &["--shard", "1/2", "--halving"], "docs/CLUSTER.md shows how to halve shards by hand"),
         ("lr = 1", &["--profile", "p"], "--profile cannot be combined with `tinytrain sweep`"),
         ("lr = 1", &["--test", "nothere.csv"], "cannot read nothere.csv"),
     ] {

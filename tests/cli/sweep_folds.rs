@@ -252,8 +252,8 @@ fn shards_and_a_sweep_that_went_on_give_the_same_ensemble() {
     let outcome = place.run(&[&merge[..], &["again"]].concat());
     let refused = |member: u32, folder: &str, found: u32| {
         format!(
-            "error: --ensemble: expected the models of 3 folds of member {member} in {folder}, found {found}; \
-             a sweep saves them where --ensemble stands on its command line\n"
+            "error: --ensemble: expected the models of 3 folds of trial {member} in {folder}, found {found}; \
+             a sweep saves them if it is started with --ensemble\n"
         )
     };
     assert_eq!((outcome.code, outcome.stderr), (2, refused(3, "shard2", 2)));
@@ -289,7 +289,7 @@ fn what_is_interrupted_while_all_rows_train_goes_on() {
     events.for_each(drop);
     let output = child.wait_with_output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    let expected = "error: interrupted; 2 of 2 members have ended and are saved in cut; tinytrain sweep --resume cut goes on\n";
+    let expected = "error: interrupted; 2 of 2 trials are finished and saved in cut; continue with tinytrain sweep --resume cut\n";
     assert_eq!((output.status.code(), error.as_str()), (Some(130), expected));
     assert!(!place.path("cut/ensemble.safetensors").exists());
     let resumed = place.succeed(&["sweep", "--resume", "cut", "--format", "json"]).objects();
@@ -341,12 +341,13 @@ fn a_network_that_diverges_on_all_rows_is_left_out() {
         (picks(&uneven["ensemble"]), &uneven["model"]),
         (vec![(1, 4)], &json!("uneven/best.safetensors"))
     );
-    let expected = "warning: member 0 is left out: training on all rows failed: the loss became inf at step ";
+    let expected =
+        "warning: trial 0 is left out, as training on all rows failed: the loss became inf at step ";
     assert!(warning.starts_with(expected) && warning.lines().count() == 1, "{warning}");
     let alone = &left["loss"].as_f64().unwrap();
     assert!((uneven["ensemble"]["loss"].as_f64().unwrap() - alone).abs() < 1e-7, "{alone}: {uneven}");
     let outcome = run("uneven.csv", "first.jsonl", &["--ensemble", "8", "--out", "alone"]);
-    let expected = "error: member 0, the best: training on all rows failed: the loss became inf at step ";
+    let expected = "error: training the best trial, 0, on all rows failed: the loss became inf at step ";
     assert!(outcome.code == 3 && outcome.stderr.starts_with(expected), "{}", outcome.stderr);
     for file in ["alone/best.safetensors", "alone/ensemble.safetensors"] {
         assert!(!place.path(file).exists(), "{file}");

@@ -79,8 +79,7 @@ fn members_that_no_shard_has_are_told_of() {
     swept(&place, &[&SMALL[..], &["--out", "s1", "--shard", "1/3"]].concat());
     swept(&place, &[&SMALL[..], &["--out", "s3", "--shard", "3/3"]].concat());
     let merged = place.succeed(&["sweep", "merge", "s1", "s3", "--out", "part", "--format", "json"]);
-    let expected =
-        "warning: 2 of 5 members have not ended in these folders; tinytrain sweep --resume part trains them";
+    let expected = "warning: 2 of 5 trials are not finished in these folders; use tinytrain sweep --resume part to train them";
     assert!(merged.stderr.lines().any(|line| line == expected), "{}", merged.stderr);
     // So it does.
     let resumed = place.succeed(&["sweep", "--resume", "part", "--format", "json"]).objects();
@@ -94,12 +93,11 @@ fn a_sweep_that_no_member_has_time_for_says_so() {
     let endless = ["--preset", "plain", "--epochs", "1000000", "--trials", "4", "--folds", "3"];
     let outcome = sweep(&place, &[&endless[..], &["--total-time", "1ms", "--out", "s"]].concat());
     let results = std::fs::read_to_string(place.path("s/results.jsonl")).unwrap();
-    let expected =
-        "error: --total-time: expected time for a member, found too little: none has come to an end\n";
+    let expected = "error: --total-time: too short: no trial has finished; allow more time\n";
     assert_eq!((outcome.code, results.as_str()), (2, ""), "{}", outcome.stderr);
     assert!(outcome.stderr.ends_with(expected), "{}", outcome.stderr);
     let merged = place.run(&["sweep", "merge", "s", "--out", "m"]);
-    let expected = "error: expected members that have ended, found none in these folders\n";
+    let expected = "error: no trial is finished in these folders; train the shards first\n";
     assert_eq!((merged.code, merged.stderr.as_str()), (2, expected));
     assert!(!place.path("m").exists());
 }
@@ -116,7 +114,7 @@ fn nothing_of_something_else_is_written_over() {
         let (name, before) = (format!("{folder}/{file}"), place.entries());
         let old = bytes(&place, &name);
         let expected = format!(
-            "error: --out: expected a new or empty folder, found {folder}, which holds {file} of something else\n"
+            "error: --out: {folder} holds other files, such as {file}; choose a new or empty folder\n"
         );
         let ask = ["--preset", "plain", "--ask", "1", "--out", folder];
         for arguments in [[&SMALL[..], &["--out", folder]].concat(), ask.to_vec()] {
@@ -162,9 +160,8 @@ fn a_sweep_goes_on_with_the_rows_that_it_began_with() {
     let refused = |arguments: &[&str], folder: &str| {
         let before = place.entries();
         let outcome = place.run(arguments);
-        let expected = format!(
-            "error: {folder}: expected the rows with which the sweep began, found others: the data have changed\n"
-        );
+        let expected =
+            format!("error: {folder}: the data have changed since the sweep began; start a new sweep\n");
         assert_eq!((outcome.code, outcome.stderr.lines().last().unwrap()), (2, expected.trim_end()));
         assert_eq!(place.entries(), before);
     };
@@ -219,7 +216,7 @@ fn of_members_on_folds_the_best_is_one_that_trained_to_its_end() {
     place.succeed(&train);
     assert_eq!(bytes(&place, "s/best.safetensors"), bytes(&place, "alone.safetensors"));
     let page = String::from_utf8(bytes(&place, "s/sweep.html")).unwrap();
-    assert!(page.contains(&format!("The best is member {}:", whole[0]["member"])));
+    assert!(page.contains(&format!("The best is trial {}:", whole[0]["member"])));
 }
 
 #[test]
@@ -230,7 +227,7 @@ fn the_folder_of_a_sweep_is_its_best_model_and_has_a_page() {
         place.succeed(&["eval", "--device", "cpu", "--format", "json", "--data", "t.csv", "--model", model])
     };
     let (folder, file) = (eval("s"), eval("s/best.safetensors"));
-    let note = "the best model of the sweep is taken: s/best.safetensors\n";
+    let note = "using the best model of the sweep: s/best.safetensors\n";
     assert_eq!(folder.stderr, format!("{note}{}", file.stderr));
     assert_eq!(folder.objects()[0]["loss"], file.objects()[0]["loss"]);
     let told = |model: &str, command: &[&str]| place.succeed(&[command, &["--model", model]].concat()).stdout;
@@ -243,7 +240,7 @@ fn the_folder_of_a_sweep_is_its_best_model_and_has_a_page() {
     }
     place.succeed(&["report", "s", "--out", "page.html"]);
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();
-    assert!(page.contains(&format!("The best is member {}:", summary["best_member"])), "{page}");
+    assert!(page.contains(&format!("The best is trial {}:", summary["best_member"])), "{page}");
     assert!(page == std::fs::read_to_string(place.path("s/sweep.html")).unwrap());
     for arguments in [&["report", "s", "--data", "t.csv"][..], &["report", "s", "--out", "s/results.jsonl"]] {
         let outcome = place.run(arguments);

@@ -46,7 +46,9 @@ fn what_was_interrupted_goes_on_and_ends_as_if_nothing_had_happened() {
             let error = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(130), "{error}");
             assert!(
-                error.contains("of 40 members have ended and are saved in cut-INT; tinytrain sweep --resume"),
+                error.contains(
+                    "of 40 trials are finished and saved in cut-INT; continue with tinytrain sweep --resume"
+                ),
                 "{error}"
             );
             assert!(place.path("cut-INT/best.safetensors").exists());
@@ -194,7 +196,7 @@ fn a_sweep_goes_on_when_the_reader_goes_away() {
     let output = place.command(&line).stdout(writer).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(stderr.contains("standard output is closed; the sweep goes on without it\n"), "{stderr}");
+    assert!(stderr.contains("standard output is closed; the sweep continues without it\n"), "{stderr}");
     assert!(place.path("s/best.safetensors").exists());
 }
 
@@ -220,12 +222,12 @@ fn other_programs_ask_for_settings_and_tell_results() {
         "{\"member\":0,\"accuracy\":0.5}\n\n{\"member\":2,\"accuracy\":0.75,\"loss\":0.3}\n",
     );
     let told = place.succeed(&["sweep", "--tell", "told.jsonl", "--out", "s"]);
-    assert_eq!(told.stdout, "2 results taken; best of 2: member 2\n");
+    assert_eq!(told.stdout, "2 results taken; best of 2: trial 2\n");
     for (line, expected) in [
-        ("{\"member\":2,\"accuracy\":1}", "row 1: expected each member once, found member 2 again"),
+        ("{\"member\":2,\"accuracy\":1}", "row 1: expected each trial once, found trial 2 again"),
         (
             "{\"member\":3,\"accuracy\":1}",
-            "row 1: expected a member that was asked for, 0 to 2, found member 3",
+            "row 1: expected a trial that was asked for, 0 to 2, found trial 3",
         ),
         ("{\"member\":1}", "row 1: expected an accuracy or a loss, found neither"),
         ("{\"member\":1,\"accuracy\":97.5}", "row 1: expected an accuracy from 0 to 1, found 97.5"),
@@ -324,10 +326,7 @@ fn one_process_writes_into_the_folder_of_a_sweep() {
         assert_eq!(child.try_wait().unwrap(), None);
         std::thread::sleep(Duration::from_millis(5));
     }
-    let wanted = format!(
-        "error: expected a folder that no run writes into, found s, where process {} trains\n",
-        child.id()
-    );
+    let wanted = format!("error: cannot write into s, where process {} is training\n", child.id());
     for arguments in [&["sweep", "--resume", "s"][..], &["sweep", "merge", "s", "--out", "whole"]] {
         let outcome = place.run(arguments);
         assert_eq!((outcome.code, outcome.stderr.as_str()), (2, wanted.as_str()));

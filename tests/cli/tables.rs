@@ -138,8 +138,8 @@ fn why_training_waits_for_all_rows_is_said() {
     place.write("text.csv", text.replace(",0\n", ",0,\n").replacen("kind\n", "kind,color\n", 1));
     let plain = ["--scale", "none"];
     for (file, options, reason) in [
-        ("points.csv", &[][..], Some("how columns are scaled depends on all of them")),
-        ("text.csv", &[], Some("what stands for categories and missing cells depends on all of them")),
+        ("points.csv", &[][..], Some("the scaling of columns depends on all of them")),
+        ("text.csv", &[], Some("the encoding of categories and missing values depends on all of them")),
         ("points.csv", &["--scale", "none", "--test-fraction", "0.1"], Some("some of them are held out")),
         ("sorted.csv", &plain, Some("the first ones have a single label")),
         (
@@ -245,18 +245,18 @@ fn columns_that_number_the_rows_are_left_out() {
     place.write("t.csv", numbered(150, 150));
     let outcome = trained(&place, &["--data", "t.csv"]);
     assert_eq!(outcome.objects()[0]["layers"], serde_json::json!([3, 8, 3]));
-    assert!(outcome.error().contains("left out column") && outcome.error().contains("--only"));
+    assert!(outcome.error().contains("left out column") && outcome.error().contains("--include"));
     let quiet = trained(&place, &["--data", "t.csv", "--quiet"]);
     assert_eq!(quiet.stderr, "");
-    let only = trained(&place, &["--data", "t.csv", "--only", "0", "a"]);
+    let only = trained(&place, &["--data", "t.csv", "--include", "0", "a"]);
     assert_eq!((&only.objects()[0]["layers"][0], only.stderr.as_str()), (&2.into(), ""));
     assert_eq!(place.model("m.safetensors").entry("positions"), "[0,1]");
 
     // Another name than none, so that only its values tell.
     place.write("t.csv", "number".to_owned() + &numbered(150, 120));
-    refused(&place, &["--data", "t.csv"], &["t.csv", "column number", "row 122", "--only"]);
+    refused(&place, &["--data", "t.csv"], &["t.csv", "column number", "row 122", "--include"]);
     assert_eq!(
-        trained(&place, &["--data", "t.csv", "--only", "number", "a", "b", "c"]).objects()[0]["layers"][0],
+        trained(&place, &["--data", "t.csv", "--include", "number", "a", "b", "c"]).objects()[0]["layers"][0],
         4
     );
     let left = trained(&place, &["--data", "t.csv", "--exclude", "number", "b"]);
@@ -313,7 +313,7 @@ fn rows_without_end_are_refused_where_they_begin() {
     let csv = Points::new(60, 6).csv(NAMES);
     let long = format!("{},1,2,low\n", "1".repeat(5000));
     place.write("t.csv", csv.clone() + &long);
-    let limit = ["--data", "t.csv", "--row-limit", "4096"];
+    let limit = ["--data", "t.csv", "--max-row-bytes", "4096"];
     refused(&place, &limit, &["t.csv, row 62", "at most 4096 bytes in a row", "the limit can be raised"]);
     place.write("t.csv", format!("{}a\n", "a,".repeat(300)) + &"1,".repeat(300) + "0\n");
     refused(&place, &limit, &["t.csv, row 1", "at most 256 columns", "can be raised"]);

@@ -64,13 +64,11 @@ fn rows_of_one_time_are_on_one_side() {
     for (options, expected) in [
         (
             &["--data", "one.csv", "--test-fraction", "0.2"][..],
-            "error: --test-fraction: expected a share that takes at least one time of rows and leaves others to train, as times \
-             are not divided (there is only one), found 0.2",
+            "error: --test-fraction: expected a fraction that holds out the rows of at least one time and leaves others to train, as times are not split (there is only one), found 0.2",
         ),
         (
             &["--data", "one.csv", "--validation-fraction", "0.2"],
-            "error: --validation-fraction: expected a share that takes at least one time of rows and leaves others to train, as \
-             times are not divided (there is only one), found 0.2",
+            "error: --validation-fraction: expected a fraction that holds out the rows of at least one time and leaves others to train, as times are not split (there is only one), found 0.2",
         ),
     ] {
         let outcome = run(options);

@@ -145,7 +145,10 @@ fn text_is_a_table_and_a_summary() {
         assert_eq!(line.chars().count(), lines[3].chars().count(), "{stdout}");
     }
     assert!(lines[6].starts_with("test accuracy ") && lines[6].contains("first batch after"), "{stdout}");
-    assert_eq!(lines[7..], ["model: m.safetensors", "evaluate it: tinytrain eval --model m.safetensors"]);
+    assert_eq!(
+        lines[7..],
+        ["model: m.safetensors", "evaluate the model: tinytrain eval --model m.safetensors"]
+    );
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn text_among_numbers_is_asked_about() {
             (0..300).map(|row| format!("{},{},x\n{},blue,y\n", row % 7, "red", row % 5)).collect();
         format!("a,b,class\n{rows}{late}")
     };
-    let expected = "text among numbers: say that the column is one of categories";
+    let expected = "text among numbers";
     assert_error(
         &error(&table("many,red,x\n"), Selection::default()),
         &["t.csv, row 602, column 1 (a)", expected, "found \"many\""],
@@ -232,5 +232,8 @@ fn a_column_that_begins_empty_is_what_its_first_values_are() {
     assert_eq!(found, [(0, 9010), (9000, 3), (9000, 10), (9010, 0)]);
     // What can be read only once is asked about.
     let error = error(&text, Selection::default());
-    assert_error(&error, &["t.csv, row 9002, column 2 (text)", "say that the column is one of categories"]);
+    assert_error(
+        &error,
+        &["t.csv, row 9002, column 2 (text)", "use --categorical to treat the column as text"],
+    );
 }

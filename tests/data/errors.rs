@@ -64,7 +64,7 @@ fn a_first_row_of_numbers_that_cannot_be_used_is_no_header() {
     options.columns.refuse_missing = true;
     for (table, column) in [("1,\n0,2\n", 2), (",\n0,2\n", 2), ("1,na\n0,2\n", 2), ("0,1\n1, \n", 2)] {
         let error = open_csv(table, &options).err().unwrap();
-        let place = format!("column {column}: expected a number (a missing one is refused)");
+        let place = format!("column {column}: expected a number (--missing error refuses missing values)");
         assert_error(&error, &["t.csv, row ", &place]);
     }
     assert_error(&csv_error(",1\n0,2\n"), &["t.csv, row 1, column 1: expected a label"]);
@@ -289,7 +289,10 @@ fn fewer_groups_than_parts_are_no_split() {
     let error = divide(["p"; 6], 0.0, 0.3).unwrap_err();
     assert_error(
         &error,
-        &["test-fraction: expected a share that takes at least one group", "(there is only one)"],
+        &[
+            "test-fraction: expected a fraction that holds out the rows of at least one group",
+            "(there is only one)",
+        ],
     );
     let error = divide(["p", "p", "p", "q", "q", "q"], 0.3, 0.3).unwrap_err();
     assert_error(&error, &["validation-fraction: expected", "groups are not divided (there are 2)"]);

@@ -173,7 +173,7 @@ fn gzip_that_is_damaged() {
 fn promises_that_no_memory_holds() {
     // Nothing of this is there; a reader that believed the header would ask for terabytes.
     let huge = idx(&[2, u32::MAX, 60_000], &[]);
-    let memory = ["images: a table of 2 x 4294967295 x 60000 values would need 515 TB of memory"];
+    let memory = ["images: a table of 2 x 4294967295 x 60000 values needs 515 TB of memory"];
     assert_error(&read_idx(&huge[..], LABELS).unwrap_err(), &memory);
     assert_error(&read_idx(gzip(&huge), LABELS).unwrap_err(), &memory);
     let length = ["images: expected 515396075400016 bytes, as the header says", "found 16 bytes"];

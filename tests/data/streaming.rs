@@ -175,7 +175,7 @@ fn a_failing_source_is_reported_and_ends_the_reader() {
     let error = reader.read_to_end().unwrap_err();
     assert_error(&error, &["cannot read b: the disk is on fire"]);
     assert!(!reader.is_complete());
-    assert_error(&reader.next_block().unwrap_err(), &["b: cannot go on after an error"]);
+    assert_error(&reader.next_block().unwrap_err(), &["b: cannot continue after an error"]);
     let error = Reader::from_csv(Path::new("b"), Broken, &ReadOptions::default()).err().unwrap();
     assert_error(&error, &["cannot read b: the disk is on fire"]);
 }

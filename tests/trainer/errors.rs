@@ -40,7 +40,7 @@ fn arrays_have_the_shape_and_the_values_of_rows() {
     };
     assert_error(
         trainer.fit(&with(2, 1, f32::NAN), &Y),
-        "x, row 3, column 2: expected a finite number, found NaN (Missing::Fill takes it for a missing value)",
+        "x, row 3, column 2: expected a finite number, found NaN (Missing::Fill treats it as a missing value)",
     );
     assert_error(
         trainer.fit(&with(0, 0, f32::NEG_INFINITY), &Y),
@@ -88,9 +88,9 @@ fn arrays_have_the_shape_and_the_values_of_rows() {
     );
     let far = array![[1e9f32, 0.0], [1e9 + 64.0, 1.0], [1e9, 2.0], [1e9, 3.0], [1e9, 5.0], [1e9, 4.0]];
     let error = trainer.fit(&far, &Y).unwrap_err().to_string();
-    assert!(error.starts_with("x, column 1: expected values that 32-bit floats tell apart"), "{error}");
+    assert!(error.starts_with("x, column 1: expected values that 32-bit floats can distinguish"), "{error}");
     let error = trainer.fit(&x, &far.column(0)).unwrap_err().to_string();
-    assert!(error.starts_with("y, column 1: expected values that 32-bit floats tell apart"), "{error}");
+    assert!(error.starts_with("y, column 1: expected values that 32-bit floats can distinguish"), "{error}");
 }
 
 #[test]
@@ -130,15 +130,15 @@ fn settings_go_with_one_another() {
     );
     refuses(
         with(TrainSettings { validation_fraction: Some(0.5), ..none() }).validation(&x, &y),
-        "validation-fraction: expected one of both, a share of the training rows or rows of their own, found both",
+        "validation-fraction: expected either a fraction of the training rows or a separate file, found both",
     );
     refuses(
         with(TrainSettings { lr_gamma: Some(0.5), ..none() }),
-        "lr-gamma: expected --lr-schedule step or exponential with it, found constant",
+        "lr-gamma: expected --lr-schedule step or exponential, found constant",
     );
     refuses(
         with(TrainSettings { lr_schedule: Some(RateSchedule::Cosine), lr_every: Some(2), ..none() }),
-        "lr-every: expected --lr-schedule step with it, found cosine",
+        "lr-every: expected --lr-schedule step, found cosine",
     );
     refuses(
         with(TrainSettings { loss: Some(Loss::Mse), ..none() }),

@@ -119,7 +119,7 @@ fn every_setting_has_its_option() {
     let model = Trainer::new(settings).device(DeviceRequest::Cpu).fit(&x, &y).unwrap();
     assert_same(&place, &options.split_whitespace().collect::<Vec<_>>(), &model);
     let options = "--epochs 3 --hidden 6 --optimizer rmsprop --momentum 0.5 --betas 0.9 --lr-schedule step --lr-gamma 0.5 --lr-every 2 \
-                   --parametrization ntk --embeddings pbld --learn-scale yes --lr-scale 2 --lr-embeddings 0.5";
+                   --parametrization ntk --embeddings pbld --input-scaling yes --lr-scale 2 --lr-embeddings 0.5";
     let settings = TrainSettings {
         epochs: Some(3),
         hidden: Some(6.into()),
@@ -131,7 +131,7 @@ fn every_setting_has_its_option() {
         lr_every: Some(2),
         parametrization: Some(Parametrization::Ntk),
         embeddings: Some(Embeddings::Pbld),
-        learn_scale: Some(YesNo::Yes),
+        input_scaling: Some(YesNo::Yes),
         lr_scale: Some(2.0),
         lr_embeddings: Some(0.5),
         ..Default::default()

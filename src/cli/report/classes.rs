@@ -46,8 +46,7 @@ fn matrix(evaluated: &EvaluatedRun) -> String {
     let names = &evaluated.model.data_schema.classes;
     let data = &evaluated.rows.data;
     let counts = confusion(data.labels(), &evaluated.predictions.classes, &data.view().counts(), names.len());
-    let caption =
-        format!("Rows of each class (down) that were taken for each class (across){}", weighted(data));
+    let caption = format!("Confusion matrix: true classes down, predicted classes across{}", weighted(data));
     let mut html = wide(&caption) + "<table class=\"confusion\">\n";
     let _ = write!(html, "<caption>{caption}</caption>\n<tr><td></td>");
     for class in 0..counts.len() as u32 {
@@ -91,15 +90,14 @@ fn pairs(evaluated: &EvaluatedRun) -> String {
     let row = |((label, prediction), rows): &((u32, u32), f64)| {
         vec![shown(names, *label), shown(names, *prediction), count(*rows)]
     };
-    let caption =
-        format!("Classes that are taken for another most often, of {}{}", names.len(), weighted(data));
+    let caption = format!("Classes that are confused most often, of {}{}", names.len(), weighted(data));
     table(&caption, &Table::new(&["class", "predicted", ">rows"], counts.iter().take(PAIRS).map(row)))
 }
 
 /// The reliability diagram: how often predictions are right by the probability that they were given.
 fn reliability(Calibration { bins, error }: &Calibration, weighted: &str) -> String {
     let share = || Axis::linear(0.0, 1.0);
-    let title = "Share of predictions that are right, by their probability";
+    let title = "Accuracy by predicted probability";
     let mut plot = Plot::new(
         [SIZE[0], 340.0],
         title,
@@ -123,7 +121,7 @@ fn reliability(Calibration { bins, error }: &Calibration, weighted: &str) -> Str
     let (from, to) = (plot.at(0.0, 0.0), plot.at(1.0, 1.0));
     plot.line("ideal", from, to);
     format!(
-        "<p>Expected calibration error {}, over {} bins{weighted}. On the dashed line probabilities are as often right as they say.</p>\n\
+        "<p>Expected calibration error {}, over {} bins{weighted}. On the dashed line probabilities are perfectly calibrated.</p>\n\
          <div class=\"plots\"><figure>{}<figcaption>{title}</figcaption></figure>\n{}</div>\n",
         percent(*error),
         bins.len(),

@@ -19,33 +19,37 @@ use crate::cli::text::evaluation_warnings;
 use crate::evaluate::{AsRead, EvaluationRows, EvaluationSet, choose_data};
 use crate::runs::{MODEL, RunSummary};
 
-/// Make a page of runs: their curves, the settings in which they differ, and what their models do.
+/// Make an HTML page of runs: their curves, the settings in which they differ, and how good their models are.
 ///
-/// The page is one file of HTML that needs no network and no scripts.
+/// The page is a single file that needs no network and no scripts.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain report runs/2026-11-23T10-00-00Z-mnist -o report.html")]
 pub struct Options {
-    /// Folders of runs, or that of a sweep, whose page shows its members by their scores.
+    /// Folders of runs, or of one sweep, whose page lists its trials by score.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
-    /// The page.
+    /// HTML file to write.
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub out: PathBuf,
-    /// Data to evaluate the models on: a folder (its test files, or else its training files), an IDX file of images, or a CSV table.
-    /// Several files are one table. [default: for each run what it was tested on, or else trained on]
+    /// Data to evaluate the models on: a table, a folder (its test files, else its training files), or an IDX
+    /// file. [default: the data each run was tested on, else trained on]
+    ///
+    /// Several files are one table.
     #[arg(long, value_name = "DIR-or-FILE", num_args = 1..)]
     pub data: Vec<PathBuf>,
-    /// Column of a table that holds the labels: its name, or its index from 0; -1 is the last. [default: as in training]
+    /// Column with the true labels or values: a name, or an index from 0 (-1 is the last). [default: as in
+    /// training]
     #[arg(long, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
           allow_hyphen_values = true)]
     pub target: Option<String>,
-    /// What computes: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
-    /// `tinytrain devices` lists it.
+    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     pub device: DeviceRequest,
-    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory.
-    #[arg(long)]
-    pub checked: bool,
+    /// Run GPU kernels with bounds checks.
+    ///
+    /// Slower; shows whether a kernel or driver goes astray.
+    #[arg(long, alias = "checked")]
+    pub bounds_checks: bool,
     #[command(flatten)]
     pub written: DialectOptions,
 }
@@ -96,7 +100,9 @@ impl EvaluatedRun {
         let (rows, read) = match rows {
             Ok(found) => found,
             Err(error) if options.data.is_empty() && is_of_data(&error) => {
-                return Ok(Err(format!("Its data cannot be read again: {error}. --data names others.")));
+                return Ok(Err(format!(
+                    "Its data cannot be read again: {error}. Use --data to name other data."
+                )));
             }
             Err(error) => return Err(error),
         };

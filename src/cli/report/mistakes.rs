@@ -18,12 +18,12 @@ pub fn of_classes(evaluated: &EvaluatedRun) -> String {
     let own = |row: &usize| evaluated.probability(*row, labels[*row]);
     wrong.sort_by(|a, b| own(a).total_cmp(&own(b)).then(a.cmp(b)));
     let all = counted(wrong.len() as u64, "row is", "rows are");
-    let mut html = format!("<h3>Worst mistakes</h3>\n<p>{all} taken for another class.");
+    let mut html = format!("<h3>Worst mistakes</h3>\n<p>{all} misclassified.");
     if wrong.is_empty() {
         return html + "</p>\n";
     }
     wrong.truncate(MOST);
-    html += " Here the right class has the least probability. Rows are numbered as they stand in the file, a header left out, as in <code>eval --errors</code>.</p>\n";
+    html += " These give the true class the lowest probability. Rows are numbered as in the file, without the header, like in <code>eval --errors</code>.</p>\n";
     let name = |class: u32| evaluated.model.data_schema.classes.name(class);
     let shares = |row: usize| [predictions[row], labels[row]].map(|class| evaluated.probability(row, class));
     if picture(evaluated, wrong[0], "").is_some() {
@@ -36,7 +36,7 @@ pub fn of_classes(evaluated: &EvaluatedRun) -> String {
             // Writing into a string cannot fail.
             let _ = writeln!(
                 html,
-                "<li>{image}<span>row {}<br>is <b>{}</b> ({own})<br>taken for <b>{}</b> ({predicted})</span></li>",
+                "<li>{image}<span>row {}<br>is <b>{}</b> ({own})<br>predicted <b>{}</b> ({predicted})</span></li>",
                 evaluated.rows.number(row),
                 escaped(label),
                 escaped(prediction)
@@ -90,7 +90,7 @@ pub fn of_values(evaluated: &EvaluatedRun) -> String {
         (at / columns, cells)
     };
     let rows = places.iter().take(MOST).map(row);
-    "<h3>Worst mistakes</h3>\n<p>Here values are furthest from what is predicted. Rows are numbered as they stand in the file, a header left out.</p>\n"
+    "<h3>Worst mistakes</h3>\n<p>These predictions are furthest from the true values. Rows are numbered as in the file, without the header.</p>\n"
         .to_owned()
         + &as_table("Worst mistakes, with what the rows hold", evaluated, header, rows)
 }

@@ -39,7 +39,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         .collect();
     let files = files.iter().map(|file| (file.as_path(), "which belongs to a run"));
     data_paths::spare_files("--out", Some(&options.out), files)?;
-    let device = devices::find_and_report(&options.device, options.checked)?;
+    let device = devices::find_and_report(&options.device, options.bounds_checks)?;
     let judge = |run: &RunSummary| {
         let evaluated = EvaluatedRun::evaluate(run, options, &device)?;
         if let Err(why) = &evaluated {
@@ -57,8 +57,7 @@ fn of_sweep(sweep: &Path, options: &Options) -> anyhow::Result<()> {
     let path = shell_word(sweep);
     if options.runs.len() > 1 || !options.data.is_empty() || options.target.is_some() {
         anyhow::bail!(Error::Config(format!(
-            "{path}: expected the folder of a sweep alone, found other folders, --data or --target beside it; tinytrain eval \
-             --model {path} evaluates its best model"
+            "{path} is the folder of a sweep and cannot be combined with other folders, --data or --target; use tinytrain eval --model {path} to evaluate its best model"
         )));
     }
     let destination = Destination::check(&options.out)?;

@@ -65,11 +65,12 @@ pub fn page(runs: &[RunSummary], evaluated: &[Result<EvaluatedRun, String>]) -> 
 fn section(evaluated: &EvaluatedRun) -> String {
     let samples = counted(evaluated.rows.data.rows() as u64, "row", "rows");
     let mut html = format!(
-        "<p>{}, evaluated on {samples} of {}, on {}. Loss ({}) {}.</p>\n",
+        "<p>{}, evaluated on {samples} of {}, on {}. Loss ({}{}) {}.</p>\n",
         escaped(&evaluated.model.description()),
         escaped(&evaluated.rows.name),
         escaped(&evaluated.device),
         evaluated.model.network.loss(),
+        if evaluated.model.data_schema.target_scale.is_some() { " of scaled values" } else { "" },
         loss(evaluated.loss)
     );
     html += &weight_line(&evaluated.model, &evaluated.rows.data)

@@ -18,7 +18,7 @@ pub fn table(ranked: &[RankedMember]) -> Vec<String> {
 pub fn live_leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> Table {
     let names = names(ranked.iter().map(|ranked| &ranked.record));
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
-    let mut columns = vec![">rank", ">member", ">loss", ">epochs"];
+    let mut columns = vec![">rank", ">trial", ">loss", ">epochs"];
     if has_seconds {
         columns.push(">seconds");
     }
@@ -95,7 +95,7 @@ impl Overview {
             is_running: FolderLock::is_taken(path),
             epochs: folder.records.iter().map(|record| record.epochs).sum(),
             seconds: folder.records.iter().fold(0.0, |sum, record| sum + record.seconds),
-            score: best.as_ref().map_or_else(|| "no member".to_owned(), figure),
+            score: best.as_ref().map_or_else(|| "no trial".to_owned(), figure),
             best,
             members: folder.records.len() as u64,
             failed: folder.records.iter().filter(|record| record.end == "failed").count() as u64,
@@ -104,7 +104,7 @@ impl Overview {
 
     /// How many members have ended, and the settings of the best.
     pub fn details(&self) -> Vec<String> {
-        let mut details = vec![counted(self.members, "member", "members")];
+        let mut details = vec![counted(self.members, "trial", "trials")];
         details.extend((self.failed > 0).then(|| format!("{} failed", self.failed)));
         if let Some(best) = &self.best {
             details.push(format!("best {}:", best.member));

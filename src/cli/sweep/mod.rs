@@ -81,8 +81,7 @@ fn check(options: &Options) -> Result<()> {
             "--profile cannot be combined with `tinytrain sweep`: one run is profiled at a time"
         }
         Options { shard: Some(_), halving: true, .. } => {
-            "--shard cannot be combined with --halving: halving compares all members with one another; docs/CLUSTER.md says how to \
-             halve shards by hand"
+            "--shard cannot be combined with --halving: halving compares all trials with one another; docs/CLUSTER.md shows how to halve shards by hand"
         }
         _ => return Ok(()),
     };
@@ -107,9 +106,10 @@ fn train(options: &Options, resumed: Option<Folder>, line: &[String], start: Ins
         let text = "20 % of the training rows are held out for validation; use --validation-fraction or --validation to change that";
         prepared.notices.push(text.to_owned());
     }
-    let unknown = sources.made().map(|data| data.unknown_cells()).max().unwrap_or(0);
-    if unknown > 0 {
-        warn(&unknown_cells(unknown, "the rows that do not train"));
+    if let Some(data) = sources.made().max_by_key(|data| data.unknown_cells().count()) {
+        let schema = data.training().data_schema().schema;
+        let lines = unknown_cells(data.unknown_cells(), schema.as_ref(), "the held-out rows");
+        lines.iter().for_each(|line| warn(line));
     }
     let console = Console::new(options.train.quiet, 1).of_lasting("the sweep");
     let mut report = Report::new(options, &prepared, console, start);
@@ -171,14 +171,13 @@ fn finish(
         goes_on: &|| !interrupts.has_come(),
         tell: &mut |telling| match telling {
             FinishEvent::Refit { done, of } => bar.count("training on all rows", done, of),
-            FinishEvent::NoEnsemble => warn("no ensemble: no member was trained to its end on all folds"),
+            FinishEvent::NoEnsemble => warn("no ensemble: no trial finished training on all folds"),
             FinishEvent::BrokenOff { member, epochs } => warn(&format!(
-                "no member was trained to its end on all folds: the best, member {member}, is judged by {epochs} epochs, and \
-                 trained by its settings on all rows"
+                "no trial finished training on all folds; the best, trial {member}, was scored after {epochs} epochs and is now trained with its settings on all rows"
             )),
             FinishEvent::LeftOut { member, reason } => {
                 bar.clear();
-                warn(&format!("member {member} is left out: training on all rows failed: {reason}"));
+                warn(&format!("trial {member} is left out, as training on all rows failed: {reason}"));
             }
         },
     };
@@ -206,7 +205,7 @@ fn interrupted(interrupts: &Interrupts, folder: &Folder, options: &Options, all:
     let wanted = options.ensemble.filter(|_| began != options.ensemble);
     let more = wanted.map(|picks| format!(" --ensemble {picks}")).unwrap_or_default();
     let message = format!(
-        "interrupted; {ended} of {all} members have ended and are saved in {path}; tinytrain sweep --resume {path}{more} goes on"
+        "interrupted; {ended} of {all} trials are finished and saved in {path}; continue with tinytrain sweep --resume {path}{more}"
     );
     interrupts.ended(message).into()
 }
@@ -245,7 +244,7 @@ fn compare(folder: &Folder, PreparedSweep { common, planned, .. }: &PreparedSwee
         if options(&common.line(same)?).ok() != options(&record.arguments).ok() {
             let (path, member) = (folder.path().display(), record.member);
             return Err(Error::Config(format!(
-                "{path}: expected member {member} with the settings of now, found others: the space has changed"
+                "{path}: expected trial {member} with the current settings, found others: the space has changed"
             )));
         }
     }
@@ -260,8 +259,7 @@ fn ask_or_tell(options: &Options, line: &[String]) -> anyhow::Result<()> {
         let count = tell(&mut folder, lines(path)?, path)?;
         folder.write(LEADERBOARD, &csv(&folder.records, command)?)?;
         let ranked = ranked(&folder.records);
-        let best =
-            ranked.first().map_or("none".to_owned(), |first| format!("member {}", first.record.member));
+        let best = ranked.first().map_or("none".to_owned(), |first| format!("trial {}", first.record.member));
         print_line(&format!("{count} results taken; best of {}: {best}", folder.records.len()))?;
     }
     if let Some(count) = options.ask {
@@ -329,7 +327,7 @@ fn merge_shards(merge: &Merge) -> anyhow::Result<()> {
     if missing > 0 && options.are_counted() {
         let (all, path) = (prepared.planned.len(), shell_word(folder.path()));
         warn(&format!(
-            "{missing} of {all} members have not ended in these folders; tinytrain sweep --resume {path} trains them"
+            "{missing} of {all} trials are not finished in these folders; use tinytrain sweep --resume {path} to train them"
         ));
     }
     let report = Report::new(&options, &prepared, Console::new(merge.quiet, 1), Instant::now());

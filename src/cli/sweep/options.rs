@@ -21,11 +21,11 @@ const TRIALS: [usize; 2] = [64, 1000];
 /// Options of a call that may be combined with `--resume`.
 const OF_A_CALL: [&str; 7] = ["resume", "total_time", "ensemble", "threads", "format", "quiet", "verbose"];
 
-/// Train many networks on the same data, and keep the best of them.
+/// Search for good settings: train many networks on the same data and keep the best.
 ///
-/// Each member of a sweep has settings of its own, drawn at random from a space of settings or taken from a grid; all other options
-/// are those of `tinytrain train`. The members are judged by the validation data (20 % of the training rows, if nothing else
-/// is said), or by all folds.
+/// Each trial has its own settings, drawn at random from a space or taken from a grid; all other options are
+/// those of `tinytrain train`. Trials are compared on the validation data (by default 20 % of the training
+/// rows), or by cross-validation with --folds.
 #[derive(Debug, Args)]
 #[group(id = "sweep")]
 #[command(args_conflicts_with_subcommands = true)]
@@ -38,51 +38,58 @@ const OF_A_CALL: [&str; 7] = ["resume", "total_time", "ensemble", "threads", "fo
 pub struct Options {
     #[command(subcommand)]
     pub action: Option<Action>,
-    /// How many settings are tried. [default: 64; 1,000 with --total-time]
+    /// Number of settings to try. [default: 64; 1,000 with --total-time]
     #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub trials: Option<usize>,
-    /// Ends the sweep after so much time, such as 60s or 5m: members that are being trained then are broken off, evaluated and
-    /// saved.
+    /// Stop after this time; trials in progress are cut short, evaluated and saved. Examples: 60s, 5m.
     #[arg(long, help_heading = SEARCH, value_name = "TIME", value_parser = args::duration, allow_hyphen_values = true)]
     pub total_time: Option<Duration>,
-    /// The settings to try, in TOML: options of `train` by their names, such as `lr = { log = [1e-4, 1e-1] }`,
-    /// `dropout = { range = [0.0, 0.3] }`, `hidden = [[64], [256, 256]]`. [default: settings that suit the preset; --verbose prints them]
+    /// TOML file with the settings to try. [default: a space for the preset; --verbose prints it]
+    ///
+    /// Options of `train` by name, such as `lr = { log = [1e-4, 1e-1] }`, `dropout = { range = [0.0, 0.3] }`,
+    /// `hidden = [[64], [256, 256]]`.
     #[arg(long, help_heading = SEARCH, value_name = "FILE")]
     pub space: Option<PathBuf>,
-    /// Try all combinations of the space, not some at random.
+    /// Try all combinations of the space instead of random ones.
     #[arg(long, help_heading = SEARCH, conflicts_with = "trials")]
     pub grid: bool,
-    /// Train each of the settings N times, from other first weights each time.
+    /// Train each of the settings N times, with different seeds.
     #[arg(long, help_heading = SEARCH, value_name = "N", default_value_t = 1, value_parser = args::count, allow_hyphen_values = true)]
     pub seeds: usize,
-    /// Train all members for a ninth of their epochs, the best third of them up to a third, and the best third of these to the end
-    /// (successive halving).
+    /// Successive halving: stop poor trials early.
+    ///
+    /// All trials train for a ninth of their epochs, the best third of them to a third, and the best third of
+    /// these to the end.
     #[arg(long, help_heading = SEARCH)]
     pub halving: bool,
-    /// Put together an ensemble from the best members: N times the one is picked that helps most by the loss on the validation data, from four
-    /// random parts of them, the same one again if need be, and predictions are averaged (Caruana and others, 2004). It is saved as ensemble.safetensors, a model
-    /// file like any other. With --folds the rows that each fold holds out take the place of the validation data, and the members that were picked are
-    /// trained once more, on all rows.
+    /// Average the predictions of the best trials; N models are picked one by one, with repetition.
+    ///
+    /// Each pick is the trial that improves the validation loss most, on four random parts of the validation
+    /// data (Caruana and others, 2004). The ensemble is saved as ensemble.safetensors, a model file like any
+    /// other. With --folds the held-out rows of each fold are the validation data, and the trials that were
+    /// picked are trained once more, on all rows.
     #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub ensemble: Option<usize>,
-    /// Go on with the sweep in this folder, with the options that it began with; members that have ended are not trained again.
-    /// Beside it stand only --total-time, --ensemble, --threads, --format, --quiet and --verbose.
+    /// Continue the sweep in this folder with the options it was started with; finished trials are kept.
+    ///
+    /// Only --total-time, --ensemble, --threads, --format, --quiet and --verbose can be combined with it.
     #[arg(long, help_heading = SEARCH, value_name = "DIR")]
     pub resume: Option<PathBuf>,
-    /// Train only every N-th member, from the I-th on: the other shards are trained elsewhere, and `tinytrain sweep merge` puts
-    /// them together.
+    /// Train only every N-th trial, starting at the I-th. `tinytrain sweep merge` combines the shards.
     #[arg(long, help_heading = TOOLS, value_name = "I/N", value_parser = args::parse::<Shard>)]
     pub shard: Option<Shard>,
-    /// Train the members that this file tells of, JSON objects of settings, one a line; `-` is standard input.
+    /// Train the trials in this file, one JSON object of settings per line; `-` is standard input.
     #[arg(long, help_heading = TOOLS, value_name = "FILE", conflicts_with_all = ["space", "grid", "trials"])]
     pub settings: Option<PathBuf>,
-    /// Print the settings of N members as JSON lines, to be trained by something else, and train nothing; those of the next call
-    /// are the next ones.
+    /// Print the settings of N trials as JSON lines for another program to train, and train nothing.
+    ///
+    /// The next call prints the next trials.
     #[arg(long, help_heading = TOOLS, value_name = "N", value_parser = args::count, requires = "out",
           conflicts_with_all = ["settings", "grid", "trials", "tell", "seeds", "shard", "halving", "ensemble", "total_time"])]
     pub ask: Option<usize>,
-    /// Take the results of members that were asked for, JSON lines such as {"member": 3, "accuracy": 0.97, "loss": 0.1}, into the
-    /// leaderboard; `-` is standard input.
+    /// Add results of trials to the leaderboard; `-` is standard input.
+    ///
+    /// JSON lines such as {"member": 3, "accuracy": 0.97, "loss": 0.1}.
     #[arg(long, help_heading = TOOLS, value_name = "FILE", requires = "out",
           conflicts_with_all = ["settings", "grid", "trials", "seeds", "shard", "halving", "ensemble", "total_time"])]
     pub tell: Option<PathBuf>,
@@ -151,7 +158,7 @@ impl Options {
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Put the shards of a sweep together: their leaderboards, histories and models, and the best of all.
+    /// Merge the shards of a sweep: leaderboards, histories and models.
     Merge(Merge),
 }
 
@@ -160,17 +167,18 @@ pub struct Merge {
     /// Folders of the shards.
     #[arg(value_name = "DIR", required = true)]
     pub folders: Vec<PathBuf>,
-    /// The folder of the whole.
+    /// Folder for the merged sweep.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// As for the sweep itself; its data are read again for it. With --folds the shards need --ensemble, too: it saves the models of
-    /// the folds.
+    /// As for the sweep, whose data are read again.
+    ///
+    /// With --folds the shards need --ensemble too, which saves the models of the folds.
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub ensemble: Option<usize>,
-    /// How results are written: lines for people, or one JSON object.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Print no progress and no notices but warnings.
+    /// Print only warnings, and one line at the end.
     #[arg(long)]
     pub quiet: bool,
 }

@@ -47,17 +47,17 @@ fn curves(history: &str, of_classes: bool) -> Curves {
 fn page(ranked: &[RankedMember], best: Option<&RankedMember>, failed: usize, curves: &Curves) -> String {
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let drawn = &ranked[..ranked.len().min(DRAWN)];
-    let mut page = format!("<h1>Sweep of {} members</h1>\n", ranked.len() + failed);
+    let mut page = format!("<h1>Sweep of {} trials</h1>\n", ranked.len() + failed);
     if let Some(best) = best {
         let figure = figure(&best.record);
         page += &format!(
-            "<p>The best is member {}: {figure}. <code>{}</code></p>\n",
+            "<p>The best is trial {}: {figure}. <code>{}</code></p>\n",
             best.record.member,
             escaped(&command(&best.record))
         );
     }
     if failed > 0 {
-        page += &format!("<p>{failed} failed; <code>results.jsonl</code> says why.</p>\n");
+        page += &format!("<p>{failed} failed; see <code>results.jsonl</code>.</p>\n");
     }
     let shown = if drawn.len() < ranked.len() { format!(", the best {DRAWN}") } else { String::new() };
     page += &format!("<h2>Settings and scores{shown}</h2>\n{}", coordinates(drawn, of_classes));
@@ -98,7 +98,7 @@ pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<Rank
 }
 
 fn member_table(ranked: &[RankedMember]) -> String {
-    let mut text = table("The members by their scores", &live_leaderboard(ranked, ROWS, true));
+    let mut text = table("The trials by score", &live_leaderboard(ranked, ROWS, true));
     if ranked.len() > ROWS {
         let all = ranked.len();
         text += &format!("<p>The best {ROWS} of {all}; <code>leaderboard.csv</code> has all.</p>\n");
@@ -156,7 +156,7 @@ fn coordinates(ranked: &[RankedMember], of_classes: bool) -> String {
     let x = |index: usize| MARGIN[0] + step * index as f64;
     let y = |place: f64| MARGIN[1] + HEIGHT * (1.0 - place);
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"A line a member through its settings and its score\">\n"
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"One line per trial, through its settings and its score\">\n"
     );
     for (index, axis) in axes.iter().enumerate() {
         let x = x(index);
@@ -200,7 +200,7 @@ fn coordinates(ranked: &[RankedMember], of_classes: bool) -> String {
 fn line(points: &[String], place: usize, count: usize, record: &Record) -> String {
     let best = if place == 0 { " best" } else { "" };
     format!(
-        "<polyline class=\"member{best}\" tabindex=\"0\" stroke=\"{}\" points=\"{}\"><title>member {}: {}, {}</title></polyline>\n",
+        "<polyline class=\"member{best}\" tabindex=\"0\" stroke=\"{}\" points=\"{}\"><title>trial {}: {}, {}</title></polyline>\n",
         color(place, count),
         points.join(" "),
         record.member,
@@ -265,13 +265,13 @@ fn number_axis(name: &str, numbers: &[Option<f64>], is_log: bool) -> Axis {
     }
 }
 
-/// A curve a member over its epochs.
+/// One curve per trial, by epoch.
 fn curve_picture(ranked: &[RankedMember], curves: &Curves) -> String {
     let of = |ranked: &RankedMember| curves.get(&ranked.record.member).map_or(&[][..], Vec::as_slice);
     let all: Vec<f64> = ranked.iter().flat_map(of).copied().filter(|figure| figure.is_finite()).collect();
     let epochs = ranked.iter().map(|ranked| of(ranked).len()).max().unwrap_or(0);
     if all.is_empty() {
-        return "<p>No member has trained an epoch here.</p>\n".to_owned();
+        return "<p>No trial has trained an epoch here.</p>\n".to_owned();
     }
     // A few members that are far off do not press all others together.
     let mut sorted = all;
@@ -282,7 +282,7 @@ fn curve_picture(ranked: &[RankedMember], curves: &Curves) -> String {
     let name = if is_accuracy { "accuracy" } else { "loss" };
     let mut picture = Plot::new(
         [WIDTH, MARGIN[1] + HEIGHT + MARGIN[2]],
-        "A curve a member over its epochs",
+        "One curve per trial, by epoch",
         (html::Axis::epochs(epochs as f64), "epoch"),
         (html::Axis::linear(low, high), name),
     );
@@ -323,7 +323,7 @@ mod tests {
         ranked[1].record.measures.insert("validation_loss".to_owned(), 0.5.into());
         assert!(self::page(&ranked, None, 1, &curves).contains("<h2>Validation accuracy by epoch</h2>"));
         assert!(page.contains("y&amp;") && page.contains("a&lt;b") && !page.contains("a<b"));
-        assert!(page.contains("Sweep of 3 members") && page.contains("1 failed"));
+        assert!(page.contains("Sweep of 3 trials") && page.contains("1 failed"));
     }
 
     #[test]

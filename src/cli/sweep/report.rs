@@ -99,17 +99,16 @@ impl<'a> Report<'a> {
         if self.options.train.quiet {
             return Ok(());
         }
-        let members = self.all.map_or("as many members as there is time for".to_owned(), |all| {
-            counted(all as u64, "member", "members")
-        });
+        let members = self
+            .all
+            .map_or("as many trials as time allows".to_owned(), |all| counted(all as u64, "trial", "trials"));
         let trained = grouped(rows.unwrap_or(0) as u64);
-        let each =
-            if device.is_cpu() { ", a member a thread" } else { ", together where they are small enough" };
+        let each = if device.is_cpu() { ", one trial per thread" } else { ", small ones together" };
         self.console.line(&format!("{members} on {trained} training rows, on {place}{each}"))?;
         if ended > 0 {
             self.console.line(&format!(
-                "{} ended before and are not trained again",
-                counted(ended as u64, "member has", "members have")
+                "{} finished before and not trained again",
+                counted(ended as u64, "trial was", "trials were")
             ))?;
         }
         Ok(())
@@ -132,7 +131,7 @@ impl<'a> Report<'a> {
             }
             Event::Halved { left, .. } => {
                 self.end_dropped(folder)?;
-                let line = format!("{} on", counted(left as u64, "member goes", "members go"));
+                let line = format!("{}", counted(left as u64, "trial continues", "trials continue"));
                 if self.options.is_json() {
                     self.console.object(&[("event", "halved".into()), ("left", left.into())])?;
                 } else if !self.options.train.quiet {
@@ -242,8 +241,7 @@ impl<'a> Report<'a> {
         let time = self.start.elapsed();
         if folder.records.is_empty() {
             anyhow::bail!(Error::Config(
-                "--total-time: expected time for a member, found too little: none has come to an end"
-                    .to_owned()
+                "--total-time: too short: no trial has finished; allow more time".to_owned()
             ));
         }
         if ranked.is_empty() {
@@ -275,20 +273,22 @@ impl<'a> Report<'a> {
             }
         }
         if failed > 0 {
-            self.console.notice(&format!(
-                "{} failed; results.jsonl says why",
-                counted(failed as u64, "member has", "members have")
-            ));
+            self.console
+                .notice(&format!("{} failed; see results.jsonl", counted(failed as u64, "trial", "trials")));
         }
         if let Some(RankedMember { record, .. }) = first {
             let model = best.map(|path| format!(", model {}", shell_word(&path))).unwrap_or_default();
-            self.console.line(&format!("best: member {}, {}{model}", record.member, score_text(record)))?;
+            self.console.line(&format!("best: trial {}, {}{model}", record.member, score_text(record)))?;
         }
         if let Some(ensemble) = ensemble {
             self.console.line(&ensemble_text(&ensemble))?;
         }
-        let members = counted(folder.records.len() as u64, "member", "members");
-        self.console.notice(&format!("{members} in {}, all in {}", seconds(time), shell_word(folder.path())));
+        let members = counted(folder.records.len() as u64, "trial", "trials");
+        self.console.notice(&format!(
+            "{members} in {}, saved in {}",
+            seconds(time),
+            shell_word(folder.path())
+        ));
         Ok(())
     }
 }
@@ -307,7 +307,7 @@ fn pace(
     let left = left.into_iter().chain(by_rate).min();
     let left = left.map(|left| format!(", {} left", FormattedDuration(left))).unwrap_or_default();
     let all = all.map(|all| format!(" of {all}")).unwrap_or_default();
-    format!("{ended}{all} members ended, {} rows/s{left}", grouped(rate as u64))
+    format!("{ended}{all} trials finished, {} rows/s{left}", grouped(rate as u64))
 }
 
 /// The leaders, best first, those that are still trained among them.
@@ -336,7 +336,7 @@ fn member_line(record: &Record) -> String {
     let settings = settings_text(&record.settings);
     let settings = if settings.is_empty() { String::new() } else { format!(": {settings}") };
     match &record.reason {
-        Some(reason) => format!("member {} failed: {reason}{settings}", record.member),
+        Some(reason) => format!("trial {} failed: {reason}{settings}", record.member),
         None => {
             let end = match record.end.as_str() {
                 "dropped" => ", dropped",
@@ -344,7 +344,7 @@ fn member_line(record: &Record) -> String {
                 _ => "",
             };
             let epochs = counted(record.epochs as u64, "epoch", "epochs");
-            format!("member {}, {}, {epochs}{end}{settings}", record.member, score_text(record))
+            format!("trial {}, {}, {epochs}{end}{settings}", record.member, score_text(record))
         }
     }
 }
@@ -390,7 +390,7 @@ fn ensemble_text(ensemble: &SavedEnsemble) -> String {
     });
     format!(
         "ensemble: {picks} picks of {}, {figures}{rows}{}, model {}",
-        counted(ensemble.members.len() as u64, "member", "members"),
+        counted(ensemble.members.len() as u64, "trial", "trials"),
         test.unwrap_or_default(),
         shell_word(&ensemble.path)
     )

@@ -187,7 +187,7 @@ impl PreparedSweep {
         let tried = TrialSource::from_options(options, preset, !opened.info.predicts_values)?;
         let mut planned = common.planning(options, &tried.origin).plan(&tried.trials)?;
         if planned.is_empty() {
-            return Err(Error::Config("expected at least one member, found none".to_owned()).into());
+            return Err(Error::Config("expected at least one trial, found none".to_owned()).into());
         }
         let (device, mut notices) = base.kernels.device(&base.training, work, false)?;
         let OpenData { reader, validation, test, notice, .. } = opened;

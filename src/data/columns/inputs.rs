@@ -75,13 +75,13 @@ impl Header<'_> {
             ];
             roles.into_iter().find(|(is_it, _)| *is_it).map(|(_, role)| format!("which holds {role}"))
         };
-        self.refuse_unused("only", &only, role)?;
+        self.refuse_unused("include", &only, role)?;
         self.refuse_unused("categorical", &categorical, |column| {
             role(column)
                 .or_else(|| excluded.contains(column).then(|| "which is left out".to_owned()))
                 .or_else(|| {
                     (!only.is_empty() && !only.contains(column))
-                        .then(|| "which is none of the only inputs".to_owned())
+                        .then(|| "which is not among the columns of --include".to_owned())
                 })
         })?;
         let free = |column: &usize| {
@@ -120,15 +120,12 @@ impl Header<'_> {
         if inputs.is_empty() {
             let expected = "a target column and at least one column of inputs";
             let found = match self.count {
-                1 => "only one column: no comma, semicolon, tab or | stands in every row".to_owned(),
+                1 => "only one column: no comma, semicolon, tab or | is in every row".to_owned(),
                 _ if left_out.iter().any(|(_, why)| *why == IgnoredBecause::NumbersRows) => {
-                    format!("no other among {}, but numbers of the rows", self.list())
+                    format!("no other among {}, only row numbers", self.list())
                 }
                 _ if left_out.iter().any(|(_, why)| *why == IgnoredBecause::DifferentTexts) => {
-                    format!(
-                        "no other among {}, but text that is another one in nearly every row",
-                        self.list()
-                    )
+                    format!("no other among {}, but text that is different in nearly every row", self.list())
                 }
                 _ => format!("no other among {}", self.list()),
             };

@@ -276,7 +276,7 @@ impl Header<'_> {
                 let names: Vec<&str> = wanted.split(',').map(str::trim_ascii).collect();
                 let is_list = names.len() > 1 && names.iter().all(|name| self.find(name, what).is_ok());
                 let hint = if is_list {
-                    ", a name; blanks stand between several".to_owned()
+                    ", a name; separate several by blanks".to_owned()
                 } else {
                     self.similar(wanted).map_or_else(String::new, |name| {
                         format!(" (did you mean {}?)", quote(name.as_bytes()))

@@ -67,8 +67,7 @@ impl Sample {
                 0 => Ok(true),
                 _ if distinct && fitting == 0 => Ok(true),
                 _ => Err(format!(
-                    "the first row holds {} above a column of numbers, and numbers in other columns: it may be a header \
-                     or a damaged row",
+                    "the first row holds {} above a column of numbers, but numbers in other columns: it may be a header or a damaged row",
                     quote(&first[named])
                 )),
             };
@@ -99,7 +98,7 @@ impl Sample {
 }
 
 fn ambiguous_header() -> String {
-    "the numbers of the first row are unlike those below, or count up: it may be a header or a row like the others"
+    "the numbers of the first row differ from those below, or count up: it may be a header or a row of values"
         .to_owned()
 }
 

@@ -78,24 +78,19 @@ pub(crate) fn is_missing_text(text: &str) -> bool {
     is_missing(text.as_bytes())
 }
 
-/// What errors say of a column of text and numbers.
-pub(crate) const MIXED: &str = "say that the column is one of categories";
-
 /// What should have stood in the place of a cell that is no feature, and what kind of fault that is; `fault` is what parsing has said.
 pub(crate) fn expected_feature(cell: &[u8], fault: &str) -> (String, Option<DataFault>) {
     let is_damage = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     if fault != "a number" {
         (fault.to_owned(), None)
     } else if cell.iter().any(is_damage) || str::from_utf8(cell).is_err() {
-        let hint = "no text in UTF-8 without control characters either: is the file damaged?";
+        let hint = "nor text in UTF-8 without control characters: is the file damaged?";
         (format!("{fault} ({hint})"), None)
     } else if [b'.', b','].iter().any(|point| grouped(cell.trim_ascii(), *point).is_some()) {
-        let hint =
-            "separators of thousands are only read where the first rows show them beyond doubt: remove them";
+        let hint = "thousands separators were not detected in the first rows; use --decimal to name the decimal mark, or remove them";
         (format!("{fault} ({hint})"), None)
     } else {
-        let hint = format!("text among numbers: {MIXED}, or that this text stands for a missing value");
-        (format!("{fault} ({hint})"), Some(DataFault::TextAndNumbers))
+        (format!("{fault} (text among numbers)"), Some(DataFault::TextAndNumbers))
     }
 }
 

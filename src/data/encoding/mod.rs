@@ -7,6 +7,7 @@ pub(crate) mod scale;
 pub(crate) mod statistics;
 pub(crate) mod targets;
 pub(crate) mod transform;
+pub(crate) mod unknown;
 
 use std::path::Path;
 
@@ -15,6 +16,7 @@ use self::by_column::by_column;
 use self::normal_score::normal_score;
 use self::scale::Scale;
 use self::statistics::{is_coarse, moments};
+use self::unknown::{UnknownCells, UnknownKind};
 use crate::data::columns::categories::{Dictionary, MISSING};
 use crate::data::columns::classes::Classes;
 use crate::data::dataset::Features;
@@ -130,11 +132,11 @@ impl Encoding {
     }
 
     /// Puts the inputs in the place of rows as they stand in a table, with a dictionary for each column of categories.
-    /// Returns how many cells held a category that training rows did not hold, or missed a value where none of them did.
+    /// Returns the cells that held a category that training rows did not hold, or missed a value where none of them did.
     ///
     /// # Errors
     /// [`crate::Error::Config`] when memory does not hold them.
-    pub(crate) fn apply(&self, features: &mut Features, dictionaries: &[Dictionary]) -> Result<u64> {
+    pub(crate) fn apply(&self, features: &mut Features, dictionaries: &[Dictionary]) -> Result<UnknownCells> {
         let (from, to) = (self.columns.len(), self.inputs());
         let rows = features.len() / from;
         let floats = features.make_floats()?;
@@ -146,11 +148,12 @@ impl Encoding {
         floats.resize(rows * to, 0.0);
         let steps = self.steps(dictionaries);
         let mut cells = vec![0.0; from];
-        let mut unknown = 0;
+        let mut unknown = UnknownCells::default();
         // From the last row on: a row has at least as many inputs as columns, so none is overwritten before it is read.
         for row in (0..rows).rev() {
             cells.copy_from_slice(&floats[row * from..][..from]);
             let (mut cells, mut inputs) = (&cells[..], &mut floats[row * to..][..to]);
+            let mut column = 0;
             for step in &steps {
                 let (columns, width) = match step {
                     Step::Numbers(affine) => (affine.len(), affine.len()),
@@ -159,12 +162,17 @@ impl Encoding {
                 let (own_cells, other_cells) = cells.split_at(columns);
                 let (own, others) = inputs.split_at_mut(width);
                 (cells, inputs) = (other_cells, others);
-                unknown += match step {
-                    Step::Numbers(affine) => affine.encode(own_cells, own),
-                    Step::Column(code, known) => {
-                        u64::from(!code.encode(own_cells[0], known, self.is_numbered, own))
+                match step {
+                    Step::Numbers(affine) if affine.encode(own_cells, own) > 0 => {
+                        let missing = (0..columns).filter(|index| own_cells[*index].is_nan());
+                        missing.for_each(|index| unknown.add(UnknownKind::MissingNumber, column + index));
                     }
-                };
+                    Step::Column(code, known) if !code.encode(own_cells[0], known, self.is_numbered, own) => {
+                        unknown.add(code.unknown_kind(own_cells[0]), column);
+                    }
+                    Step::Numbers(_) | Step::Column(..) => {}
+                }
+                column += columns;
             }
         }
         Ok(unknown)
@@ -289,6 +297,15 @@ impl ColumnEncoding {
         };
         let fill = quantile(&mut present, 0.5);
         ColumnEncoding::Number { map, fill, has_indicator }
+    }
+
+    /// What a cell holds that training rows did not hold.
+    fn unknown_kind(&self, cell: f32) -> UnknownKind {
+        match self {
+            ColumnEncoding::Number { .. } => UnknownKind::MissingNumber,
+            ColumnEncoding::Category { .. } if cell as u32 == MISSING => UnknownKind::MissingCategory,
+            ColumnEncoding::Category { .. } => UnknownKind::Category,
+        }
     }
 
     /// Writes the inputs of a cell, which are 0 so far; false where it is something that training rows did not hold.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Encoding;
+use super::unknown::UnknownCells;
 use crate::data::columns::categories::Dictionary;
 use crate::data::dataset::{Dataset, Features, Scaling};
 use crate::error::{Error, Result};
@@ -36,11 +37,11 @@ impl Transform {
     }
 
     /// The rows as network inputs: nothing is left to do where they are read but to divide bytes. There is a dictionary for
-    /// each column of categories. Also returns how many cells held what the training rows did not hold.
+    /// each column of categories. Also returns the cells that held what the training rows did not hold.
     ///
     /// # Errors
     /// [`Error::Config`] when memory does not hold them, or for a missing value, if nothing says what stands for it.
-    pub fn rows(&self, mut rows: Dataset, dictionaries: &[Dictionary]) -> Result<(Dataset, u64)> {
+    pub fn rows(&self, mut rows: Dataset, dictionaries: &[Dictionary]) -> Result<(Dataset, UnknownCells)> {
         let unknown = self.apply(&mut rows.features, dictionaries)?;
         if let Transform::Columns(encoding) = self {
             rows.inputs = encoding.inputs();
@@ -54,15 +55,15 @@ impl Transform {
     }
 
     /// Does to the values of whole rows what is not done where they are read.
-    pub(crate) fn apply(&self, features: &mut Features, dictionaries: &[Dictionary]) -> Result<u64> {
+    pub(crate) fn apply(&self, features: &mut Features, dictionaries: &[Dictionary]) -> Result<UnknownCells> {
         match (self, &features) {
             (Transform::Columns(encoding), _) => encoding.apply(features, dictionaries),
             (_, Features::Floats(floats)) if floats.iter().any(|value| value.is_nan()) => {
                 let text =
-                    "a missing value: the model takes values as they are, and knows none to put in its place";
+                    "a missing value: the model was trained without scaling and has no median to replace it";
                 Err(Error::Config(text.to_owned()))
             }
-            _ => Ok(0),
+            _ => Ok(UnknownCells::default()),
         }
     }
 }

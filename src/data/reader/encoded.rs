@@ -10,6 +10,7 @@ use crate::data::encoding::scale::Scale;
 use crate::data::encoding::statistics::{is_coarse, moments};
 use crate::data::encoding::targets::{TargetScale, Targets};
 use crate::data::encoding::transform::Transform;
+use crate::data::encoding::unknown::UnknownCells;
 use crate::data::reading::table::{Missing, Table};
 use crate::data::splitting::folds::{Kinds, different};
 use crate::data::splitting::{Fold, Parts, Split};
@@ -48,13 +49,12 @@ impl Reader {
             let are_equal = least == greatest && least.abs() < MOST_EXACT;
             let (expected, found) = if least == greatest && !are_equal {
                 // They may differ in the file.
-                ("values that 32-bit floats tell apart (subtract an offset)", format!("only {least}"))
+                ("values that 32-bit floats can distinguish (subtract an offset)", format!("only {least}"))
             } else if are_equal {
-                let tiny =
-                    if least == 0.0 { " (as numbers nearer to it than 1e-45 are read, too)" } else { "" };
+                let tiny = if least == 0.0 { " (like all numbers closer to it than 1e-45)" } else { "" };
                 ("values to predict that differ", format!("only {least}{tiny}"))
             } else if least.abs().max(greatest.abs()) < f32::MIN_POSITIVE {
-                let expected = "values that 32-bit floats tell apart (multiply them by a factor)";
+                let expected = "values that 32-bit floats can distinguish (multiply them by a factor)";
                 (expected, format!("values from {least:e} to {greatest:e}"))
             } else {
                 continue;
@@ -84,7 +84,7 @@ impl Reader {
         let scale = TargetScale::learn(&self.table.values, self.values);
         if let Some(column) = scale.coarse() {
             let place = self.place_of_values(column);
-            let expected = "values that 32-bit floats tell apart (subtract an offset)".to_owned();
+            let expected = "values that 32-bit floats can distinguish (subtract an offset)".to_owned();
             let found =
                 format!("a mean of {:e} and a deviation of {:e}", scale.center[column], scale.width[column]);
             return Err(Error::Data { path: self.labels_name.clone(), place, expected, found });
@@ -113,8 +113,8 @@ impl Reader {
         Ok(self.into_rows(transform)?.0)
     }
 
-    /// As [`Reader::into_dataset`]; also returns the number of cells with values that the training rows did not have.
-    pub(crate) fn into_rows(mut self, transform: &Transform) -> Result<(Dataset, u64)> {
+    /// As [`Reader::into_dataset`]; also returns the cells with values that the training rows did not have.
+    pub(crate) fn into_rows(mut self, transform: &Transform) -> Result<(Dataset, UnknownCells)> {
         self.read_to_end()?;
         let Table { features, labels, values, weights, dictionaries, .. } = std::mem::take(&mut self.table);
         let targets = match self.values {
@@ -139,8 +139,7 @@ impl Reader {
         match &self.table.missing {
             Some((file, Missing { place, found })) if self.refuses_missing => {
                 let path = file.as_deref().unwrap_or(&self.name).to_owned();
-                let expected =
-                    "a value (missing ones are only filled in where columns are scaled)".to_owned();
+                let expected = "a value (missing values are only filled in for scaled columns)".to_owned();
                 Err(Error::Data { path, place: place.clone(), expected, found: found.clone() })
             }
             _ => Ok(()),
@@ -173,7 +172,7 @@ impl Reader {
     fn coarse(&self, column: usize, center: f64, width: f64) -> Error {
         let place = place_of(self.schema().and_then(|schema| schema.inputs.get(column)));
         let expected =
-            "values that 32-bit floats tell apart (subtract an offset, or leave the column out)".to_owned();
+            "values that 32-bit floats can distinguish (subtract an offset, or use --exclude to ignore the column)".to_owned();
         let found = format!("a center of {center:e} and a width of {width:e}");
         Error::Data { path: self.name.clone(), place, expected, found }
     }
@@ -248,7 +247,7 @@ fn check_together(split: &Split, parts: &Parts, [one, many]: [&str; 2], count: u
     ] {
         if share > 0.0 && rows == 0 {
             let expected = format!(
-                "a share that takes at least one {one} of rows and leaves others to train, as {many} are not divided (there {})",
+                "a fraction that holds out the rows of at least one {one} and leaves others to train, as {many} are not split (there {})",
                 if count == 1 { "is only one".to_owned() } else { format!("are {count}") }
             );
             return Err(Error::Setting { setting, expected, found: share.to_string() });

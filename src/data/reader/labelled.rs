@@ -8,6 +8,7 @@ use crate::data::columns::schema::Column;
 use crate::data::columns::target::undecided_task;
 use crate::data::dataset::Dataset;
 use crate::data::encoding::transform::Transform;
+use crate::data::encoding::unknown::UnknownCells;
 use crate::data::excerpt::printable_name;
 use crate::data::reading::table::Table;
 use crate::data::reading::table::folded;
@@ -89,7 +90,11 @@ impl Reader {
     ///
     /// # Errors
     /// Also [`Error::Data`] for an unknown label.
-    pub fn into_dataset_of(mut self, transform: &Transform, classes: &Classes) -> Result<(Dataset, u64)> {
+    pub fn into_dataset_of(
+        mut self,
+        transform: &Transform,
+        classes: &Classes,
+    ) -> Result<(Dataset, UnknownCells)> {
         self.read_to_end()?;
         if self.values() > 0 {
             return self.into_rows(transform);

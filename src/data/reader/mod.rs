@@ -234,7 +234,7 @@ impl Reader {
             State::Complete => return Ok(false),
             State::Failed => {
                 let name = self.name.display();
-                return Err(Error::Config(format!("{name}: cannot go on after an error")));
+                return Err(Error::Config(format!("{name}: cannot continue after an error")));
             }
         };
         self.table.classify();

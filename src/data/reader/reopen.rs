@@ -3,7 +3,6 @@
 
 use super::Reader;
 use super::mixed_columns::MixedColumn;
-use crate::data::dialect::number::MIXED;
 use crate::data::reading::table::Table;
 use crate::error::{DataFault, Error, Result};
 
@@ -76,7 +75,10 @@ impl Reader {
             return Ok(());
         };
         let Some(again) = self.late.again.take() else {
-            let expected = format!("a number ({MIXED}: {} cannot be read again)", self.name.display());
+            let expected = format!(
+                "a number ({} cannot be read again, so the column cannot become text)",
+                self.name.display()
+            );
             let MixedColumn { path, place, cell, .. } = text.clone();
             return Err(
                 Error::Data { path, place, expected, found: cell }.with_kind(DataFault::TextAndNumbers)

@@ -110,7 +110,7 @@ impl CsvRows {
         let names = names(&first, dialect.delimiter, format.row_limit)?;
         if let Some(width) = sample.width_below_title() {
             let expected = format!(
-                "{width} cells, as in the rows below (is it a title? Remove what stands above the header)"
+                "{width} cells, as in the rows below (is the first row a title? Remove all rows above the header)"
             );
             return Err(error(
                 Place::row(first.first_line(dialect.delimiter)),
@@ -239,7 +239,7 @@ impl CsvTable {
         let is_name = |(cell, name): (&[u8], &String)| cell.trim_ascii() == name.as_bytes();
         match &self.names {
             Some(names) if at.row.cells().zip(names).all(is_name) => {
-                let expected = "a row of values (the header once more: remove it)";
+                let expected = "a row of values (the header is repeated; remove this row)";
                 Err(self.row_error(at, expected.to_owned(), "the names of the columns".to_owned()))
             }
             _ => Ok(()),
@@ -328,7 +328,7 @@ fn names(first: &Piece, delimiter: u8, row_limit: usize) -> Result<Vec<String>> 
     let row = cells.split(row);
     let (line, most) = (first.line(start), (row_limit / BYTES_A_COLUMN).max(1));
     if row.len() > most {
-        let found = format!("{}; the limit of a row's bytes can be raised", row.len());
+        let found = format!("{}; use --max-row-bytes to raise the limit", row.len());
         let expected = format!("at most {most} columns");
         return Err(Error::Data { path: first.name.to_path_buf(), place: Place::row(line), expected, found });
     }

@@ -161,7 +161,7 @@ fn idx_pair(directory: &Path, part: &str) -> Result<Option<Source>> {
         path: directory.to_path_buf(),
         place: Place::default(),
         expected: format!("{part}-{}, as it is, or with .gz or .zst", missing.replacen('?', "-", 1)),
-        found: "no such file beside its counterpart".into(),
+        found: "no such file next to its counterpart".into(),
     })
 }
 
@@ -193,10 +193,10 @@ fn sibling_labels(images: &Path) -> Option<PathBuf> {
 fn no_labels(images: &Path) -> Error {
     let (expected, found) = match labels_name(images) {
         Some(labels) => {
-            (format!("its labels beside it in {labels}, as it is, or with .gz or .zst"), "no such file")
+            (format!("its labels next to it in {labels}, or that name with .gz or .zst"), "no such file")
         }
         None => (
-            "a CSV table, or an IDX file with `images` in its name and its labels beside it".into(),
+            "a CSV table, or an IDX file with `images` in its name and its labels next to it".into(),
             "an IDX file with another name",
         ),
     };

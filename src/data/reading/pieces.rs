@@ -244,7 +244,7 @@ impl Pieces {
         let is_row = !is_blank(&text[start..end], self.delimiter);
         match self.blank_line {
             Some(line) if is_row => {
-                let expected = "a value (in one column a blank line may be a row that misses it: write NA, or remove the line)";
+                let expected = "a value (a blank line may be a missing value: write NA, or remove the line)";
                 return Err(self.stream.error(Place::row(line), expected, "a blank line"));
             }
             None if self.has_one_column && !is_row => self.blank_line = Some(self.line_of(start)),
@@ -293,7 +293,11 @@ impl Pieces {
 
 /// The error for a row of more than `limit` bytes.
 pub(crate) fn too_long(stream: &Stream, row: u64, limit: usize) -> Error {
-    stream.error(Place::row(row), format!("at most {limit} bytes in a row"), "more; the limit can be raised")
+    stream.error(
+        Place::row(row),
+        format!("at most {limit} bytes in a row"),
+        "more; use --max-row-bytes to raise the limit",
+    )
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ static TEXTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
 /// # Panics
 /// When there is none of that name: `tests/layout.rs` composes every variant.
 pub(crate) fn shader_text(name: &str) -> &'static str {
-    TEXTS.get(name).copied().unwrap_or_else(|| panic!("no shader or piece is called {name}"))
+    TEXTS.get(name).copied().unwrap_or_else(|| panic!("no shader or piece is named {name}"))
 }
 
 /// Replaces each line `//#include NAME` by the piece of that name, once. `choices` says which piece stands for a name

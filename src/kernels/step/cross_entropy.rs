@@ -51,7 +51,7 @@ pub struct Losses {
 }
 
 /// Cross-entropy of every row of the logits with its target class, `log sum exp Z - Z[target]`, and what is predicted.
-/// A target that is no class has probability 0: its loss is infinite.
+/// A target that is not a class has probability 0: its loss is infinite.
 ///
 /// ```
 /// use ndarray::array;

@@ -114,7 +114,7 @@ impl Run {
         }
         if then != now {
             let text = format!(
-                "expected the {} training rows of the run, found as many others: the data, or how they are scaled, have changed",
+                "expected the {} training rows of the run, found other rows: the data or their scaling have changed",
                 then.count
             );
             return Err(Error::Config(text));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::data::{
     BLOCK_ROWS, Classes, Dataset, IgnoredColumn, MixedColumn, NumbersAsText, OddLabel, Reader, Rows, Scale,
-    TargetScale, Transform, is_sorted,
+    TargetScale, Transform, UnknownCells, is_sorted,
 };
 use crate::error::{Error, Result};
 use crate::model::DataSchema;
@@ -20,7 +20,7 @@ pub const TESTED_ROWS: &str = "tested_rows";
 /// Rows that do not train.
 pub(crate) enum HeldOut {
     /// Rows held out of the training file, with the number of cells with values that the training rows did not have.
-    Rows(Dataset, u64),
+    Rows(Dataset, UnknownCells),
     /// Rows of a separate file, of which the first may have been read.
     File(Box<Reader>),
 }
@@ -132,7 +132,7 @@ impl TrainingData {
             [("validation-fraction", options.split.validation), ("test-fraction", options.split.test)];
         for (rows, (setting, share)) in held_out.iter().zip(shares) {
             if share > 0.0 && rows.rows() == 0 {
-                let expected = "a share that takes at least one row of a class".to_owned();
+                let expected = "a fraction that holds out at least one row of each class".to_owned();
                 return Err(Error::Setting { setting, expected, found: share.to_string() });
             }
         }
@@ -291,13 +291,13 @@ impl TrainingData {
         &mut self,
         inputs: usize,
         data_schema: &DataSchema,
-        unknown: &mut dyn FnMut(&'static str, u64),
+        unknown: &mut dyn FnMut(&'static str, UnknownCells),
     ) -> Result<[Option<Dataset>; 2]> {
         let transform = &self.transform;
         let mut rows = |set, held_out: Option<HeldOut>| {
             let Some(held_out) = held_out else { return Ok(None) };
             let (rows, cells) = held_out.rows(inputs, transform, data_schema)?;
-            if cells > 0 {
+            if cells.count() > 0 {
                 unknown(set, cells);
             }
             Ok::<_, Error>(Some(rows))
@@ -438,7 +438,7 @@ impl HeldOut {
         inputs: usize,
         transform: &Transform,
         data_schema: &DataSchema,
-    ) -> Result<(Dataset, u64)> {
+    ) -> Result<(Dataset, UnknownCells)> {
         let (rows, unknown) = match self {
             HeldOut::Rows(rows, unknown) => (rows, unknown),
             HeldOut::File(reader) => test_set(*reader, inputs, transform, &data_schema.classes)?,

@@ -5,7 +5,7 @@ use crate::data::columns::categories::MISSING;
 use crate::data::columns::time::{PARTS, date, time};
 use crate::data::dialect::Kind;
 use crate::data::dialect::notation::grouped;
-use crate::data::dialect::number::{MIXED, expected_feature, float};
+use crate::data::dialect::number::{expected_feature, float};
 use crate::data::excerpt::quote;
 use crate::data::reading::pieces::At;
 use crate::data::reading::table::Missing;
@@ -25,12 +25,12 @@ impl RowParser {
         let (table, cell) = (&self.table, at.row.cell(column));
         let is_missing = table.dialect.is_missing(cell);
         if is_missing && table.refuses_missing {
-            return Err(table.cell_error(at, column, "a category (a missing one is refused)"));
+            return Err(table.cell_error(at, column, "a category (--missing error refuses missing values)"));
         }
         if matches!(table.dialect.kind(cell), Kind::Number(_)) && !table.columns.categorical.contains(&column)
         {
-            let expected = format!("text, as in the first rows (a number among text: {MIXED})");
-            return Err(table.cell_error(at, column, &expected).with_kind(DataFault::TextAndNumbers));
+            let expected = "text, as in the first rows (a number among text)";
+            return Err(table.cell_error(at, column, expected).with_kind(DataFault::TextAndNumbers));
         }
         // A header among the rows holds what is new everywhere.
         table.refuse_header(at)?;
@@ -50,8 +50,7 @@ impl RowParser {
                 let time = if parts == PARTS.len() { "" } else { " without a time of day" };
                 let rows = if self.table.is_like_another { "training table" } else { "first rows" };
                 let expected = format!(
-                    "a date{time} such as 2026-11-22, as in the {rows} (--categorical reads the column as text in training, \
-                     --missing-marker names what stands for a missing date)"
+                    "a date{time} such as 2026-11-22, as in the {rows} (use --categorical to treat the column as text in training, or --missing-marker to name a text that stands for a missing date)"
                 );
                 Err(self.table.cell_error(at, column, &expected))
             }
@@ -143,7 +142,7 @@ impl RowParser {
         let (expected, kind) = match table.other_mark(cell).filter(|_| !is_thousands) {
             Some(hint) => (format!("{fault} ({hint})"), Some(DataFault::DecimalMark)),
             None if table.is_like_another && fault == "a number" && !is_thousands => {
-                let hint = "as in the training table (or is this a text that stands for a missing value?)";
+                let hint = "as in the training table (or does this text stand for a missing value? Then use --missing-marker)";
                 (format!("{fault}, {hint}"), Some(DataFault::MaybeMissing))
             }
             None => expected_feature(cell, fault),
@@ -173,7 +172,7 @@ impl RowParser {
             return Err(self.no_number(at, column, fault));
         }
         if table.refuses_missing {
-            return Err(table.cell_error(at, column, "a number (a missing one is refused)"));
+            return Err(table.cell_error(at, column, "a number (--missing error refuses missing values)"));
         }
         if matches!(self.missing, FirstMissing::None) {
             let missing = Missing { place: table.place(at, column), found: quote(cell) };

@@ -161,7 +161,8 @@ impl RowParser {
     fn check_row_numbers(&self, at: &At<'_>, before: u64) -> Result<()> {
         for (column, why) in &self.table.columns.left_out {
             if *why == IgnoredBecause::Empty && !self.table.dialect.is_missing(at.row.cell(*column)) {
-                let expected = "no value, as in the first rows (the column has no name: give it one)";
+                let expected =
+                    "no value, as in the first rows (the column has no name; add one to the header)";
                 return Err(self.table.cell_error(at, *column, expected));
             }
         }
@@ -179,7 +180,7 @@ impl RowParser {
                     at.line(),
                     quote(at.row.cell(*column))
                 );
-                return Err(Error::Undecided { path: at.name().to_owned(), setting: "only", question });
+                return Err(Error::Undecided { path: at.name().to_owned(), setting: "include", question });
             }
         }
         Ok(())

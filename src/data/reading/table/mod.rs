@@ -268,10 +268,11 @@ impl Room<'_> {
         }
         let expected = (extra / self.rows.max(1)).saturating_mul(self.expected);
         // Where there is no room for so many, there may be for those that come.
-        [expected.saturating_sub(values.len()), values.len()]
+        let whole = expected.saturating_sub(values.len()).max(extra);
+        [whole, values.len().max(extra), extra]
             .into_iter()
-            .filter(|more| *more > extra)
             .find_map(|more| reserve(values, more, self.name).ok())
-            .map_or_else(|| reserve(values, extra, self.name), Ok)
+            // An error names what the whole table needs.
+            .map_or_else(|| reserve(values, whole, self.name), Ok)
     }
 }

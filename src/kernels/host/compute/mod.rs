@@ -72,7 +72,7 @@ impl Compute {
         let able = found.iter().filter(|adapter| adapter.storage_buffers() >= MOST_BUFFERS);
         match able.min_by_key(|adapter| adapter.kind) {
             Some(adapter) => Self::open(adapter),
-            None => Err(Error::Device("no GPU adapter, real or software, is on this machine".to_owned())),
+            None => Err(Error::Device("this machine has no GPU adapter, real or software".to_owned())),
         }
     }
 

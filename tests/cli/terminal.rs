@@ -1,0 +1,170 @@
+//! The progress bar in a terminal that is made narrower while a network trains.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use vt100::Parser;
+
+use crate::program::{Points, Workplace};
+
+/// More than the run prints: nothing scrolls away.
+const ROWS: u16 = 400;
+const WIDE: u16 = 100;
+const NARROW: u16 = 60;
+/// What stands in bars alone.
+const BAR: [char; 3] = ['━', '╸', '─'];
+
+/// A terminal with a program in it.
+struct Terminal {
+    control: OwnedFd,
+    screen: Parser,
+    /// What the program writes, as it comes.
+    output: Receiver<Vec<u8>>,
+    /// All of it.
+    bytes: Vec<u8>,
+    child: Child,
+}
+
+impl Terminal {
+    /// Starts the program with these arguments; both of its outputs are the terminal.
+    fn new(place: &Workplace, arguments: &[&str]) -> Self {
+        let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&control).unwrap();
+        unlockpt(&control).unwrap();
+        resize(&control, WIDE);
+        let name = ptsname(&control, Vec::new()).unwrap().into_string().unwrap();
+        let open = || -> Stdio { OpenOptions::new().read(true).write(true).open(&name).unwrap().into() };
+        let mut command = place.command(arguments);
+        command.env("TERM", "xterm-256color").stdout(open()).stderr(open());
+        let child = command.spawn().unwrap();
+        // Else this process would hold the other end open.
+        drop(command);
+        let mut reader = File::from(control.try_clone().unwrap());
+        let (sender, output) = channel();
+        thread::spawn(move || {
+            let mut buffer = [0; 1 << 16];
+            loop {
+                match reader.read(&mut buffer) {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    // Linux reports an error when the other end is closed.
+                    Ok(0) | Err(_) => return,
+                    Ok(count) if sender.send(buffer[..count].to_vec()).is_err() => return,
+                    Ok(_) => {}
+                }
+            }
+        });
+        Self { control, screen: Parser::new(ROWS, WIDE, 0), output, bytes: Vec::new(), child }
+    }
+
+    /// Shows what the program writes within this time; false when it has ended.
+    fn show(&mut self, time: Duration) -> bool {
+        match self.output.recv_timeout(time) {
+            Ok(bytes) => {
+                self.screen.process(&bytes);
+                self.bytes.extend(bytes);
+                true
+            }
+            Err(RecvTimeoutError::Timeout) => true,
+            Err(RecvTimeoutError::Disconnected) => false,
+        }
+    }
+
+    /// Shows what the program writes until `is_enough` of the screen.
+    fn until(&mut self, is_enough: impl Fn(&[String]) -> bool) {
+        let start = Instant::now();
+        while !is_enough(&self.lines()) {
+            assert!(start.elapsed() < Duration::from_secs(120), "{}", self.lines().join("\n"));
+            assert!(self.show(Duration::from_millis(100)), "{}", self.lines().join("\n"));
+        }
+    }
+
+    /// The lines of the screen, as far as anything is written there.
+    fn lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self.screen.screen().rows(0, self.screen.screen().size().1).collect();
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        lines
+    }
+
+    /// Makes the terminal narrower as most do: lines that are too long continue in the next row, and so does the cursor.
+    fn narrow(&mut self) {
+        let process = Pid::from_child(&self.child);
+        // Between two drawings: while it stands still, nothing is written for the old width.
+        kill_process(process, Signal::STOP).unwrap();
+        while let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(200)) {
+            self.screen.process(&bytes);
+            self.bytes.extend(bytes);
+        }
+        let (lines, (row, column)) = (self.lines(), self.screen.screen().cursor_position());
+        resize(&self.control, NARROW);
+        self.screen = Parser::new(ROWS, NARROW, 0);
+        for (number, line) in lines.iter().take(usize::from(row) + 1).enumerate() {
+            let end = if number < usize::from(row) { "\r\n" } else { "" };
+            self.screen.process(format!("{line}{end}").as_bytes());
+        }
+        if usize::from(column) == 0 {
+            self.screen.process(b"\r");
+        }
+        kill_process(process, Signal::CONT).unwrap();
+    }
+}
+
+fn resize(control: &OwnedFd, columns: u16) {
+    let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(control, size).unwrap();
+}
+
+/// Lines with a part of a bar.
+fn bars(lines: &[String]) -> Vec<&String> {
+    lines.iter().filter(|line| line.contains(BAR)).collect()
+}
+
+/// Lines of finished epochs, by their numbers.
+fn epochs(lines: &[String]) -> Vec<usize> {
+    let number = |line: &String| line.strip_prefix("  ")?.split_whitespace().next()?.parse().ok();
+    lines.iter().filter_map(number).collect()
+}
+
+#[test]
+fn a_bar_leaves_nothing_behind_when_the_terminal_is_made_narrower() {
+    let place = Workplace::new();
+    place.write("t.csv", Points::new(20_000, 4).csv(["low", "mid", "high"]));
+    let train =
+        ["train", "--data", "t.csv", "--device", "cpu", "--preset", "plain", "--validation-fraction", "0.2"];
+    let more = ["--hidden", "64,64", "--epochs", "12", "--batch-size", "16", "--threads", "1"];
+    let mut terminal = Terminal::new(&place, &[&train[..], &more].concat());
+    terminal.until(|lines| bars(lines).len() == 1 && epochs(lines).len() >= 2);
+    let bar = bars(&terminal.lines())[0].clone();
+    assert!(bar.chars().count() > usize::from(NARROW), "a bar that is broken: {bar:?}");
+    terminal.narrow();
+    let before = epochs(&terminal.lines()).len();
+    terminal.until(|lines| epochs(lines).len() >= before + 2 && lines.last().unwrap().contains("loss"));
+    let lines = terminal.lines();
+    assert!(bars(&lines).len() <= 1, "one bar at most:\n{}", lines.join("\n"));
+    while terminal.show(Duration::from_secs(60)) {}
+    assert!(terminal.child.wait().unwrap().success());
+    let lines = terminal.lines();
+    let text = lines.join("\n");
+    assert!(bars(&lines).is_empty(), "{text}");
+    assert!(!text.contains("epoch 1/12") && !text.contains("rows/s  loss"), "{text}");
+    assert_eq!(epochs(&lines), (1..=12).collect::<Vec<usize>>(), "{text}");
+    assert!(lines.iter().any(|line| line.starts_with("validation accuracy ")), "{text}");
+    // Blanks at the end of a line are what a narrower terminal breaks.
+    let written = String::from_utf8_lossy(&terminal.bytes);
+    for line in written.split(['\r', '\n']) {
+        let shown = line.split('\u{1b}').next().unwrap_or_default();
+        assert!(!shown.ends_with("  "), "{line:?}");
+    }
+    for line in lines {
+        assert_eq!(line, line.trim_end(), "{text}");
+    }
+}
