@@ -118,7 +118,10 @@ impl EvaluationSet {
         };
         data.check_weights()?;
         if unknown.count() > 0 {
-            warnings.push(Warning::Unknown { cells: unknown, schema: model.data_schema.schema.clone() });
+            warnings.push(Warning::Unknown {
+                cells: unknown,
+                schema: model.data_schema.schema.clone().map(Box::new),
+            });
         }
         if self.part.is_none() && trained_on(model, &self.source, data.rows()) {
             let holds_out = model.settings.get("test_fraction").is_some_and(|share| share != "0");
@@ -138,7 +141,7 @@ pub enum Warning {
         /// How many of which columns.
         cells: UnknownCells,
         /// The names of the columns.
-        schema: Option<Schema>,
+        schema: Option<Box<Schema>>,
     },
     /// The model was trained on some of them.
     Trained {

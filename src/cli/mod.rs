@@ -116,7 +116,7 @@ fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     let command = words.get(1).and_then(|name| Cli::command().find_subcommand(name).cloned());
     let takes_data = command.is_some_and(|it| it.get_arguments().any(|it| it.get_long() == Some("data")));
     if error.kind() == ErrorKind::UnknownArgument && takes_data && !word.starts_with('-') {
-        let tip = format!("did you mean --data {}?", shell_word(word.as_ref()));
+        let tip = format!("to read a file, use --data {}", shell_word(word.as_ref()));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error

@@ -215,7 +215,7 @@ pub fn evaluation_warnings(rows: &EvaluationRows) -> Vec<String> {
         Warning::WithoutTarget(count) => {
             vec![format!("{name}: {} without a target left out", counted(*count as u64, "row", "rows"))]
         }
-        Warning::Unknown { cells, schema } => unknown_cells(cells, schema.as_ref(), name),
+        Warning::Unknown { cells, schema } => unknown_cells(cells, schema.as_deref(), name),
         Warning::Trained { holds_out } => {
             let others =
                 if *holds_out { "; leave out --data to use the rows held out for testing" } else { "" };

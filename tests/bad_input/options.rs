@@ -45,10 +45,10 @@ fn values_out_of_range_of_a_profile() {
     refused(&place, &[&train("data")[..], &["--profile", images]].concat(), &["--profile", "holds the data"]);
     for same in ["m", "./m"] {
         let both = [&train("data")[..], &["--out", "m", "--profile", same]].concat();
-        refused(&place, &both, &["--profile", "m, where the model goes"]);
+        refused(&place, &both, &["--profile: m is where the model is saved"]);
     }
     let both = ["profile", "--data", "data", "--plots", "d", "--trace", "d/./timeline.svg"];
-    refused(&place, &both, &["--trace", "where a picture goes"]);
+    refused(&place, &both, &["--trace: ", "is a file that --plots writes"]);
     refused(&place, &["profile", "--data", "data", "--plots", "file"], &["cannot write file"]);
     for other in ["--trace", "--plots"] {
         refused(&place, &["profile", "--data", "data", "--compare", other, "d"], &["--compare", other]);
@@ -90,6 +90,11 @@ fn a_mistyped_name_gets_a_suggestion() {
             &["train", "--epoch", "3"][..],
             "error: unexpected argument '--epoch' found; a similar argument exists: '--epochs'; see --help\n",
         ),
+        (
+            &["train", "spam.csv"],
+            "error: unexpected argument 'spam.csv' found; to read a file, use --data spam.csv; see --help\n",
+        ),
+        (&["devices", "spam.csv"], "error: unexpected argument 'spam.csv' found; see --help\n"),
         (
             &["trian"],
             "error: unrecognized subcommand 'trian'; a similar subcommand exists: 'train'; see --help\n",
@@ -142,7 +147,10 @@ fn places_where_no_file_can_be() {
     refused(
         &place,
         &out("data"),
-        &["--out: expected a new or empty folder", "found data, which holds other files"],
+        &[
+            "--out: data holds other files; choose a new or empty folder",
+            "found data, which holds other files",
+        ],
     );
     refused(&place, &out("file/below"), &["cannot write file"]);
     refused(&place, &out("new.safetensors/"), &["cannot write new.safetensors/"]);

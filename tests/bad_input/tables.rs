@@ -35,7 +35,7 @@ fn cells_that_are_no_numbers() {
     refused(
         &place,
         &[&train("t.csv")[..], &["--missing", "error"]].concat(),
-        &["row 3, column 3 (right)", "a missing one is refused", "found an empty cell"],
+        &["row 3, column 3 (right)", "--missing error refuses missing values", "found an empty cell"],
     );
     // Of the files that validate and test, too.
     place.write("whole.csv", "class,left,right\n0,1,2\n1,3,4\n");
@@ -43,7 +43,7 @@ fn cells_that_are_no_numbers() {
         refused(
             &place,
             &[&train("whole.csv")[..], &["--missing", "error", held_out, "t.csv"]].concat(),
-            &["t.csv, row 3, column 3 (right)", "a missing one is refused"],
+            &["t.csv, row 3, column 3 (right)", "--missing error refuses missing values"],
         );
     }
     unreadable(b"class,left\n0,1\n1,\xff\n", &[", row 3, column 2 (left)", "not UTF-8"]);

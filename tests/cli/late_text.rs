@@ -32,7 +32,7 @@ const TRAIN: [&str; 9] = ["train", "--device", "cpu", "--hidden", "4", "--epochs
 fn it_is_as_if_the_column_had_been_named() {
     let place = place();
     // With --scale none the first rows train before the text is read.
-    let again = "so its cells are categories: everything is read first, and training starts again";
+    let again = "so its cells are categories; training restarts after all rows are read";
     for (more, said) in [
         (&[][..], WARNING),
         (&["--scale", "none"], again),

@@ -58,7 +58,7 @@ fn an_old_name_is_the_new_option_on_the_command_line_and_is_not_shown() {
     place.succeed(&[&["predict", "t.csv"], &model[..]].concat());
     place.succeed(&[&["importance", "--data", "t.csv"], &model[..]].concat());
     place.succeed(&["report", "new", "--out", "r.html", "--data", "t.csv", "--device", "cpu", "--checked"]);
-    place.succeed(&["check", "--device", "cpu", "--checked", "--only-save", "--save", "gradients"]);
+    place.succeed(&["check", "--device", "cpu", "--checked", "--steps", "1", "--only-save", "--save", "s"]);
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn two_runs_of_a_table_stand_side_by_side() {
     assert_eq!(bins[1..].iter().map(|bin| bin[1].parse::<u64>().unwrap()).sum::<u64>(), 100);
     let mistakes = table(first, "Worst mistakes");
     let errors = eval["errors"].as_array().unwrap();
-    assert!(first.contains(&format!("<p>{} rows misclassified", errors.len())), "{first}");
+    assert!(first.contains(&format!("<p>{} rows are misclassified", errors.len())), "{first}");
     assert_eq!(mistakes[0], ["row", "class", "predicted", "p(predicted)", "p(class)", "a", "b", "c"]);
     assert_eq!(mistakes.len(), 1 + errors.len().min(24));
     let text = std::fs::read_to_string(place.path("t.csv")).unwrap();

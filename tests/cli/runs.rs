@@ -450,6 +450,15 @@ fn the_model_of_a_run_is_the_kept_one_or_that_of_the_last_checkpoint() {
         );
         assert_eq!((outcome.code, outcome.error()), (2, expected.as_str()));
     }
+    let outcome = place.run(&["train", "--resume", "r"]);
+    let expected = "error: cannot resume r: it has no checkpoint.safetensors, as the run stopped before its first checkpoint, or the \
+                    file was removed; use --config r/config.toml to start it again";
+    assert_eq!((outcome.code, outcome.error()), (2, expected));
+    std::fs::remove_file(place.path("r/model.safetensors")).unwrap();
+    let outcome = place.run(&["eval", "--model", "r"]);
+    let expected = "error: r: expected the folder of a run with a model, found no model.safetensors: the run stopped before its first \
+                    checkpoint; use tinytrain train --resume r to continue it";
+    assert_eq!((outcome.code, outcome.error()), (2, expected));
 }
 
 #[test]

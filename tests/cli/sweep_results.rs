@@ -242,10 +242,19 @@ fn the_folder_of_a_sweep_is_its_best_model_and_has_a_page() {
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();
     assert!(page.contains(&format!("The best is trial {}:", summary["best_member"])), "{page}");
     assert!(page == std::fs::read_to_string(place.path("s/sweep.html")).unwrap());
-    for arguments in [&["report", "s", "--data", "t.csv"][..], &["report", "s", "--out", "s/results.jsonl"]] {
-        let outcome = place.run(arguments);
+    for (arguments, expected) in [
+        (
+            ["--data", "t.csv"],
+            "error: s is the folder of a sweep and cannot be combined with other folders, --data or --target; ",
+        ),
+        (
+            ["--out", "s/results.jsonl"],
+            "error: --out: cannot write to s/results.jsonl, which belongs to a sweep; ",
+        ),
+    ] {
+        let outcome = place.run(&[&["report", "s"], &arguments[..]].concat());
         assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-        assert!(outcome.error().contains("expected"), "{}", outcome.stderr);
+        assert!(outcome.error().starts_with(expected), "{}", outcome.stderr);
     }
     std::fs::remove_file(place.path("s/best.safetensors")).unwrap();
     let outcome = place.run(&["inspect", "--model", "s"]);

@@ -115,7 +115,7 @@ fn images_sorted_by_label_are_read_first() {
         match restart {
             Some(restart) => {
                 assert_eq!(restart["reason"], "the rows are sorted by label");
-                assert!(text.contains("sorted by label") && text.contains("starts again"), "{text}");
+                assert!(text.contains("sorted by label") && text.contains("training restarts"), "{text}");
             }
             None => assert_eq!(text, "", "{file}"),
         }
@@ -157,7 +157,7 @@ fn why_training_waits_for_all_rows_is_said() {
         let line = outcome.stderr.lines().find(|line| line.contains("before training starts"));
         let rows = if file == "sorted.csv" { "13,000" } else { "5,000" };
         let expected =
-            reason.map(|reason| format!("all {rows} rows are read before training starts, since {reason}"));
+            reason.map(|reason| format!("all {rows} rows are read before training starts, as {reason}"));
         assert_eq!(line, expected.as_deref(), "{file} {options:?}");
     }
 }
@@ -314,9 +314,13 @@ fn rows_without_end_are_refused_where_they_begin() {
     let long = format!("{},1,2,low\n", "1".repeat(5000));
     place.write("t.csv", csv.clone() + &long);
     let limit = ["--data", "t.csv", "--max-row-bytes", "4096"];
-    refused(&place, &limit, &["t.csv, row 62", "at most 4096 bytes in a row", "the limit can be raised"]);
+    refused(
+        &place,
+        &limit,
+        &["t.csv, row 62", "at most 4096 bytes in a row", "use --max-row-bytes to raise the limit"],
+    );
     place.write("t.csv", format!("{}a\n", "a,".repeat(300)) + &"1,".repeat(300) + "0\n");
-    refused(&place, &limit, &["t.csv, row 1", "at most 256 columns", "can be raised"]);
+    refused(&place, &limit, &["t.csv, row 1", "at most 256 columns", "use --max-row-bytes to raise"]);
 }
 
 #[test]

@@ -383,8 +383,7 @@ fn it_needs_a_folder_and_leaves_none_behind_that_holds_nothing() {
     for (arguments, expected) in [
         (
             &["--out", "m.safetensors"][..],
-            "error: --tensorboard: expected a folder for the run, found --out m.safetensors, which takes the model alone; --out DIR \
-             takes both\n",
+            "error: --tensorboard needs a run folder, but --out m.safetensors saves the model alone; use --out DIR to save both\n",
         ),
         (
             &["--folds", "3"],

@@ -179,7 +179,7 @@ fn verbose_tells_more_on_standard_error() {
     let arguments = ["--data", "data", "--epochs", "1", "--seed", "77", "--verbose"];
     let (_, stderr) = text(&place, &arguments);
     assert!(["seed 77", "832 parameters", "1/255"].iter().all(|part| stderr.contains(part)), "{stderr}");
-    assert!(stderr.contains("), one for each core"), "{stderr}");
+    assert!(stderr.contains("), one per core"), "{stderr}");
     assert_eq!(json(&place, &arguments).len(), 3);
     let (_, stderr) = text(&place, &[&arguments[..], &["--threads", "1"]].concat());
     assert!(stderr.contains("CPU engine (1 thread), at most 1"), "{stderr}");

@@ -190,7 +190,7 @@ fn without_a_cache_folder_nothing_is_kept() {
     let before = place.entries();
     let arguments = ["tune", "--data", "data", "--hidden", "12", "--device", &index, "--seconds", "1"];
     let outcome = place.succeed(&[&arguments[..], &["--schedule", "fused"]].concat());
-    assert!(outcome.stderr.contains("nothing is kept"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("nothing is saved"), "{}", outcome.stderr);
     assert_eq!(place.entries(), before);
 }
 

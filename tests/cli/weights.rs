@@ -129,7 +129,7 @@ fn scores_are_weighted() {
         let table =
             page.split_once("<table class=\"confusion\">").unwrap().1.split_once("</table>").unwrap().0;
         let (caption, cells) = table.split_once("</caption>").unwrap();
-        (caption.ends_with("(across), weighted"), cells.to_owned())
+        (caption.ends_with("predicted classes across, weighted"), cells.to_owned())
     };
     assert_eq!((cells(&weighted).0, cells(&persons).0), (true, false));
     assert_eq!(cells(&weighted).1, cells(&persons).1);
@@ -138,7 +138,7 @@ fn scores_are_weighted() {
     assert!(!alone.stderr.contains("no better than"), "{}", alone.stderr);
     // A file without the column.
     let outcome = place.succeed(&[&train[..], &["--test", "persons.csv"], &out, &CPU].concat());
-    let expected = "persons.csv has no column Freq: its rows count alike, and its scores are not weighted";
+    let expected = "persons.csv has no column Freq: all rows have the same weight";
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     // Once, whatever trains.
     let of_table = [&train[1..7], &["--epochs", "1", "--hidden", "4", "--device", "cpu"]].concat();

@@ -79,19 +79,19 @@ fn literals(code: &str) -> Vec<String> {
             let length = text.find(&end).expect("a raw string ends");
             literals.push(text[..length].to_owned());
             marks + 2 + length + end.len()
-        } else if from.starts_with('"') {
+        } else if let Some(text) = from.strip_prefix('"') {
             let mut escaped = false;
             let ends = |letter: char| {
                 let is_end = letter == '"' && !escaped;
                 escaped = letter == '\\' && !escaped;
                 is_end
             };
-            let length = from[1..].find(ends).expect("a string ends");
-            literals.push(from[1..=length].replace("\\\n", " "));
+            let length = text.find(ends).expect("a string ends");
+            literals.push(text[..length].replace("\\\n", " "));
             length + 2
-        } else if from.starts_with('\'') {
+        } else if let Some(text) = from.strip_prefix('\'') {
             // A character, or a lifetime.
-            let mut letters = from[1..].char_indices();
+            let mut letters = text.char_indices();
             match (letters.next(), letters.next(), letters.next()) {
                 (Some((_, '\\')), Some(_), _) => 3 + from[3..].find('\'').expect("a character ends") + 1,
                 (Some(_), Some((end, '\'')), _) => end + 2,

@@ -131,7 +131,7 @@ impl<'a> Report<'a> {
             }
             Event::Halved { left, .. } => {
                 self.end_dropped(folder)?;
-                let line = format!("{}", counted(left as u64, "trial continues", "trials continue"));
+                let line = counted(left as u64, "trial continues", "trials continue");
                 if self.options.is_json() {
                     self.console.object(&[("event", "halved".into()), ("left", left.into())])?;
                 } else if !self.options.train.quiet {

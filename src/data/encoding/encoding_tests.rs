@@ -17,7 +17,7 @@ fn encoded(encoding: &Encoding, rows: &[f32], dictionaries: &[Dictionary]) -> (V
     let mut features = Features::Floats(rows.to_vec());
     let unknown = encoding.apply(&mut features, dictionaries).unwrap();
     match features {
-        Features::Floats(values) => (values, unknown),
+        Features::Floats(values) => (values, unknown.count()),
         Features::Bytes(_) => panic!("inputs are floats"),
     }
 }
@@ -157,4 +157,22 @@ fn values_far_from_0_are_found() {
     assert_eq!(coarse(-3e8, 1.0), Some(1));
     // All values the same, as far as 32-bit floats tell.
     assert_eq!((coarse(3e8, 0.0), coarse(5.5, 0.0)), (Some(1), None));
+}
+
+#[test]
+fn unknown_cells_are_counted_by_kind_and_column() {
+    let colours = dictionary(&["a", "b", "c"]);
+    // Two columns of numbers, of which the first is scaled with the second, categories, and a number by itself.
+    let rows = [1.0, 5.0, 1.0, 2.0, 2.0, 6.0, 2.0, 4.0, 3.0, 8.0, 3.0, 7.0];
+    let encoding = learn(&rows, 4, &[(2, colours)], Scale::Standard);
+    let others = dictionary(&["c", "x"]);
+    let mut features = Features::Floats(vec![NAN, 5.0, 2.0, NAN, 1.0, 5.0, 0.0, 2.0, NAN, NAN, 1.0, 2.0]);
+    let unknown = encoding.apply(&mut features, &[others]).unwrap();
+    assert_eq!(unknown.columns(UnknownKind::MissingNumber), [(0, 2), (1, 1), (3, 1)]);
+    assert_eq!(unknown.columns(UnknownKind::Category), [(2, 1)]);
+    assert_eq!(unknown.columns(UnknownKind::MissingCategory), [(2, 1)]);
+    let mut both = unknown.clone();
+    both.extend(&unknown);
+    assert_eq!((unknown.count(), both.count()), (6, 12));
+    assert_eq!(serde_json::to_string(&unknown).unwrap(), "6");
 }
