@@ -168,12 +168,11 @@ pub(crate) fn fit<'py>(
                 }
             }
             Event::Unknown { set, cells } => {
+                let cells = cells.count();
                 warnings.push(format!("{cells} cells of the {set} rows hold what no training row holds"));
             }
             Event::OneClass { set, class } => {
-                warnings.push(format!(
-                    "all {set} rows are of class {class}: what is measured over them says little"
-                ));
+                warnings.push(format!("all {set} rows are of class {class}: their scores mean little"));
             }
             Event::Started(started) => epochs = started.epochs,
             Event::Progress { .. } | Event::Restarted { .. } | Event::Interrupted { .. } => {}

@@ -58,9 +58,9 @@ impl Model {
             Some((_, predictor)) => predictor,
             None => Predictor::new(&self.model, &Device::Cpu, threads)?,
         };
-        let before = predictor.unknown_cells();
+        let before = predictor.unknown_cells().count();
         let predictions = predictor.predict(features, &dictionaries)?;
-        let unknown = predictor.unknown_cells() - before;
+        let unknown = predictor.unknown_cells().count() - before;
         if let Some(mut place) = place {
             *place = Some((threads, predictor));
         }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use toml::Table;
 
 use super::args::Format;
-use super::data_text::{as_text, column_lines, mixed_column_lines, left_out, odd_labels, weights_hint};
+use super::data_text::{as_text, column_lines, left_out, mixed_column_lines, odd_labels, weights_hint};
 use super::open_data::{DataPaths, OpenData, refuse_unused_rate};
 use super::output::{Console, warn};
 use super::process::Interrupts;

@@ -18,7 +18,7 @@ use toml::Table as Given;
 use super::args::Format;
 use super::config_file;
 use super::curves::{self, PlotStyle};
-use super::data_text::{as_text, mixed_column_lines, left_out, odd_labels, weights_hint};
+use super::data_text::{as_text, left_out, mixed_column_lines, odd_labels, weights_hint};
 use super::output::{Console, print};
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
