@@ -23,7 +23,7 @@ pub(crate) enum Targets<'py> {
 }
 
 impl Targets<'_> {
-    /// What each row should give, as bits: so many words a row.
+    /// The targets as bits, with the number of words per row.
     fn bits(&self) -> (usize, Vec<u32>) {
         match self {
             Targets::Labels(_, numbers) => (1, numbers.as_array().to_vec()),
@@ -95,27 +95,32 @@ fn taken<T: Copy>(array: &[T], width: usize, rows: &[u32]) -> Vec<T> {
     rows.iter().flat_map(|row| array[*row as usize * width..][..width].iter().copied()).collect()
 }
 
-/// What one epoch gave, for Python.
-fn told<'py>(py: Python<'py>, epoch: &Epoch, epochs: usize, is_kept: bool) -> PyResult<Bound<'py, PyDict>> {
-    let told = PyDict::new(py);
+/// The figures of an epoch, for Python.
+fn epoch_figures<'py>(
+    py: Python<'py>,
+    epoch: &Epoch,
+    epochs: usize,
+    is_kept: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let figures = PyDict::new(py);
     let of_values = epoch.validation.as_ref().is_some_and(|score| score.values.is_some());
-    told.set_item("epoch", epoch.epoch)?;
-    told.set_item("epochs", epochs)?;
-    told.set_item("loss", epoch.train.loss)?;
-    told.set_item("accuracy", epoch.train.accuracy)?;
-    told.set_item("seconds", epoch.duration.as_secs_f64())?;
-    told.set_item("rows", epoch.rows)?;
-    told.set_item("is_kept", is_kept)?;
+    figures.set_item("epoch", epoch.epoch)?;
+    figures.set_item("epochs", epochs)?;
+    figures.set_item("loss", epoch.train.loss)?;
+    figures.set_item("accuracy", epoch.train.accuracy)?;
+    figures.set_item("seconds", epoch.duration.as_secs_f64())?;
+    figures.set_item("rows", epoch.rows)?;
+    figures.set_item("is_kept", is_kept)?;
     if let Some(score) = &epoch.validation {
-        told.set_item("validation_loss", score.loss)?;
+        figures.set_item("validation_loss", score.loss)?;
         let r2 = score.values.as_ref().map_or(f64::NAN, |errors| errors.r2);
-        told.set_item("validation_score", if of_values { r2 } else { score.accuracy })?;
+        figures.set_item("validation_score", if of_values { r2 } else { score.accuracy })?;
     }
-    Ok(told)
+    Ok(figures)
 }
 
 /// Trains a network. `settings` is a JSON object of settings by their names; `on_epoch` takes what each epoch gave and ends the fit
-/// where it returns something true; `repeats` says whether weights that are whole numbers may become repeated rows. Returns the model, and what the fit tells: `loss_curve`, `validation_scores`, `kept`, `warnings`.
+/// where it returns something true; `repeats` says whether weights that are whole numbers may become repeated rows. Returns the model, and a dictionary with `loss_curve`, `validation_scores`, `kept`, `warnings`.
 #[pyfunction]
 #[pyo3(signature = (table, targets, settings, *, device="auto", weights=None, repeats=true, validation=None, names=Vec::new(), first=None, on_epoch=None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
@@ -156,12 +161,15 @@ pub(crate) fn fit<'py>(
         match event {
             Event::Epoch { epoch, is_kept, .. } => {
                 if epoch.validation.is_some() || on_epoch.is_some() {
-                    let told = told(py, &epoch, epochs, is_kept)?;
+                    let figures = epoch_figures(py, &epoch, epochs, is_kept)?;
                     scores.extend(
-                        told.get_item("validation_score")?.map(|score| score.extract::<f64>()).transpose()?,
+                        figures
+                            .get_item("validation_score")?
+                            .map(|score| score.extract::<f64>())
+                            .transpose()?,
                     );
                     if let Some(on_epoch) = &on_epoch
-                        && on_epoch.call1((told,))?.is_truthy()?
+                        && on_epoch.call1((figures,))?.is_truthy()?
                     {
                         run.stop();
                     }

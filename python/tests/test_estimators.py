@@ -111,12 +111,12 @@ def test_callbacks_watch_and_end_a_fit(iris):
     X, y = iris
     seen = []
     classifier = TinytrainClassifier(
-        **SMALL | {"epochs": 50}, callbacks=[seen.append, lambda told: told["epoch"] == 5]
+        **SMALL | {"epochs": 50}, callbacks=[seen.append, lambda epoch: epoch["epoch"] == 5]
     ).fit(X, y)
-    assert [told["epoch"] for told in seen] == [1, 2, 3, 4, 5] and classifier.n_iter_ == 5
-    assert [told["loss"] for told in seen] == classifier.loss_curve_
+    assert [epoch["epoch"] for epoch in seen] == [1, 2, 3, 4, 5] and classifier.n_iter_ == 5
+    assert [epoch["loss"] for epoch in seen] == classifier.loss_curve_
 
-    def fails(told):
+    def fails(epoch):
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):

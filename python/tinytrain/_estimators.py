@@ -30,13 +30,13 @@ class _Bar:
 
             self.bar = tqdm(total=total, unit="epoch")
 
-    def __call__(self, told):
+    def __call__(self, epoch):
         if self.bar is not None:
-            shown = {name: told[name] for name in ("loss", "validation_score") if name in told}
-            self.bar.total = told["epochs"]
+            shown = {name: epoch[name] for name in ("loss", "validation_score") if name in epoch}
+            self.bar.total = epoch["epochs"]
             self.bar.set_postfix(shown, refresh=False)
             self.bar.update()
-        return any([callback(told) for callback in self.callbacks])
+        return any([callback(epoch) for callback in self.callbacks])
 
     def close(self):
         if self.bar is not None:
@@ -89,7 +89,7 @@ class _Tinytrain(BaseEstimator):
         first = getattr(self, "_model", None) if self.warm_start else None
         bar = _Bar(self.callbacks, self.verbose, None)
         try:
-            model, told = fit(
+            model, summary = fit(
                 table,
                 targets,
                 _settings.as_json(settings),
@@ -103,15 +103,15 @@ class _Tinytrain(BaseEstimator):
             )
         finally:
             bar.close()
-        for text in told["warnings"]:
+        for text in summary["warnings"]:
             warnings.warn(text, UserWarning, stacklevel=3)
-        if told["warning"]:
-            warnings.warn(told["warning"], ConvergenceWarning, stacklevel=3)
+        if summary["warning"]:
+            warnings.warn(summary["warning"], ConvergenceWarning, stacklevel=3)
         self._take(model)
-        self.loss_curve_ = told["loss_curve"].tolist()
+        self.loss_curve_ = summary["loss_curve"].tolist()
         self.n_iter_ = len(self.loss_curve_)
-        self.best_iteration_ = told["kept"]
-        self.validation_scores_ = told["validation_scores"].tolist() if len(told["validation_scores"]) else None
+        self.best_iteration_ = summary["kept"]
+        self.validation_scores_ = summary["validation_scores"].tolist() if len(summary["validation_scores"]) else None
         return self
 
     def _weights(self, sample_weight, table, y):
@@ -280,7 +280,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         clip=None,
         embeddings=None,
         one_hot=None,
-        learn_scale=None,
+        input_scaling=None,
         validation_fraction=None,
         patience=None,
         keep=None,
@@ -330,7 +330,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         self.clip = clip
         self.embeddings = embeddings
         self.one_hot = one_hot
-        self.learn_scale = learn_scale
+        self.input_scaling = input_scaling
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.keep = keep
@@ -518,7 +518,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         clip=None,
         embeddings=None,
         one_hot=None,
-        learn_scale=None,
+        input_scaling=None,
         validation_fraction=None,
         patience=None,
         keep=None,
@@ -565,7 +565,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         self.clip = clip
         self.embeddings = embeddings
         self.one_hot = one_hot
-        self.learn_scale = learn_scale
+        self.input_scaling = input_scaling
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.keep = keep

@@ -18,7 +18,7 @@ _TYPES = {
     "betas": "sequence of float",
     "lr_layers": "sequence of float",
     "no_temperature": "bool",
-    "learn_scale": "bool",
+    "input_scaling": "bool",
     "max_time": "float or str",
     "keep": "{'best', 'last'}",
     **dict.fromkeys(["batch_size", "epochs", "init_seed", "lr_every", "warmup", "one_hot", "patience"], "int"),

@@ -37,7 +37,7 @@ enum Holds {
     Categories,
     /// Numbers of these texts, counted from 0.
     Texts(Vec<String>),
-    /// So many parts of dates.
+    /// This many parts of dates.
     Dates(usize),
 }
 
@@ -299,17 +299,17 @@ impl Table {
 }
 
 impl Reader {
-    /// A reader that has read this table to its end. Each row should give an answer; `targets` are the names of these columns, if
-    /// they have any. `weights` say how much each row counts; none is 1 for all. At most so many threads look through its columns;
-    /// nothing is one for each core.
+    /// A reader that has read this table to its end. `targets` has one target per row; `names` are the names of the target columns, if
+    /// they have any. `weights` are row weights; empty is 1 for all. At most `threads` threads scan its columns,
+    /// by default one per core.
     ///
     /// # Errors
-    /// [`Error::Data`] for lengths that do not go together, for values that are infinite, and for weights that are no numbers of 0 or
-    /// more.
+    /// [`Error::Data`] for lengths that differ, infinite values, and weights that are negative or not
+    /// finite.
     pub fn from_table(
         table: Table,
-        answers: TargetData,
-        targets: Vec<String>,
+        targets: TargetData,
+        names: Vec<String>,
         weights: Vec<f32>,
         threads: Option<usize>,
     ) -> Result<Self> {
@@ -327,8 +327,8 @@ impl Reader {
                 Place { row: Some((at / inputs) as u64 + 1), column: Some(at % inputs + 1), name: None };
             return Err(bad("x", place, "a finite number", table.values[at].to_string()));
         }
-        let TargetData(targets_found) = answers;
-        super::arrays::check_targets("y", &targets_found, rows, "x")?;
+        let TargetData(targets) = targets;
+        super::arrays::check_targets("y", &targets, rows, "x")?;
         super::arrays::check_weights(&weights, rows, "x")?;
         let (columns, dates) = table.placed();
         let rows = MemoryRows {
@@ -338,8 +338,8 @@ impl Reader {
             columns,
             dates,
             cells: table.cells(),
-            targets: targets_found,
-            target_names: targets,
+            targets,
+            target_names: names,
             weights,
         };
         Self::in_memory(rows, threads)
