@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from tinytrain import TinytrainClassifier
+from tinytrain import TinytrainClassifier, TinytrainSearchCV
 
 SMALL = {"hidden": (16,), "epochs": 8}
 
@@ -40,6 +40,18 @@ def test_ctrl_c_ends_a_fit_and_leaves_the_estimator_as_it_was(iris):
     assert time.perf_counter() - sent[0] < 2.0
     assert (classifier.predict_proba(X) == before).all()
     assert classifier.set_params(hidden=(8,), epochs=2).fit(X, y).score(X, y) > 0.7
+
+
+def test_ctrl_c_ends_a_search():
+    X, y = make_classification(4000, 40, random_state=0)
+    search = TinytrainSearchCV(
+        TinytrainClassifier(hidden=(200, 200), epochs=500, random_state=0), {"lr": [0.01, 0.02, 0.03]}, cv=2
+    )
+    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+    begin = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    assert time.perf_counter() - begin < 5.0 and not hasattr(search, "best_params_")
 
 
 def test_the_lock_is_free_during_a_fit():
@@ -82,7 +94,7 @@ def test_a_fork_goes_on(tmp_path):
         import os, sys
         import numpy as np
         from sklearn.datasets import load_iris
-        from tinytrain import TinytrainClassifier
+        from tinytrain import TinytrainClassifier, TinytrainSearchCV
         X, y = load_iris(return_X_y=True)
         classifier = TinytrainClassifier(hidden=(16,), epochs=8, random_state=0).fit(X, y)
         expected = classifier.predict_proba(X)
