@@ -156,9 +156,7 @@ mod tests {
         let (found, process) = (folder.path().display(), std::process::id());
         assert_eq!(
             FolderLock::take(folder.path()).unwrap_err().to_string(),
-            format!(
-                "expected a folder that no run writes into, found {found}, where process {process} trains"
-            )
+            format!("cannot write into {found}, where process {process} is training")
         );
         drop(first);
         assert!(!FolderLock::is_taken(folder.path()));

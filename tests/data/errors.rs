@@ -295,7 +295,7 @@ fn fewer_groups_than_parts_are_no_split() {
         ],
     );
     let error = divide(["p", "p", "p", "q", "q", "q"], 0.3, 0.3).unwrap_err();
-    assert_error(&error, &["validation-fraction: expected", "groups are not divided (there are 2)"]);
+    assert_error(&error, &["validation-fraction: expected", "groups are not split (there are 2)"]);
     assert_eq!(divide(["p", "p", "q", "q", "r", "r"], 0.3, 0.3).unwrap(), [2, 2]);
 }
 
@@ -326,7 +326,10 @@ fn values_that_are_missing_where_none_may_be() {
             let line = first + 2 + blanks.matches('\n').count();
             let place =
                 format!("t.csv, row {line}, column {} (p{}): expected a value", first % 64 + 2, first % 64);
-            assert_error(&error, &[&place, "where columns are scaled", "found an empty cell"]);
+            assert_error(
+                &error,
+                &[&place, "missing values are only filled in for scaled columns", "found an empty cell"],
+            );
         }
     }
 }

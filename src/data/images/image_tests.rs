@@ -267,7 +267,7 @@ fn huge_images_are_refused_by_their_header() {
 #[test]
 fn sizes_that_no_memory_holds_are_refused() {
     let error = read(&grey(1, 1, &[0]), 1 << 40, 1 << 40).unwrap_err();
-    assert!(error.to_string().contains("of memory, and "), "{error}");
+    assert!(error.to_string().contains("of memory, but only "), "{error}");
 }
 
 #[test]
