@@ -81,8 +81,8 @@ pub(crate) fn reader(
     if let Some(among) = among {
         rows.iter_mut().for_each(|row| *row = among[*row as usize]);
     }
-    let (answers, table, names) = (targets.taken(&rows)?, &table.0, names.to_vec());
-    py.detach(|| Reader::from_table(table.taken(&rows), answers, names, weights, threads)).map_err(exception)
+    let (targets, table, names) = (targets.taken(&rows)?, &table.0, names.to_vec());
+    py.detach(|| table.taken(&rows).into_reader(targets, names, weights, threads)).map_err(exception)
 }
 
 /// Weights of rows; none of no array.

@@ -285,7 +285,7 @@ impl Run {
             && (model.network != network || model.transform != transform || model.data_schema != data_schema)
         {
             let text = format!(
-                "the checkpoint is of a {} network on other columns, but these data and settings make a {network} network",
+                "cannot resume: the network or the columns of the checkpoint ({}) differ from those of these data and settings ({network})",
                 model.network
             );
             return Err(Error::Config(text));

@@ -258,6 +258,52 @@ impl Table {
         self.cells().features(Path::new("x"))
     }
 
+    /// A reader that has read this table to its end. `targets` has one target per row; `names` are the names of the target columns, if
+    /// they have any. `weights` are row weights; empty is 1 for all. At most `threads` threads scan its columns,
+    /// by default one per core.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for lengths that differ, infinite values, and weights that are negative or not
+    /// finite.
+    pub fn into_reader(
+        self,
+        targets: TargetData,
+        names: Vec<String>,
+        weights: Vec<f32>,
+        threads: Option<usize>,
+    ) -> Result<Reader> {
+        let (rows, inputs) = (self.rows, self.inputs());
+        if self.values.is_empty() {
+            return Err(bad(
+                "x",
+                Place::default(),
+                "rows and columns",
+                format!("{rows} rows of {inputs} inputs"),
+            ));
+        }
+        if let Some(at) = self.values.iter().position(|value| value.is_infinite()) {
+            let place =
+                Place { row: Some((at / inputs) as u64 + 1), column: Some(at % inputs + 1), name: None };
+            return Err(bad("x", place, "a finite number", self.values[at].to_string()));
+        }
+        let TargetData(targets) = targets;
+        super::arrays::check_targets("y", &targets, rows, "x")?;
+        super::arrays::check_weights(&weights, rows, "x")?;
+        let (columns, dates) = self.placed();
+        let rows = MemoryRows {
+            name: "x".into(),
+            targets_name: "y".into(),
+            positions: self.columns.len(),
+            columns,
+            dates,
+            cells: self.cells(),
+            targets,
+            target_names: names,
+            weights,
+        };
+        Reader::in_memory(rows, threads)
+    }
+
     fn cells(self) -> MemoryCells {
         let (mut categorical, mut texts, mut input) = (Vec::new(), Vec::new(), 0);
         let inputs = self.inputs();
@@ -295,54 +341,6 @@ impl Table {
             }
         }
         (placed, dates)
-    }
-}
-
-impl Reader {
-    /// A reader that has read this table to its end. `targets` has one target per row; `names` are the names of the target columns, if
-    /// they have any. `weights` are row weights; empty is 1 for all. At most `threads` threads scan its columns,
-    /// by default one per core.
-    ///
-    /// # Errors
-    /// [`Error::Data`] for lengths that differ, infinite values, and weights that are negative or not
-    /// finite.
-    pub fn from_table(
-        table: Table,
-        targets: TargetData,
-        names: Vec<String>,
-        weights: Vec<f32>,
-        threads: Option<usize>,
-    ) -> Result<Self> {
-        let (rows, inputs) = (table.rows, table.inputs());
-        if table.values.is_empty() {
-            return Err(bad(
-                "x",
-                Place::default(),
-                "rows and columns",
-                format!("{rows} rows of {inputs} inputs"),
-            ));
-        }
-        if let Some(at) = table.values.iter().position(|value| value.is_infinite()) {
-            let place =
-                Place { row: Some((at / inputs) as u64 + 1), column: Some(at % inputs + 1), name: None };
-            return Err(bad("x", place, "a finite number", table.values[at].to_string()));
-        }
-        let TargetData(targets) = targets;
-        super::arrays::check_targets("y", &targets, rows, "x")?;
-        super::arrays::check_weights(&weights, rows, "x")?;
-        let (columns, dates) = table.placed();
-        let rows = MemoryRows {
-            name: "x".into(),
-            targets_name: "y".into(),
-            positions: table.columns.len(),
-            columns,
-            dates,
-            cells: table.cells(),
-            targets,
-            target_names: names,
-            weights,
-        };
-        Self::in_memory(rows, threads)
     }
 }
 

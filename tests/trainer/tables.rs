@@ -44,7 +44,7 @@ fn table() -> Table {
 
 fn reader(table: Table) -> Reader {
     let labels = TargetData::labels((0..ROWS).map(label));
-    Reader::from_table(table, labels, vec!["class".to_owned()], Vec::new(), None).unwrap()
+    table.into_reader(labels, vec!["class".to_owned()], Vec::new(), None).unwrap()
 }
 
 fn file() -> String {
@@ -95,7 +95,7 @@ fn the_order_in_which_texts_come_does_not_matter() {
 fn a_table_without_names_is_an_array() {
     let x = Array2::from_shape_fn((40, 3), |(row, column)| ((row + 2) * (3 + column) % 17) as f32);
     let y: Vec<bool> = x.rows().into_iter().map(|row| row.sum() > 24.0).collect();
-    let reader = Reader::from_table(Table::of_numbers(&x), y.target_data(), Vec::new(), Vec::new(), None);
+    let reader = Table::of_numbers(&x).into_reader(y.target_data(), Vec::new(), Vec::new(), None);
     let of_table = trainer().fit_reader(reader.unwrap()).unwrap();
     assert_eq!(of_table.to_bytes().unwrap(), trainer().fit(&x, &y).unwrap().to_bytes().unwrap());
     assert_eq!(predicted(&of_table, Table::of_numbers(&x)).len(), 80);
@@ -155,7 +155,7 @@ fn what_is_wrong_with_a_table_is_said() {
     assert_eq!(dates, "categorical: expected columns below 2 that hold no dates, counted from 0, found 1");
     let read = |table: Table, rows: usize, weights: Vec<f32>| {
         let labels = TargetData::labels((0..rows).map(|row| (row % 2).to_string()));
-        Reader::from_table(table, labels, Vec::new(), weights, None).map(|_| ()).unwrap_err().to_string()
+        table.into_reader(labels, Vec::new(), weights, None).map(|_| ()).unwrap_err().to_string()
     };
     let infinite = columns(vec![("a", Cells::Numbers(vec![1.0, f32::INFINITY]))]).unwrap();
     assert_eq!(read(infinite, 2, Vec::new()), "x, row 2, column 1: expected a finite number, found inf");

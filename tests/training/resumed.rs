@@ -149,7 +149,7 @@ fn a_checkpoint_of_other_data_or_settings_is_refused() {
     let error = resumed(&Config { hidden: vec![7, 6], ..own.clone() }, false, ROWS).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "expected data and settings of the checkpoint, a 5-7-5-3 network on its columns, found those of a 5-7-6-3 network"
+        "cannot resume: the network or the columns of the checkpoint (5-7-5-3) differ from those of these data and settings (5-7-6-3)"
     );
     let error = resumed(&own, false, ROWS - 30).unwrap_err();
     assert_eq!(error.to_string(), "expected the 267 training rows of the run, found 243");
