@@ -153,10 +153,30 @@ pub(crate) fn floats(bytes: &[u8], extra: usize, name: &Path) -> Result<Vec<f32>
 /// Makes room for exactly `extra` more values, or says that the machine has none.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, extra: usize, name: &Path) -> Result<()> {
     let bytes = (values.len() as u128 + extra as u128) * size_of::<T>() as u128;
-    check_memory(bytes, &format!("{}: the table", name.display()))?;
+    // What the columns become, held-out rows and the engine's copies are to come: more memory at once than error by error.
+    check_memory(bytes, &format!("{}: the table", name.display())).map_err(|error| {
+        Error::Config(format!(
+            "{error}; allow three times as much in all to prepare its columns and to train"
+        ))
+    })?;
     values
         .try_reserve_exact(extra)
         .map_err(|error| Error::Config(format!("{}: no memory for the table: {error}", name.display())))?;
     prefer_large_pages(values);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_for_all_that_follows_is_named_at_once() {
+        let error = reserve(&mut Vec::<f32>::new(), 1 << 60, Path::new("t.csv")).unwrap_err().to_string();
+        assert!(error.starts_with("t.csv: the table needs 4.6 EB of memory, but only "), "{error}");
+        assert!(
+            error.ends_with("; allow three times as much in all to prepare its columns and to train"),
+            "{error}"
+        );
+    }
 }
