@@ -141,7 +141,7 @@ fn a_bar_leaves_nothing_behind_when_the_terminal_is_made_narrower() {
     place.write("t.csv", Points::new(20_000, 4).csv(["low", "mid", "high"]));
     let train =
         ["train", "--data", "t.csv", "--device", "cpu", "--preset", "plain", "--validation-fraction", "0.2"];
-    let more = ["--hidden", "64,64", "--epochs", "12", "--batch-size", "16", "--threads", "1"];
+    let more = ["--hidden", "256,256", "--epochs", "12", "--batch-size", "16", "--threads", "1"];
     let mut terminal = Terminal::new(&place, &[&train[..], &more].concat());
     // With all its figures a bar is one that a narrower terminal breaks.
     let is_broken = |bar: &&String| bar.chars().count() > usize::from(NARROW);
