@@ -182,7 +182,7 @@ fn a_checkpoint_of_other_data_or_settings_is_refused() {
                     Ok(Some(_)) => {}
                 }
             };
-            let wanted = "expected the 333 training rows of the run, found as many others: the data, or how they are scaled, have changed";
+            let wanted = "expected the 333 training rows of the run, found other rows: the data or their scaling have changed";
             assert_eq!(error.as_deref(), (!is_same).then_some(wanted));
         }
     }
