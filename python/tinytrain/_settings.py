@@ -82,7 +82,7 @@ def explained(of_classes):
 
 def _in_python(text):
     """An explanation of an option in the words of Python."""
-    for option in ("preset", "keep", "task", "seed", "scale", "learn-scale", "scale-target"):
+    for option in ("preset", "keep", "task", "seed", "scale", "input-scaling", "scale-target"):
         text = text.replace(f"--{option}", f"`{option.replace('-', '_')}`")
     return text.replace("`seed`", "`random_state`").replace("`--verbose`", "``tinytrain train --verbose``")
 
