@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 use crate::data::{
-    self, Features, Format as DialectOptions, ImageForm, ReadOptions, Reader, Selection, Target, data_paths,
+    self, Features, Format as TableFormat, ImageForm, ReadOptions, Reader, Selection, Target, data_paths,
     is_png, png_form, read_png,
 };
 use crate::engine::DeviceRequest;
@@ -190,7 +190,7 @@ fn rows<'a>(
         id: options.id.clone(),
         ..Selection::default()
     };
-    let format: DialectOptions = options.written.format();
+    let format: TableFormat = options.written.format();
     let read = ReadOptions { columns, format, threads: options.threads, ..ReadOptions::default() };
     let mut reader = Reader::open_unlabelled(file, &read)?;
     predictor.check_inputs(reader.name(), reader.inputs())?;

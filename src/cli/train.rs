@@ -88,7 +88,7 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
     loop {
         let observer = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));
         match call.train(&mut output, checkpoint, &observer, lost)? {
-            RunOutcome::RunSummary(made) => {
+            RunOutcome::Reported(made) => {
                 if let (Some(file), Some(made)) = (profile, *made) {
                     file.write((made.report.to_json() + "\n").as_bytes())?;
                 }
@@ -119,7 +119,7 @@ struct TrainRequest<'a> {
 /// How an attempt to train has ended.
 enum RunOutcome {
     /// Starts the report with a profile, if one was made.
-    RunSummary(Box<Option<Profile>>),
+    Reported(Box<Option<Profile>>),
     /// The device has failed, and the CPU engine can go on.
     Lost(Error),
 }
@@ -187,7 +187,7 @@ impl TrainRequest<'_> {
         let made = observer.as_ref().zip(summary.as_ref().ok());
         let made = made.map(|(recorder, summary)| Profile::of_training(recorder, summary)).transpose()?;
         report.end(summary)?;
-        Ok(RunOutcome::RunSummary(Box::new(made)))
+        Ok(RunOutcome::Reported(Box::new(made)))
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) use columns::time::{PARTS as DATE_PARTS, parts_of as date_of};
 pub use columns::{IgnoredBecause, IgnoredColumn, NumbersAsText, Selection, Target};
 pub use dataset::{BLOCK_ROWS, Dataset, Features, FeaturesRef, Rows, Scaling};
 pub use dialect::Format;
-pub(crate) use dialect::number::is_missing_text as is_missing_cell;
+pub(crate) use dialect::number::is_missing;
 #[cfg(feature = "export")]
 pub(crate) use encoding::normal_score::{NORMAL_QUANTILE, RANK_MARGIN};
 pub use encoding::scale::Scale;

@@ -198,7 +198,7 @@ impl Sweep {
                 let member = self.members[index].member.number;
                 self.events.push_back(Event::Epoch { member, fold, epoch, is_kept });
             }
-            WorkerMessage::PausedRun { index, fold, piece } => {
+            WorkerMessage::Paused { index, fold, piece } => {
                 let state = &mut self.members[index];
                 state.pieces[fold] = Some(piece);
                 let pieces: Option<Vec<&PausedRun>> = state.pieces.iter().map(Option::as_ref).collect();

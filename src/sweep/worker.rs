@@ -30,7 +30,7 @@ pub(super) struct WorkerContext {
 /// What a thread tells.
 pub(super) enum WorkerMessage {
     Epoch { index: usize, fold: usize, epoch: Box<Epoch>, is_kept: bool },
-    PausedRun { index: usize, fold: usize, piece: PausedRun },
+    Paused { index: usize, fold: usize, piece: PausedRun },
 }
 
 /// A run that waits, or has ended.
@@ -94,7 +94,7 @@ enum Outcome {
     /// An epoch has ended, and it goes on.
     Epoch,
     /// The run is paused, or has ended.
-    PausedRun(Option<TrialStatus>),
+    Paused(Option<TrialStatus>),
     /// The run was interrupted.
     Broken,
 }
@@ -224,7 +224,7 @@ impl ActiveMember {
     fn attach_engine(&mut self, common: &WorkerContext, engine: MemberEngine) -> Outcome {
         self.shared = Some(Duration::ZERO);
         if self.waits_too_long(common) {
-            return Outcome::PausedRun(Some(TrialStatus::Time));
+            return Outcome::Paused(Some(TrialStatus::Time));
         }
         match self.run.attach_engine(Box::new(engine)) {
             Ok(()) => Outcome::More,
@@ -240,7 +240,7 @@ impl ActiveMember {
     /// Goes on until there is something to tell of it.
     fn advance(&mut self, common: &WorkerContext, sender: &Sender<WorkerMessage>) -> Outcome {
         if self.waits_too_long(common) {
-            return Outcome::PausedRun(Some(TrialStatus::Time));
+            return Outcome::Paused(Some(TrialStatus::Time));
         }
         loop {
             if common.is_stopped() {
@@ -268,7 +268,7 @@ impl ActiveMember {
                         return Outcome::Epoch;
                     }
                     let status = self.run.suspend().err().map(|error| TrialStatus::Failed(error.to_string()));
-                    return Outcome::PausedRun(status);
+                    return Outcome::Paused(status);
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => {
@@ -288,18 +288,16 @@ impl ActiveMember {
         let left = self.member.config.epochs.saturating_sub(self.run.epochs().len()) as u64;
         let rows = self.member.rows_of(self.fold);
         common.total.fetch_sub((rows * left).saturating_sub(self.counted as u64), Ordering::Relaxed);
-        Outcome::PausedRun(Some(status))
+        Outcome::Paused(Some(status))
     }
 
     /// Tells what has become of it; whether anybody listens.
     fn tell(self, outcome: Outcome, sender: &Sender<WorkerMessage>) -> bool {
-        let Outcome::PausedRun(status) = outcome else { return true };
+        let Outcome::Paused(status) = outcome else { return true };
         let Self { index, fold, mut run, duration, .. } = self;
         run.detach_engine();
         hand_over();
-        sender
-            .send(WorkerMessage::PausedRun { index, fold, piece: PausedRun { run, status, duration } })
-            .is_ok()
+        sender.send(WorkerMessage::Paused { index, fold, piece: PausedRun { run, status, duration } }).is_ok()
     }
 }
 

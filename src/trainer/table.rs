@@ -4,10 +4,10 @@ use std::path::Path;
 
 use ndarray::ArrayRef2;
 
+use super::arrays::bad;
 use super::target::TargetData;
 use crate::data::{
-    Column, DATE_PARTS, Dictionary, Features, MemoryCells, MemoryRows, Reader, Transform, date_of,
-    is_missing_cell,
+    Column, DATE_PARTS, Dictionary, Features, MemoryCells, MemoryRows, Reader, Transform, date_of, is_missing,
 };
 use crate::error::{Error, Place, Result};
 use crate::model::Model;
@@ -86,7 +86,7 @@ impl Table {
                         return Err(bad(
                             &name,
                             Place::row(row as u64 + 1),
-                            &format!("one of {} texts", texts.len()),
+                            format!("one of {} texts", texts.len()),
                             found,
                         ));
                     }
@@ -94,7 +94,7 @@ impl Table {
                     let mut known: Vec<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
                     known.sort_unstable();
                     known.dedup();
-                    let number = |text: &String| match is_missing_cell(text) {
+                    let number = |text: &String| match is_missing(text.as_bytes()) {
                         true => f32::NAN,
                         false => known.partition_point(|known| known.as_str() < text.trim()) as f32,
                     };
@@ -113,7 +113,7 @@ impl Table {
             let length = found.first().map_or(0, Vec::len);
             if *rows.get_or_insert(length) != length {
                 let expected = format!("{} rows, as the first column has", rows.unwrap_or_default());
-                return Err(bad(&name, Place::default(), &expected, length.to_string()));
+                return Err(bad(&name, Place::default(), expected, length.to_string()));
             }
             inputs.extend(found);
             held.push((Some(name), holds));
@@ -204,7 +204,7 @@ impl Table {
         }
         if wanted.len() != self.columns.len() {
             let expected = format!("{} columns, as in training", wanted.len());
-            return Err(bad("x", Place::default(), &expected, self.columns.len().to_string()));
+            return Err(bad("x", Place::default(), expected, self.columns.len().to_string()));
         }
         let (from, mut at, mut sources, mut columns) = (self.inputs(), 0, Vec::new(), Vec::new());
         for (index, ((name, holds), (date, is_category))) in self.columns.into_iter().zip(wanted).enumerate()
@@ -230,7 +230,7 @@ impl Table {
                     return Err(bad(
                         "x",
                         place,
-                        &format!("{}, as in training", said(&like)),
+                        format!("{}, as in training", said(&like)),
                         said(&holds).to_owned(),
                     ));
                 }
@@ -342,8 +342,4 @@ impl Table {
         }
         (placed, dates)
     }
-}
-
-fn bad(name: &str, place: Place, expected: &str, found: String) -> Error {
-    super::arrays::bad(name, place, expected, found)
 }

@@ -73,11 +73,6 @@ pub(crate) fn is_missing(cell: &[u8]) -> bool {
     cell.len() <= 4 && MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
-/// The same of a text.
-pub(crate) fn is_missing_text(text: &str) -> bool {
-    is_missing(text.as_bytes())
-}
-
 /// What should have stood in the place of a cell that is no feature, and what kind of fault that is; `fault` is what parsing has said.
 pub(crate) fn expected_feature(cell: &[u8], fault: &str) -> (String, Option<DataFault>) {
     let is_damage = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
