@@ -70,8 +70,8 @@ impl DenseLayer {
             return;
         }
         let (bias, width) = (&parameters.read(0).values.bias, z.width());
-        let columns = columns.start..columns.start + width;
-        z.values_mut().chunks_exact_mut(width).for_each(|row| row.copy_from_slice(&bias[columns.clone()]));
+        let bias = &bias[columns.start..columns.start + width];
+        z.values_mut().chunks_exact_mut(width).for_each(|row| row.copy_from_slice(bias));
         for (number, piece) in parameters.read_all().enumerate() {
             let weights = View::new(&piece.values.weights, self.width).columns(columns.clone());
             product::add(z.values_mut(), width, 0, x(number), weights);
@@ -80,7 +80,7 @@ impl DenseLayer {
 
     /// Z += X W for the columns of X that go with piece `number`.
     pub fn add_forward(&self, number: usize, parameters: &Parts<Owned>, x: View<'_>, z: &mut Matrix) {
-        let weights = View::new(&parameters.read(number).values.weights, self.width);
+        let weights = View::new(&parameters.read(number).values.weights, self.width).columns(0..self.outputs);
         let width = z.width();
         product::add(z.values_mut(), width, 0, x, weights);
     }
@@ -89,7 +89,7 @@ impl DenseLayer {
     /// piece.
     pub fn add_backward(&self, transposed: &Matrix, delta: View<'_>, dx: &mut Matrix, first: usize) {
         let width = dx.width();
-        product::add(dx.values_mut(), width, first, delta, transposed.padded());
+        product::add(dx.values_mut(), width, first, delta, transposed.view());
     }
 
     /// As [`DenseLayer::add_backward`], with the piece itself instead of its transpose, for some columns of D.

@@ -49,15 +49,16 @@ impl Panel {
     /// The whole layer from what [`Panel::cut`] makes of it.
     pub fn join<'a>(parts: impl Iterator<Item = (&'a Panel, &'a Tensors)> + Clone, groups: &Groups) -> Layer {
         let inputs = parts.clone().map(|(panel, _)| panel.inputs).max().unwrap_or(0);
-        let row_of = |values: fn(&Tensors) -> &[f32], row: usize| {
-            parts.clone().flat_map(move |(panel, tensors)| {
-                values(tensors)[row * panel.width..][..panel.columns.len()].iter().copied()
-            })
-        };
-        let weights =
-            groups.positions().flat_map(|place| row_of(|tensors| &tensors.weights, place)).collect();
-        let bias: Vec<f32> = row_of(|tensors| &tensors.bias, 0).collect();
-        Layer { inputs, outputs: bias.len(), weights, bias }
+        let outputs = parts.clone().map(|(panel, _)| panel.columns.len()).sum();
+        let mut bias = Vec::with_capacity(outputs);
+        parts.clone().for_each(|(panel, own)| bias.extend_from_slice(&own.bias[..panel.columns.len()]));
+        let mut weights = Vec::with_capacity(inputs * outputs);
+        for place in groups.positions() {
+            for (panel, own) in parts.clone() {
+                weights.extend_from_slice(&own.weights[place * panel.width..][..panel.columns.len()]);
+            }
+        }
+        Layer { inputs, outputs, weights, bias }
     }
 
     /// Its parameters with the inputs in their own order.
@@ -88,6 +89,7 @@ impl Panel {
                 }
                 ShareInputs::Rows(rows, dense) => {
                     let weights = View::new(&parameters.weights[..self.inputs * width], width);
+                    let weights = weights.columns(0..self.columns.len());
                     product::add(z.rows_mut(rows), width, 0, View::new(dense, self.inputs), weights);
                 }
             }
@@ -112,7 +114,8 @@ impl Panel {
                 ShareInputs::Rows(rows, dense) => {
                     let weights = &mut to.weights[..self.inputs * width];
                     let x = View::new(dense, self.inputs);
-                    product::add(weights, width, 0, x.transposed(), delta.rows(rows));
+                    let delta = delta.rows(rows).columns(0..self.columns.len());
+                    product::add(weights, width, 0, x.transposed(), delta);
                 }
             }
         }
@@ -195,7 +198,9 @@ mod tests {
         for columns in [16..98, 32..60, 5..9] {
             let panel = Panel::new(inputs, columns);
             let (tensors, width) = (panel.cut(&layer, &groups), panel.width);
-            let beside: Vec<f32> = (0..4 * 3 * width).map(number).collect();
+            // Padding is 0.
+            let padded = |i: usize| if i % width < panel.columns.len() { number(i) } else { 0.0 };
+            let beside: Vec<f32> = (0..4 * 3 * width).map(padded).collect();
             let delta = View::new(&beside, 3 * width).columns(width..2 * width);
             let computed = |panel: &Panel, shares: &[Inputs]| {
                 let (mut z, mut updated) = (Matrix::default(), tensors.clone());

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use super::packed_rows::{Input, PackedRows, divisor, padded};
+use super::packed_rows::{Input, PackedRows, divisor};
 use super::sparse_rows::SparseRows;
 use crate::data::{Features, Rows, TargetsRef};
 use crate::step::Targets;
+use crate::vectors::vectorized;
 
 /// A share of a batch: targets and weights of some of its rows, and with them either all inputs of those rows, or for some
 /// groups of inputs the lists of all rows of the batch.
@@ -108,13 +109,12 @@ impl Inputs {
         let rows = order.iter().map(|row| &values[*row as usize * inputs..][..*inputs]);
         T::fetch(rows.clone());
         let divisor = divisor(*scaling);
-        self.dense.clear();
-        for row in rows {
-            let (quads, rest) = row.as_chunks();
-            self.dense.extend(quads.iter().flat_map(|quad| T::scaled(*quad, divisor)));
-            let quad = T::scaled(padded(rest), divisor);
-            self.dense.extend_from_slice(&quad[..rest.len()]);
-        }
+        self.dense.resize(order.len() * inputs, 0.0);
+        vectorized(|| {
+            for (to, row) in self.dense.chunks_exact_mut((*inputs).max(1)).zip(rows) {
+                to.iter_mut().zip(row).for_each(|(to, value)| *to = value.number() / divisor);
+            }
+        });
     }
 }
 

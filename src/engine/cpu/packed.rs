@@ -101,7 +101,7 @@ impl WithSimd for AddPacked<'_> {
                 };
                 for column in (0..columns).step_by(COLUMNS) {
                     let b = b.columns(column..columns.min(column + COLUMNS));
-                    let vectors = b.column_count().div_ceil(LANES) * (LANES / S::F32_LANES);
+                    let vectors = b.column_count().div_ceil(S::F32_LANES);
                     let packed = blocks.b.room(vectors * S::F32_LANES * depth.len());
                     let (packed, _) = S::as_mut_simd_f32s(packed);
                     pack(simd, b, vectors, packed);

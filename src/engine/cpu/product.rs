@@ -15,8 +15,9 @@ pub fn is_large(numbers: usize) -> bool {
     numbers >= PACKED_NUMBERS
 }
 
-/// C += A B for the columns from `first` on of the rows in `c`, of `width` numbers each. B has whole vectors, or columns for
-/// rows in memory; then zeros may be added to what stands in C behind its last one, until it is a whole vector.
+/// C += A B for the columns from `first` on of the rows in `c`, of `width` numbers each. Behind the columns of B stand
+/// zeros until rows are whole vectors, or its columns are rows in memory; zeros may be added to what stands in C behind its last column,
+/// until that is a whole vector.
 ///
 /// Every number of C is one chain of multiply-adds in the order of the inner dimension, however a product is divided between
 /// calls.

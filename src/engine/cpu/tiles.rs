@@ -33,20 +33,23 @@ pub const fn height(lanes: usize) -> usize {
 /// The height of the next tile when `rows` rows are left.
 #[inline(always)]
 pub fn next_height(lanes: usize, rows: usize) -> usize {
-    let most = height(lanes);
+    height_of(height(lanes), rows)
+}
+
+/// The height of the next tile when `rows` rows are left and tiles have at most `most`.
+#[inline(always)]
+fn height_of(most: usize, rows: usize) -> usize {
     if rows >= most { most } else { [1, 1, 2, 2, 4, 4, 4, 4][rows] }
 }
 
-/// C += A B. Rows of B are whole vectors; rows of C are `stride` numbers apart, and the first numbers of each are added to.
+/// C += A B. Behind the last column of B stand numbers until rows are whole vectors; rows of C are `stride` numbers apart, and the first
+/// numbers of each are added to: as many as B has columns, and those behind them until they are whole vectors of this processor.
 pub fn add_product(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     assert_eq!(a.column_count(), b.row_count(), "inner dimensions of a product agree");
     assert!(b.has_whole_vectors() && stride.is_multiple_of(LANES), "rows are whole vectors");
     if a.row_count() > 0 && a.column_count() > 0 && b.column_count() > 0 {
-        let last = (a.row_count() - 1) * stride;
-        assert!(
-            b.column_count() <= stride && last + b.column_count() <= c.len(),
-            "C has the product's shape"
-        );
+        let (last, columns) = ((a.row_count() - 1) * stride, b.column_count().next_multiple_of(LANES));
+        assert!(columns <= stride && last + columns <= c.len(), "C has the product's shape");
         vectorized(AddProduct { c, stride, a, b });
     }
 }
@@ -74,7 +77,7 @@ impl WithSimd for AddProduct<'_> {
         for start in (0..a.column_count()).step_by(DEPTH) {
             let depth = start..a.column_count().min(start + DEPTH);
             let most = width(S::F32_LANES);
-            for run in runs(b.column_count() / S::F32_LANES, most) {
+            for run in runs(b.column_count().div_ceil(S::F32_LANES), most) {
                 by_length!(run.len(), most, N => operands.rows::<N>(simd, c, depth.clone(), run.start));
             }
         }
@@ -94,11 +97,13 @@ impl<S: Simd> Operands<'_, S> {
     #[inline(always)]
     fn rows<const N: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, at: usize) {
         let (rows, mut row) = (self.a.row_count(), 0);
+        // One vector a row leaves room for more rows, which keep more multiply-adds on their way.
+        let most = if N == 1 { 8 } else { height(S::F32_LANES) };
         while row < rows {
             let depth = depth.clone();
-            row += match next_height(S::F32_LANES, rows - row) {
-                8 if height(S::F32_LANES) == 8 => self.tile::<8, N>(simd, c, row, depth, at),
-                6 if height(S::F32_LANES) == 6 => self.tile::<6, N>(simd, c, row, depth, at),
+            row += match height_of(most, rows - row) {
+                8 if most == 8 => self.tile::<8, N>(simd, c, row, depth, at),
+                6 if most == 6 => self.tile::<6, N>(simd, c, row, depth, at),
                 4 => self.tile::<4, N>(simd, c, row, depth, at),
                 2 => self.tile::<2, N>(simd, c, row, depth, at),
                 _ => self.tile::<1, N>(simd, c, row, depth, at),

@@ -77,12 +77,11 @@ impl<'a> View<'a> {
         (0..self.rows).map(move |row| &self.values[row * self.row_stride..][..self.columns])
     }
 
-    /// Whether each row is whole vectors, one number behind the other.
+    /// Whether the numbers of a row stand one behind the other, and behind the last of them others until they are whole vectors.
     pub fn has_whole_vectors(self) -> bool {
         self.column_stride == 1
-            && self.columns.is_multiple_of(LANES)
             && self.row_stride.is_multiple_of(LANES)
-            && self.is_whole()
+            && Self { columns: self.columns.next_multiple_of(LANES), ..self }.is_whole()
     }
 
     /// The columns `columns` of M rows from `first` on, if the numbers of a row stand one behind the other.

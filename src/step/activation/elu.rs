@@ -2,7 +2,7 @@
 //! units", 2016), with alpha 1.
 
 use crate::vectors::vectorized;
-use super::Function;
+use super::{Function, stored};
 use crate::step::exp::exp_m1;
 
 pub(super) const PIECE: Function = Function {
@@ -16,7 +16,7 @@ pub(super) const PIECE: Function = Function {
 
 fn value(z: &mut [f32]) {
     vectorized(|| {
-        z.iter_mut().for_each(|z| *z = if *z > 0.0 { *z } else { exp_m1(*z) });
+        z.iter_mut().for_each(|z| *z = stored(if *z > 0.0 { *z } else { exp_m1(*z) }));
     });
 }
 
@@ -24,7 +24,7 @@ fn gradient(dy: &mut [f32], y: &[f32]) {
     vectorized(|| {
         for (d, y) in dy.iter_mut().zip(y) {
             // exp(z) = y + 1.
-            *d = if *y > 0.0 { *d } else { *d * (*y + 1.0) };
+            *d = stored(if *y > 0.0 { *d } else { *d * (*y + 1.0) });
         }
     });
 }

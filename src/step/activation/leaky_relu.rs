@@ -2,7 +2,7 @@
 //! models", 2013). The slope at 0 is 0.01.
 
 use crate::vectors::vectorized;
-use super::Function;
+use super::{Function, stored};
 
 /// The slope for negative z.
 const SLOPE: f32 = 0.01;
@@ -18,14 +18,14 @@ pub(super) const PIECE: Function = Function {
 
 fn value(z: &mut [f32]) {
     vectorized(|| {
-        z.iter_mut().for_each(|z| *z = if *z > 0.0 { *z } else { SLOPE * *z });
+        z.iter_mut().for_each(|z| *z = stored(if *z > 0.0 { *z } else { SLOPE * *z }));
     });
 }
 
 fn gradient(dy: &mut [f32], y: &[f32]) {
     vectorized(|| {
         for (d, y) in dy.iter_mut().zip(y) {
-            *d = if *y > 0.0 { *d } else { SLOPE * *d };
+            *d = stored(if *y > 0.0 { *d } else { SLOPE * *d });
         }
     });
 }

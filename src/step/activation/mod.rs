@@ -26,6 +26,13 @@ struct Function {
     flop: [usize; 2],
 }
 
+/// A value that takes the place of another, +0 for -0. Compilers make a store under a mask of a choice between what is there and
+/// something else, which takes AMD's processors ten times as long as to store all; of a sum they do not.
+#[inline(always)]
+fn stored(value: f32) -> f32 {
+    value + 0.0
+}
+
 variants! {
     /// What a hidden layer does with its pre-activations z = x W + b.
     Activation: Function {

@@ -1,7 +1,7 @@
 //! max(0, z).
 
 use crate::vectors::vectorized;
-use super::Function;
+use super::{Function, stored};
 
 pub(super) const PIECE: Function = Function {
     name: "relu",
@@ -15,14 +15,14 @@ pub(super) const PIECE: Function = Function {
 fn value(z: &mut [f32]) {
     vectorized(|| {
         // Not max(0, z): NaN must stay NaN, so that the loss shows it.
-        z.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z });
+        z.iter_mut().for_each(|z| *z = stored(if *z < 0.0 { 0.0 } else { *z }));
     });
 }
 
 fn gradient(dy: &mut [f32], y: &[f32]) {
     vectorized(|| {
         for (d, y) in dy.iter_mut().zip(y) {
-            *d = if *y > 0.0 { *d } else { 0.0 };
+            *d = stored(if *y > 0.0 { *d } else { 0.0 });
         }
     });
 }

@@ -95,10 +95,9 @@ impl PartitionedNetwork {
         let parts = if is_last { part..part + 1 } else { 0..self.plan.parts() };
         let tiles = parts.map(move |number| {
             let columns = if is_last { 0..self.network.outputs() } else { self.columns(layer, number) };
-            let delta = self.outputs[layer].read(number).delta.padded();
-            (columns.start..columns.start + delta.column_count(), delta, columns.is_empty())
+            (columns, self.outputs[layer].read(number).delta.view())
         });
-        tiles.filter(|(.., is_empty)| !is_empty).map(|(columns, delta, _)| (columns, delta))
+        tiles.filter(|(columns, _)| !columns.is_empty())
     }
 
     /// Gradients by the pre-activations of a panel that part `part` owns.

@@ -117,11 +117,11 @@ impl PartitionedNetwork {
     /// D, of others its own.
     pub fn factor_paired(&self, layer: usize, piece: usize, number: usize) -> (View<'_>, Columns<'_>) {
         let (x, delta) = if layer == 1 {
-            (self.hidden.read(piece).y.view(), self.deltas.read(number).padded())
+            (self.hidden.read(piece).y.view(), self.deltas.read(number).view())
         } else {
-            (self.x(layer - 1, number, piece), self.outputs[layer].read(number).delta.padded())
+            (self.x(layer - 1, number, piece), self.outputs[layer].read(number).delta.view())
         };
-        (x, (0..self.above[layer - 1].width, delta))
+        (x, (0..self.above[layer - 1].outputs, delta))
     }
 
     /// Deltas of a panel of the only layer, for all rows: its columns of the gradients of the loss.

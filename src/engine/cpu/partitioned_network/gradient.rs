@@ -27,9 +27,11 @@ use crate::step::formula::{Coefficients, Formula, Lanes, WithFormula, update_vec
 use crate::step::{StepRecord, UpdateRule};
 use crate::vectors::vectorized;
 
-/// Numbers of a tile, of eight whole rows or more: unless rows are long it stays in the nearest cache with the weights and their
-/// state.
+/// Numbers of a tile, or a few more: unless rows are long it stays in the nearest cache with the weights and their state.
 const TILE: usize = 1 << 11;
+
+/// Rows of a tile are a multiple of this: products take 6 or 8 of them at once.
+const ROWS_OF_TILES: usize = 24;
 
 /// Rows of a tile whose product copies the deltas first: with fewer, copying would take most of the time.
 const ROWS_OF_COPIES: usize = 256;
@@ -156,7 +158,8 @@ fn update_panel(
         for share in inputs.read_all() {
             let ShareInputs::Rows(rows, x) = share.held() else { continue };
             let x = View::new(x, panel.inputs).columns(places.clone());
-            product::add(gradients, width, 0, x.transposed(), delta.rows(rows));
+            let delta = delta.rows(rows).columns(0..panel.columns.len());
+            product::add(gradients, width, 0, x.transposed(), delta);
         }
         let weights = places.start * width..places.end * width;
         owned.update_weights(rule, record, factor, weights, gradients);
@@ -165,7 +168,11 @@ fn update_panel(
 
 /// Divides rows of a piece's weights, whose gradients are sums over the rows of a batch, into tiles.
 fn tiles(rows: usize, width: usize, batch: usize) -> impl Iterator<Item = Range<usize>> {
-    let most = if product::is_large(batch * width) { ROWS_OF_COPIES } else { (TILE / width).max(8) / 8 * 8 };
+    let most = if product::is_large(batch * width) {
+        ROWS_OF_COPIES
+    } else {
+        (TILE / width).next_multiple_of(ROWS_OF_TILES)
+    };
     (0..rows).step_by(most).map(move |start| start..rows.min(start + most))
 }
 
