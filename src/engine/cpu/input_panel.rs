@@ -5,12 +5,10 @@ use std::ops::Range;
 
 use super::inputs::{Inputs, ShareInputs};
 use super::matrix::Matrix;
+use super::periodic::{self, RowGradient};
 use super::tensors::Tensors;
 use super::view::View;
-use crate::model::{
-    FREQUENCIES, InputColumn, InputLayer, InputParameters, MIXED, PERIODIC_BLOCKS, PlacedColumn, blocks,
-};
-use crate::step::sine_and_cosine;
+use crate::model::{InputColumn, InputLayer, InputParameters, MIXED, PlacedColumn, blocks};
 use crate::vectors::vectorized;
 
 /// Why no lists of what is not zero come here: see [`PartitionedNetwork::has_dense_inputs`](super::partitioned_network::PartitionedNetwork).
@@ -91,28 +89,30 @@ impl InputPanel {
     ) {
         for share in inputs {
             let ShareInputs::Rows(rows, values) = share.held() else { unreachable!("{DENSE}") };
-            let width = e.width();
-            let to = e.rows_mut(rows).chunks_exact_mut(width);
-            for (row, e) in values.chunks_exact(self.row).zip(to) {
-                e.fill(0.0);
-                for column in &self.columns {
-                    let (x, first) = (row[column.number], column.input - self.inputs.start);
-                    let weights = &parameters.weights[self.place(column)];
-                    match column.column {
-                        InputColumn::Number => e[first] = x,
-                        InputColumn::Periodic => {
-                            e[first] = x;
-                            mix(x, weights, &mut e[first + 1..][..MIXED]);
-                        }
-                        InputColumn::OneHot { categories } => {
+            let (width, e) = (e.width(), e.rows_mut(rows));
+            e.fill(0.0);
+            for column in &self.columns {
+                let first = column.input - self.inputs.start;
+                let numbers = values.chunks_exact(self.row).map(|row| row[column.number]);
+                let each = numbers.zip(e.chunks_exact_mut(width).map(|e| &mut e[first..]));
+                let weights = &parameters.weights[self.place(column)];
+                match column.column {
+                    InputColumn::Number => each.for_each(|(x, e)| e[0] = x),
+                    InputColumn::Periodic => {
+                        periodic::mix(weights, each.map(|(x, e)| (x, &mut e[..1 + MIXED])))
+                    }
+                    InputColumn::OneHot { categories } => {
+                        for (x, e) in each {
                             if let Some(category) = category(x, categories) {
-                                e[first + category] = 1.0;
+                                e[category] = 1.0;
                             }
                         }
-                        InputColumn::Embedding { categories, size } => {
+                    }
+                    InputColumn::Embedding { categories, size } => {
+                        for (x, e) in each {
                             if let Some(category) = category(x, categories) {
                                 let from = &weights[4 * blocks(size) * category..][..size];
-                                e[first..][..size].copy_from_slice(from);
+                                e[..size].copy_from_slice(from);
                             }
                         }
                     }
@@ -139,30 +139,44 @@ impl InputPanel {
         dx: View<'_>,
         to: &mut Tensors,
     ) {
-        for (dx, e) in dx.each_row().zip(e.each_row()) {
-            for ((to, dx), e) in to.bias.iter_mut().zip(dx).zip(e) {
-                *to += dx * e;
-            }
-        }
+        vectorized(
+            #[inline(always)]
+            || {
+                for (dx, e) in dx.each_row().zip(e.each_row()) {
+                    to.bias.iter_mut().zip(dx).zip(e).for_each(|((to, dx), e)| *to += dx * e);
+                }
+            },
+        );
         let scale = |input: usize| parameters.bias.get(input).copied().unwrap_or(1.0);
+        let mut given: Vec<RowGradient> = Vec::new();
         for share in inputs {
             let ShareInputs::Rows(rows, values) = share.held() else { unreachable!("{DENSE}") };
-            for (row, dx) in values.chunks_exact(self.row).zip(dx.rows(rows).each_row()) {
-                for column in &self.columns {
-                    let (x, first) = (row[column.number], column.input - self.inputs.start);
-                    let place = self.place(column);
-                    match column.column {
-                        InputColumn::Number | InputColumn::OneHot { .. } => {}
-                        InputColumn::Periodic => {
-                            let de: [f32; MIXED] =
-                                std::array::from_fn(|o| dx[first + 1 + o] * scale(first + 1 + o));
-                            add_mixed(x, &parameters.weights[place.clone()], de, &mut to.weights[place]);
-                        }
-                        InputColumn::Embedding { categories, size } => {
+            let dx = dx.rows(rows);
+            for column in &self.columns {
+                let (first, place) = (column.input - self.inputs.start, self.place(column));
+                let numbers = values.chunks_exact(self.row).map(|row| row[column.number]);
+                let each = numbers.zip(dx.each_row().map(|dx| &dx[first..]));
+                match column.column {
+                    InputColumn::Number | InputColumn::OneHot { .. } => {}
+                    InputColumn::Periodic => {
+                        let scales: [f32; MIXED] = std::array::from_fn(|o| scale(first + 1 + o));
+                        given.clear();
+                        given.extend(each.map(|(x, dx)| {
+                            let mut row = [x; 1 + MIXED];
+                            let de = row[1..].iter_mut().zip(&dx[1..]).zip(scales);
+                            de.for_each(|((de, dx), scale)| *de = dx * scale);
+                            row
+                        }));
+                        let weights = &parameters.weights[place.clone()];
+                        periodic::add_gradient(weights, &given, &mut to.weights[place]);
+                    }
+                    InputColumn::Embedding { categories, size } => {
+                        let to = &mut to.weights[place];
+                        for (x, dx) in each {
                             if let Some(category) = category(x, categories) {
-                                let to = &mut to.weights[place][4 * blocks(size) * category..][..size];
+                                let to = &mut to[4 * blocks(size) * category..][..size];
                                 for (k, to) in to.iter_mut().enumerate() {
-                                    *to += dx[first + k] * scale(first + k);
+                                    *to += dx[k] * scale(first + k);
                                 }
                             }
                         }
@@ -176,71 +190,4 @@ impl InputPanel {
 /// The category of a number, of `categories`; `None` for an unknown one.
 fn category(value: f32, categories: usize) -> Option<usize> {
     (value >= 0.0 && value < categories as f32).then_some(value as usize)
-}
-
-/// The weights of a periodic column.
-type Waves<'a> = ([&'a [f32; FREQUENCIES]; 2 + MIXED], &'a [f32]);
-
-/// Frequencies, phases, what mixes them into each input, and its bias.
-fn waves(weights: &[f32]) -> Waves<'_> {
-    let (rows, bias) = weights[..4 * PERIODIC_BLOCKS].split_at((2 + MIXED) * FREQUENCIES);
-    let (rows, _) = rows.as_chunks::<FREQUENCIES>();
-    (std::array::from_fn(|row| &rows[row]), bias)
-}
-
-/// The three inputs that the frequencies of a column make of a number.
-fn mix(x: f32, weights: &[f32], e: &mut [f32]) {
-    let ([frequencies, phases, mixing @ ..], bias) = waves(weights);
-    vectorized(
-        #[inline(always)]
-        || {
-            let mut cosines = [0.0; FREQUENCIES];
-            for ((cosine, frequency), phase) in cosines.iter_mut().zip(frequencies).zip(phases) {
-                *cosine = sine_and_cosine(x * frequency + phase).1;
-            }
-            for ((e, mixing), bias) in e.iter_mut().zip(mixing).zip(bias) {
-                let mut products = cosines;
-                products.iter_mut().zip(mixing).for_each(|(product, mixing)| *product *= mixing);
-                *e = bias + sum(products);
-            }
-        },
-    );
-}
-
-/// The sum of all, as a tree: neighbouring halves side by side.
-#[inline(always)]
-fn sum(mut values: [f32; FREQUENCIES]) -> f32 {
-    let mut half = FREQUENCIES / 2;
-    while half > 0 {
-        for i in 0..half {
-            values[i] += values[i + half];
-        }
-        half /= 2;
-    }
-    values[0]
-}
-
-/// Adds the gradients by the weights of a column, whose number is `x`, from those by its three inputs.
-fn add_mixed(x: f32, weights: &[f32], de: [f32; MIXED], to: &mut [f32]) {
-    let ([frequencies, phases, mixing @ ..], _) = waves(weights);
-    let (rows, bias) = to.split_at_mut((2 + MIXED) * FREQUENCIES);
-    bias.iter_mut().zip(de).for_each(|(to, de)| *to += de);
-    let (rows, _) = rows.as_chunks_mut::<FREQUENCIES>();
-    let [of_frequencies, of_phases, of_mixing @ ..] = rows else { return };
-    vectorized(
-        #[inline(always)]
-        || {
-            for k in 0..FREQUENCIES {
-                let (sine, cosine) = sine_and_cosine(x * frequencies[k] + phases[k]);
-                let mut by_cosine = 0.0;
-                for ((of_mixing, mixing), de) in of_mixing.iter_mut().zip(mixing).zip(de) {
-                    of_mixing[k] += cosine * de;
-                    by_cosine += mixing[k] * de;
-                }
-                let slope = -std::f32::consts::TAU * sine * by_cosine;
-                of_phases[k] += slope;
-                of_frequencies[k] += slope * x;
-            }
-        },
-    );
 }

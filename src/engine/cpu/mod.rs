@@ -37,6 +37,7 @@ mod packed_rows;
 mod partition;
 mod partitioned_network;
 mod parts;
+mod periodic;
 mod phases;
 mod plan;
 mod product;
@@ -47,6 +48,7 @@ mod tensors;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod update;
 mod view;
 
 use std::sync::Arc;
@@ -78,7 +80,7 @@ use crate::timing::Ceilings;
 const ROWS_A_THREAD: usize = 16;
 
 /// Multiply-adds of a step below which a thread more does not pay: its meetings cost as much as this.
-const WORK_A_THREAD: usize = 1 << 16;
+const WORK_A_THREAD: usize = 1 << 18;
 
 /// Steps of the first call of [`Engine::submit`], at most.
 const FIRST_SLICE: usize = 512;

@@ -5,6 +5,7 @@
 
 use std::array::from_fn;
 use std::cell::RefCell;
+use std::ops::Range;
 
 use bytemuck::cast_slice_mut;
 use pulp::{Simd, WithSimd};
@@ -71,6 +72,95 @@ pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     BLOCKS.set(blocks);
 }
 
+/// B copied once as [`add_packed`] copies it, for products with several A.
+#[derive(Default)]
+pub struct PackedFactor {
+    values: Aligned,
+    depth: usize,
+    columns: usize,
+}
+
+impl PackedFactor {
+    /// Copies B in the place of what was copied before.
+    pub fn pack(&mut self, b: View<'_>) {
+        (self.depth, self.columns) = (b.row_count(), b.column_count());
+        self.values.room(self.depth * self.columns.next_multiple_of(LANES));
+        vectorized(Pack { b, to: &mut self.values });
+    }
+
+    /// C += A B, as [`add_packed`] does it.
+    pub fn add(&self, c: &mut [f32], stride: usize, a: View<'_>) {
+        let (rows, width) = (a.row_count(), self.columns.next_multiple_of(LANES));
+        assert_eq!(a.column_count(), self.depth, "inner dimensions of a product agree");
+        if rows > 0 && self.depth > 0 && self.columns > 0 {
+            assert!(stride.is_multiple_of(LANES), "rows are whole vectors");
+            assert!(width <= stride && (rows - 1) * stride + width <= c.len(), "C has the product's shape");
+            let mut blocks = BLOCKS.take();
+            vectorized(AddFactor { c, stride, a, b: self, blocks: &mut blocks });
+            BLOCKS.set(blocks);
+        }
+    }
+
+    /// The blocks of B: their rows and columns, and where they stand.
+    fn blocks(depth: usize, columns: usize) -> impl Iterator<Item = [Range<usize>; 3]> {
+        let width = columns.next_multiple_of(LANES);
+        let depths = (0..depth).step_by(DEPTH).map(move |k| k..depth.min(k + DEPTH));
+        depths.flat_map(move |depth| {
+            (0..columns).step_by(COLUMNS).map(move |column| {
+                let (last, start) =
+                    (columns.min(column + COLUMNS), depth.start * width + column * depth.len());
+                let room = (last.next_multiple_of(LANES) - column) * depth.len();
+                [depth.clone(), column..last, start..start + room]
+            })
+        })
+    }
+}
+
+struct Pack<'a> {
+    b: View<'a>,
+    to: &'a mut [f32],
+}
+
+impl WithSimd for Pack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { b, to } = self;
+        for [depth, columns, place] in PackedFactor::blocks(b.row_count(), b.column_count()) {
+            let (vectors, length) = (columns.len().div_ceil(S::F32_LANES), depth.len());
+            let (to, _) = S::as_mut_simd_f32s(&mut to[place]);
+            pack(simd, b.rows(depth).columns(columns), vectors, &mut to[..vectors * length]);
+        }
+    }
+}
+
+struct AddFactor<'a> {
+    c: &'a mut [f32],
+    stride: usize,
+    a: View<'a>,
+    b: &'a PackedFactor,
+    blocks: &'a mut Blocks,
+}
+
+impl WithSimd for AddFactor<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { c, stride, a, b, blocks } = self;
+        for [depth, columns, place] in PackedFactor::blocks(b.depth, b.columns) {
+            let a = a.columns(depth.clone());
+            let factors = Factors::of::<S>(a, &mut blocks.a);
+            let vectors = columns.len().div_ceil(S::F32_LANES);
+            let (b, _) = S::as_simd_f32s(&b.values[place]);
+            let block = Block { factors, depth: depth.len(), b, vectors, stride: stride / S::F32_LANES };
+            let (c, _) = S::as_mut_simd_f32s(&mut c[columns.start..]);
+            block.add(simd, c, a.row_count());
+        }
+    }
+}
+
 struct AddPacked<'a> {
     c: &'a mut [f32],
     stride: usize,
@@ -92,13 +182,7 @@ impl WithSimd for AddPacked<'_> {
             let (a, b) = (a.columns(depth.clone()), b.rows(depth.clone()));
             for row in (0..rows).step_by(if are_rows { rows } else { ROWS }) {
                 let a = a.rows(row..if are_rows { rows } else { rows.min(row + ROWS) });
-                let factors = if are_rows {
-                    Factors::Rows(a)
-                } else {
-                    let to = blocks.a.room(a.row_count() * depth.len());
-                    pack_columns::<S>(a, to);
-                    Factors::Packed(to)
-                };
+                let factors = Factors::of::<S>(a, &mut blocks.a);
                 for column in (0..columns).step_by(COLUMNS) {
                     let b = b.columns(column..columns.min(column + COLUMNS));
                     let vectors = b.column_count().div_ceil(S::F32_LANES);
@@ -227,6 +311,19 @@ enum Factors<'a> {
     Rows(View<'a>),
     /// What [`pack_columns`] makes of columns.
     Packed(&'a [f32]),
+}
+
+impl<'a> Factors<'a> {
+    /// A block of A, copied to `room` where its rows are columns in memory.
+    #[inline(always)]
+    fn of<S: Simd>(a: View<'a>, room: &'a mut Aligned) -> Self {
+        if a.column_stride() == 1 {
+            return Factors::Rows(a);
+        }
+        let to = room.room(a.row_count() * a.column_count());
+        pack_columns::<S>(a, to);
+        Factors::Packed(to)
+    }
 }
 
 /// Blocks of A and of B as [`pack`] copies them.

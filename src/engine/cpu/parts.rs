@@ -22,7 +22,7 @@
 //! | gather | `inputs[p]` of the next step | |
 //! | backward | `deltas[p]`, `hidden[o]` | `outputs[1][*]`, `transposed[1][o]` |
 //! | gradient | `parameters[*][o]`, `squares[*][o]`; of a single layer `hidden[o]` | `hidden[o]`, `deltas[p]`, `outputs[*][*]`, `inputs[*]` of the step; of a single layer `losses[*]` |
-//! | update | the same but `squares`, `transposed[*][o]`, `tiles[p]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
+//! | update | the same but `squares`, `transposed[*][o]`, `updates[p]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
 //!
 //! With columns of each layer divided:
 //!
@@ -34,7 +34,7 @@
 //! | gather | `inputs[p]` of the next step | |
 //! | backward of layer l | `outputs[l - 1][p]`, of the last layer also `outputs[last][p]` | `outputs[l][*]`, but of the last layer `outputs[last][p]` and `losses[*]`; `parameters[l][o]` |
 //! | gradient | `parameters[*][o]`, `squares[*][o]` | `outputs[0][p]`, `outputs[l][*]` of the others, `inputs[*]` of the step |
-//! | update | `parameters[*][o]`, `tiles[p]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
+//! | update | `parameters[*][o]`, `updates[p]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
 //!
 //! An input layer is the first layer there: pieces are columns of the table with what they learn, `hidden[o]` is E, the first phase also
 //! reads `parameters[0][o]` where it multiplies by the factors, and gradient and update read `hidden[o]`, `outputs[0][p]`,

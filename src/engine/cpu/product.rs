@@ -10,9 +10,9 @@ const PACKED_ROWS: usize = 32;
 /// Numbers of B from which on it does not stay in the nearest caches.
 const PACKED_NUMBERS: usize = 1 << 15;
 
-/// Whether B is large enough that it is copied for a product with many rows.
-pub fn is_large(numbers: usize) -> bool {
-    numbers >= PACKED_NUMBERS
+/// Whether B is copied for a product with A of so many rows.
+pub fn pays_to_copy(rows: usize, b: View<'_>) -> bool {
+    rows >= PACKED_ROWS && b.row_count() * b.column_count() >= PACKED_NUMBERS
 }
 
 /// C += A B for the columns from `first` on of the rows in `c`, of `width` numbers each. Behind the columns of B stand
@@ -23,8 +23,7 @@ pub fn is_large(numbers: usize) -> bool {
 /// calls.
 pub fn add(c: &mut [f32], width: usize, first: usize, a: View<'_>, b: View<'_>) {
     let c = c.get_mut(first..).unwrap_or_default();
-    let is_large = a.row_count() >= PACKED_ROWS && is_large(b.row_count() * b.column_count());
-    if is_large || b.column_stride() != 1 {
+    if b.column_stride() != 1 || pays_to_copy(a.row_count(), b) {
         add_packed(c, width, a, b);
     } else {
         add_product(c, width, a, b);

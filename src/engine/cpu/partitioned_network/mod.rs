@@ -10,7 +10,6 @@ pub use step::Step;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::aligned::Aligned;
 use super::dense_layer::DenseLayer;
 use super::first_layer::Panel;
 use super::groups::Groups;
@@ -23,6 +22,7 @@ use super::partition::{columns, pieces, range};
 use super::parts::Parts;
 use super::plan::Plan;
 use super::tensors::{Owned, Tensors};
+use super::update::UpdateMemory;
 use crate::model::{Network, Parameters};
 use crate::step::UpdateRule;
 
@@ -60,7 +60,7 @@ pub struct PartitionedNetwork {
     /// A share of the rows for each part.
     pub losses: Parts<RowLosses>,
     /// For each part, room for a tile of gradients.
-    pub tiles: Parts<Aligned>,
+    pub updates: Parts<UpdateMemory>,
     /// For each layer, the sum of squares of each piece's gradients, where they are clipped.
     pub squares: Vec<Parts<f64>>,
 }
@@ -112,7 +112,7 @@ impl PartitionedNetwork {
             deltas: parts(plan.parts(), |_| Matrix::default()),
             outputs: layers.iter().map(|_| parts(plan.parts(), |_| Outputs::default())).collect(),
             losses: parts(plan.parts(), |_| RowLosses::default()),
-            tiles: parts(plan.parts(), |_| Aligned::default()),
+            updates: parts(plan.parts(), |_| UpdateMemory::default()),
             squares: Vec::new(),
             panels,
             input,

@@ -1,0 +1,192 @@
+//! Updates of weights by optimizers other than plain gradient descent.
+//!
+//! The gradient is computed a tile at a time: while it stands in registers or the nearest cache the weights that belong to it are updated, so
+//! these and their state pass through the caches once. What all tiles read, the deltas, is copied once where it is large.
+
+use std::marker::PhantomData;
+
+use pulp::{Simd, WithSimd};
+
+use super::aligned::Aligned;
+use super::dense_layer::Columns;
+use super::first_layer::Panel;
+use super::groups::QUAD;
+use super::inputs::{Inputs, ShareInputs};
+use super::packed::PackedFactor;
+use super::partition::{by_length, runs};
+use super::parts::Parts;
+use super::product;
+use super::sparse_products::{RUNS, add_list, delta_by_runs, most_vectors};
+use super::sparse_rows::{Quad, SparseRows};
+use super::tensors::Owned;
+use super::view::View;
+use crate::step::formula::{Coefficients, Formula, Lanes, WithFormula, update_vectors};
+use crate::step::{StepRecord, UpdateRule};
+use crate::vectors::vectorized;
+
+/// Numbers of a tile, or a few more: unless rows are long it stays in the nearest cache with the weights and their state.
+const TILE: usize = 1 << 11;
+
+/// Rows of a tile are a multiple of this: products take 6 or 8 of them at once.
+const ROWS_OF_TILES: usize = 24;
+
+/// Memory of updates, which a part keeps.
+#[derive(Default)]
+pub struct UpdateMemory {
+    /// The gradient by a tile of weights, or by biases.
+    pub tile: Aligned,
+    /// Deltas that are copied once for all tiles.
+    copies: Vec<PackedFactor>,
+}
+
+/// An update of the weights of a piece.
+pub struct Update<'a> {
+    /// The piece.
+    pub owned: &'a mut Owned,
+    /// How a gradient changes a parameter.
+    pub rule: &'a UpdateRule,
+    /// The step.
+    pub record: &'a StepRecord,
+    /// What the learning rate is multiplied by.
+    pub factor: f32,
+}
+
+/// Updates the weights from X'D, for inputs X in shares; D has a row for each row of them.
+pub fn update_panel(
+    panel: &Panel,
+    inputs: &Parts<Inputs>,
+    delta: View<'_>,
+    memory: &mut UpdateMemory,
+    update: Update<'_>,
+) {
+    let Update { owned, rule, record, factor } = update;
+    let width = panel.width;
+    // The lists of a group are in one share; each share has all inputs of its own rows.
+    for share in inputs.read_all() {
+        match share.held() {
+            ShareInputs::SparseRows(lists) => {
+                let coefficients = Coefficients::new(record, factor * record.rate, record.decay);
+                let lists = SparseUpdate { lists, width, delta, owned, coefficients };
+                rule.optimizer.kind.with_formula(lists);
+            }
+            ShareInputs::Rows(..) => {}
+        }
+    }
+    let factors = inputs.read_all().filter_map(|share| match share.held() {
+        ShareInputs::SparseRows(_) => None,
+        ShareInputs::Rows(rows, x) => {
+            let columns = 0..panel.columns.len();
+            Some((View::new(x, panel.inputs), (columns.clone(), delta.rows(rows).columns(columns))))
+        }
+    });
+    update_weights([panel.inputs, width], factors, memory, Update { owned, rule, record, factor });
+}
+
+/// Updates weights, [rows, width], from the sum of X'D over some X and D; from nothing where there are none.
+pub fn update_weights<'a>(
+    [rows, width]: [usize; 2],
+    factors: impl Iterator<Item = (View<'a>, Columns<'a>)>,
+    memory: &mut UpdateMemory,
+    update: Update<'_>,
+) {
+    let factors: Vec<_> = factors.collect();
+    if factors.is_empty() {
+        return;
+    }
+    let Update { owned, rule, record, factor } = update;
+    let UpdateMemory { tile, copies } = memory;
+    copies.resize_with(factors.len().max(copies.len()), PackedFactor::default);
+    let is_copied = |delta: View<'_>| product::pays_to_copy(rows, delta);
+    for ((_, (_, delta)), copy) in factors.iter().zip(&mut *copies) {
+        if is_copied(*delta) {
+            copy.pack(*delta);
+        }
+    }
+    let height = (TILE / width).next_multiple_of(ROWS_OF_TILES);
+    for first in (0..rows).step_by(height) {
+        let places = first..rows.min(first + height);
+        let gradients = zeros(tile, places.len() * width);
+        for ((x, (columns, delta)), copy) in factors.iter().zip(&*copies) {
+            let x = x.columns(places.clone()).transposed();
+            if is_copied(*delta) {
+                copy.add(&mut gradients[columns.start..], width, x);
+            } else {
+                product::add(gradients, width, columns.start, x, *delta);
+            }
+        }
+        let weights = places.start * width..places.end * width;
+        owned.update_weights(rule, record, factor, weights, gradients);
+    }
+}
+
+/// So many zeros.
+pub fn zeros(tile: &mut Aligned, numbers: usize) -> &mut [f32] {
+    tile.resize(numbers);
+    tile.fill(0.0);
+    tile
+}
+
+/// Updates weights of the first layer from the lists of their inputs, while their gradients stand in registers.
+struct SparseUpdate<'a> {
+    lists: &'a SparseRows,
+    width: usize,
+    delta: View<'a>,
+    owned: &'a mut Owned,
+    coefficients: Coefficients<f32>,
+}
+
+impl WithFormula for SparseUpdate<'_> {
+    fn with_formula<F: Formula>(self) {
+        vectorized(SparseUpdateBy::<F>(self, PhantomData));
+    }
+}
+
+struct SparseUpdateBy<'a, F>(SparseUpdate<'a>, PhantomData<F>);
+
+impl<F: Formula> WithSimd for SparseUpdateBy<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let SparseUpdate { lists, width, delta, owned, coefficients } = self.0;
+        let c = coefficients.lanes(simd);
+        let Owned { values, states: [first, second], .. } = owned;
+        let tensors = [&mut *values.weights, &mut *first.weights, &mut *second.weights];
+        let mut tensors = tensors.map(|tensor| S::as_mut_simd_f32s(tensor).0);
+        let (vectors, (_, most)) = (width / S::F32_LANES, most_vectors(S::F32_LANES));
+        let mut copy = RUNS.take();
+        let (delta, rows) = delta_by_runs::<S>(delta, vectors, &mut copy);
+        for (group, list) in lists.each().chain(lists.empty().map(|group| (group, &[][..]))) {
+            let inputs = group * QUAD * vectors..(group + 1) * QUAD * vectors;
+            let mut tensors =
+                tensors.each_mut().map(|tensor| tensor.get_mut(inputs.clone()).unwrap_or_default());
+            for run in runs(vectors, most) {
+                let at = (vectors, run.start);
+                by_length!(run.len(), most, N => {
+                    let delta = delta[rows * run.start..rows * run.end].as_chunks::<N>().0;
+                    update_run::<S, F, N>(simd, &c, &mut tensors, list, delta, at);
+                });
+            }
+        }
+        RUNS.set(copy);
+    }
+}
+
+/// Updates the vectors `at..at + N` of a group's rows, of `width` vectors each, with what belongs to them.
+#[inline(always)]
+fn update_run<S: Simd, F: Formula, const N: usize>(
+    simd: S,
+    c: &Coefficients<Lanes<S>>,
+    [weights, first, second]: &mut [&mut [S::f32s]; 3],
+    list: &[Quad],
+    delta: &[[S::f32s; N]],
+    (width, at): (usize, usize),
+) {
+    let mut sums = [[simd.splat_f32s(0.0); N]; QUAD];
+    add_list(simd, &mut sums, list, delta);
+    for (sums, start) in sums.iter().zip((at..).step_by(width)) {
+        let states = [&mut **first, &mut **second];
+        let states = states.map(|state| state.get_mut(start..start + N).unwrap_or_default());
+        update_vectors::<S, F>(simd, c, &mut weights[start..start + N], sums, states);
+    }
+}
