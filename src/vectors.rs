@@ -3,7 +3,7 @@
 use std::env;
 use std::sync::OnceLock;
 
-use pulp::{Arch, WithSimd};
+use pulp::{Arch, Simd, WithSimd};
 
 use crate::error::{Error, Result};
 
@@ -15,6 +15,31 @@ const VARIABLE: &str = "TINYTRAIN_VECTORS";
 pub(crate) fn vectorized<Work: WithSimd>(work: Work) -> Work::Output {
     longest().dispatch(work)
 }
+
+/// Loops of a closure; see [`vectorized_loops`].
+pub(crate) struct Loops<F>(pub F);
+
+impl<F: FnMut()> WithSimd for Loops<F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, _: S) {
+        (self.0)();
+    }
+}
+
+/// Does what an expression says, compiled for each kind of processor, which turns its loops into vector instructions. Inlined whatever its
+/// size: a closure that is given to [`vectorized`] becomes a function for any processor when it is large.
+macro_rules! vectorized_loops {
+    ($work:expr) => {
+        $crate::vectors::vectorized($crate::vectors::Loops(
+            #[inline(always)]
+            || $work,
+        ))
+    };
+}
+
+pub(crate) use vectorized_loops;
 
 /// The longest vectors that are taken.
 #[inline]

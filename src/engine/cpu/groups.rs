@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::data::{Features, Rows};
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 
 /// Rows that are looked at to find out.
 pub const SAMPLE_ROWS: usize = 256;
@@ -48,7 +48,7 @@ impl Groups {
         let count = |held: &NonZeroRows| held.iter().map(|word| word.count_ones()).sum::<u32>();
         let mut free: Vec<u32> = (0..rows.inputs as u32).collect();
         let mut groups = Vec::new();
-        vectorized(|| {
+        vectorized_loops!({
             free.sort_by_key(|input| std::cmp::Reverse(count(&columns[*input as usize])));
             while !free.is_empty() {
                 let first = free.remove(0);

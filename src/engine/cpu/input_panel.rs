@@ -9,7 +9,7 @@ use super::periodic::{self, RowGradient};
 use super::tensors::Tensors;
 use super::view::View;
 use crate::model::{InputColumn, InputLayer, InputParameters, MIXED, PlacedColumn, blocks};
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 
 /// Why no lists of what is not zero come here: see [`PartitionedNetwork::has_dense_inputs`](super::partitioned_network::PartitionedNetwork).
 const DENSE: &str = "zeros are only skipped by a dense first layer";
@@ -139,14 +139,11 @@ impl InputPanel {
         dx: View<'_>,
         to: &mut Tensors,
     ) {
-        vectorized(
-            #[inline(always)]
-            || {
-                for (dx, e) in dx.each_row().zip(e.each_row()) {
-                    to.bias.iter_mut().zip(dx).zip(e).for_each(|((to, dx), e)| *to += dx * e);
-                }
-            },
-        );
+        vectorized_loops!({
+            for (dx, e) in dx.each_row().zip(e.each_row()) {
+                to.bias.iter_mut().zip(dx).zip(e).for_each(|((to, dx), e)| *to += dx * e);
+            }
+        });
         let scale = |input: usize| parameters.bias.get(input).copied().unwrap_or(1.0);
         let mut given: Vec<RowGradient> = Vec::new();
         for share in inputs {

@@ -6,7 +6,7 @@ use super::packed_rows::{Input, PackedRows, divisor};
 use super::sparse_rows::SparseRows;
 use crate::data::{Features, Rows, TargetsRef};
 use crate::step::Targets;
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 
 /// A share of a batch: targets and weights of some of its rows, and with them either all inputs of those rows, or for some
 /// groups of inputs the lists of all rows of the batch.
@@ -110,8 +110,8 @@ impl Inputs {
         T::fetch(rows.clone());
         let divisor = divisor(*scaling);
         self.dense.resize(order.len() * inputs, 0.0);
-        vectorized(|| {
-            for (to, row) in self.dense.chunks_exact_mut((*inputs).max(1)).zip(rows) {
+        vectorized_loops!({
+            for (to, row) in self.dense.chunks_exact_mut((*inputs).max(1)).zip(rows.clone()) {
                 to.iter_mut().zip(row).for_each(|(to, value)| *to = value.number() / divisor);
             }
         });

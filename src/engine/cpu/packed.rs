@@ -3,7 +3,6 @@
 //!
 //! As in `tiles.rs` every number of C is one chain of multiply-adds, so a product has the same bits here and there.
 
-use std::array::from_fn;
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -375,7 +374,10 @@ impl<S: Simd> Block<'_, S> {
         let b = &self.b[at * depth..][..N * depth].as_chunks::<N>().0[..depth];
         match self.factors {
             Factors::Rows(a) => {
-                let rows = from_fn(|m| &a.values()[(row + m) * a.row_stride()..][..depth]);
+                let mut rows = [&[][..]; M];
+                for (m, to) in rows.iter_mut().enumerate() {
+                    *to = &a.values()[(row + m) * a.row_stride()..][..depth];
+                }
                 add_rows::<S, M, N>(simd, &mut sums, rows, b);
             }
             Factors::Packed(a) => {

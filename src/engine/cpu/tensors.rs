@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::aligned::Aligned;
 use crate::step::{StepRecord, Tile, UpdateRule};
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 
 /// Parameters that are updated together: small enough that they stay in the nearest cache with all that belongs to them.
 const CHUNK: usize = 1 << 11;
@@ -51,7 +51,7 @@ fn sum_of_squares(values: &[f32]) -> f64 {
     let square = |value: f32| f64::from(value) * f64::from(value);
     let (eights, rest) = values.as_chunks::<8>();
     let mut sums = [0.0; 8];
-    vectorized(|| {
+    vectorized_loops!({
         for eight in eights {
             for (sum, value) in sums.iter_mut().zip(eight) {
                 *sum += square(*value);

@@ -164,9 +164,12 @@ pub fn add_rows<S: Simd, const M: usize, const N: usize>(
     b: &[[S::f32s; N]],
 ) {
     let (steps, rest) = b.as_chunks::<STEPS>();
-    let chunks = a.map(|row| &row.as_chunks::<STEPS>().0[..steps.len()]);
     for (number, b) in steps.iter().enumerate() {
-        let factors = chunks.map(|row| &row[number]);
+        // Loops, not `map`: compilers make a function of that of an array.
+        let mut factors = [&[][..]; M];
+        for (factors, row) in factors.iter_mut().zip(&a) {
+            *factors = &row[number * STEPS..][..STEPS];
+        }
         for (step, b) in b.iter().enumerate() {
             add_outer(simd, sums, factors.iter().map(|row| row[step]), b);
         }

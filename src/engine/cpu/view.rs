@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::partition::LANES;
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 
 /// A row-major matrix or its transpose.
 #[derive(Clone, Copy)]
@@ -100,7 +100,7 @@ impl<'a> View<'a> {
     /// Adds the sum of each column to `sums`.
     pub fn add_column_sums(self, sums: &mut [f32]) {
         assert!(self.columns == sums.len() && self.column_stride == 1, "a sum for each column");
-        vectorized(|| {
+        vectorized_loops!({
             for row in self.values.chunks(self.row_stride.max(1)).take(self.rows) {
                 for (sum, value) in sums.iter_mut().zip(row) {
                     *sum += value;

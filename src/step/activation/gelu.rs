@@ -2,7 +2,7 @@
 
 use super::Function;
 use crate::step::exp::{clamped, exp};
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 
 /// Phi(-q) exp(q^2 / 2) for q >= 0 is t times this polynomial in t = 1 / (1 + 0.4 q), lowest power first, within a relative error
 /// of 1.5e-8: a minimax fit for q up to 13.5, where exp(-q^2 / 2) leaves f32.
@@ -42,7 +42,7 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn value(z: &mut [f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         z.iter_mut().for_each(|z| {
             let low = if *z < -100.0 { -100.0 } else { *z };
             *z = low * normal(clamped(*z)).1;
@@ -51,7 +51,7 @@ fn value(z: &mut [f32]) {
 }
 
 fn gradient(dy: &mut [f32], z: &[f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         for (d, z) in dy.iter_mut().zip(z) {
             let z = clamped(*z);
             let (e, phi) = normal(z);

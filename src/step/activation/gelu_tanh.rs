@@ -2,7 +2,7 @@
 //! u = sqrt(2 / pi) (z + 0.044715 z^3) (D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016): JAX's default and
 //! PyTorch's `approximate="tanh"`. Computed as z / (1 + exp(-2 u)), which is the same.
 
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 use super::Function;
 use crate::step::exp::{clamped, exp, logistic};
 
@@ -26,7 +26,7 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn value(z: &mut [f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         z.iter_mut().for_each(|z| {
             let low = if *z < -100.0 { -100.0 } else { *z };
             *z = low * logistic(twice_u(clamped(*z)));
@@ -35,7 +35,7 @@ fn value(z: &mut [f32]) {
 }
 
 fn gradient(dy: &mut [f32], z: &[f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         for (d, z) in dy.iter_mut().zip(z) {
             let z = clamped(*z);
             let (u, squared) = (twice_u(z), z * z);

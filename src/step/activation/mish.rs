@@ -2,7 +2,7 @@
 //!
 //! With n = exp(z), the tanh is (n^2 + 2 n) / (n^2 + 2 n + 2); for z > 0 both are divided by n^2, so that nothing overflows.
 
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 use super::Function;
 use crate::step::exp::{clamped, exp};
 
@@ -22,7 +22,7 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn value(z: &mut [f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         z.iter_mut().for_each(|z| {
             // -infinity times 0 would be NaN.
             let low = if *z < -100.0 { -100.0 } else { *z };
@@ -34,7 +34,7 @@ fn value(z: &mut [f32]) {
 }
 
 fn gradient(dy: &mut [f32], z: &[f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         for (d, z) in dy.iter_mut().zip(z) {
             let z = clamped(*z);
             let e = exp(-z.abs());

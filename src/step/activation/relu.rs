@@ -1,6 +1,6 @@
 //! max(0, z).
 
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 use super::{Function, stored};
 
 pub(super) const PIECE: Function = Function {
@@ -13,14 +13,14 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn value(z: &mut [f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         // Not max(0, z): NaN must stay NaN, so that the loss shows it.
         z.iter_mut().for_each(|z| *z = stored(if *z < 0.0 { 0.0 } else { *z }));
     });
 }
 
 fn gradient(dy: &mut [f32], y: &[f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         for (d, y) in dy.iter_mut().zip(y) {
             *d = stored(if *y > 0.0 { *d } else { 0.0 });
         }

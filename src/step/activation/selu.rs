@@ -1,6 +1,6 @@
 //! scale z for z > 0, else scale alpha (exp(z) - 1) (G. Klambauer and others, "Self-normalizing neural networks", 2017).
 
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 use super::Function;
 use crate::step::exp::exp_m1;
 
@@ -18,7 +18,7 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn value(z: &mut [f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         z.iter_mut().for_each(|z| {
             let below = SCALE_ALPHA * exp_m1(*z);
             *z = if *z > 0.0 { SCALE * *z } else { below };
@@ -27,7 +27,7 @@ fn value(z: &mut [f32]) {
 }
 
 fn gradient(dy: &mut [f32], y: &[f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         for (d, y) in dy.iter_mut().zip(y) {
             // scale alpha exp(z) = y + scale alpha.
             *d = if *y > 0.0 { *d * SCALE } else { *d * (*y + SCALE_ALPHA) };

@@ -1,6 +1,6 @@
 //! 1 / (1 + exp(-z)), the logistic function.
 
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 use super::Function;
 use crate::step::exp::logistic;
 
@@ -14,13 +14,13 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn value(z: &mut [f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         z.iter_mut().for_each(|z| *z = logistic(*z));
     });
 }
 
 fn gradient(dy: &mut [f32], y: &[f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         for (d, y) in dy.iter_mut().zip(y) {
             *d *= y * (1.0 - y);
         }

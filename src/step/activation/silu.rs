@@ -1,7 +1,7 @@
 //! z / (1 + exp(-z)) (S. Elfwing and others, "Sigmoid-weighted linear units for neural network function approximation",
 //! 2018); also called swish.
 
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 use super::Function;
 use crate::step::exp::{clamped, exp, logistic};
 
@@ -15,7 +15,7 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn value(z: &mut [f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         z.iter_mut().for_each(|z| {
             // -infinity times 0 would be NaN.
             let low = if *z < -100.0 { -100.0 } else { *z };
@@ -25,7 +25,7 @@ fn value(z: &mut [f32]) {
 }
 
 fn gradient(dy: &mut [f32], z: &[f32]) {
-    vectorized(|| {
+    vectorized_loops!({
         for (d, z) in dy.iter_mut().zip(z) {
             let z = clamped(*z);
             let e = exp(-z.abs());

@@ -8,7 +8,7 @@ use crate::engine::cpu::dense_layer::Columns;
 use crate::engine::cpu::matrix::Matrix;
 use crate::engine::cpu::outputs::Tile;
 use crate::engine::cpu::view::View;
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 
 impl PartitionedNetwork {
     /// What the panels of part `part` add to the second layer's pre-activations.
@@ -65,7 +65,7 @@ impl PartitionedNetwork {
         }
         for sums in self.sums.read_all() {
             let (z, sums) = (z.values_mut(), sums.rows(tile.rows.clone()));
-            vectorized(|| z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum));
+            vectorized_loops!(z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum));
         }
     }
 
