@@ -6,11 +6,12 @@ use std::thread;
 
 use crate::threads::hand_over;
 
-/// Looks at the others before a thread does more than look: about ten microseconds.
+/// Looks at the others before a thread takes the part of one that has not begun: about ten microseconds.
 pub const SPINS: usize = 1000;
 
-/// Times that a thread offers its core to others before it goes to sleep: on a busy machine, threads with work run.
-const YIELDS: usize = 50;
+/// Looks before a thread goes to sleep: some tens of microseconds, about as long as waking it takes. It does not offer its core to others
+/// instead: a thread that sleeps gets it back at once when it is woken, one that yields only when the others have had their turn.
+const LOOKS: usize = 4 * SPINS;
 
 /// A barrier for a few threads that meet every few hundred microseconds. A region of work has as many parts as there
 /// are threads, and each does its own; but the part of a thread that has not begun, since something else has its core,
@@ -58,7 +59,7 @@ impl Barrier {
         self.try_part(number, region, &work);
         let last = self.begun.len() * (region + 1);
         let is_over = || self.done.load(Ordering::SeqCst) >= last || self.broken.load(Ordering::Acquire);
-        for attempt in 0..SPINS + YIELDS {
+        for attempt in 0..LOOKS {
             if is_over() {
                 break;
             }
@@ -66,11 +67,7 @@ impl Barrier {
             if attempt >= self.patience && others.into_iter().any(|part| self.try_part(part, region, &work)) {
                 continue;
             }
-            if attempt < SPINS {
-                std::hint::spin_loop();
-            } else {
-                thread::yield_now();
-            }
+            std::hint::spin_loop();
         }
         if !is_over() {
             // All parts are begun, so there is nothing to do but wait. Who does the last one either sees that somebody sleeps,
