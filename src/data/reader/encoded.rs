@@ -236,7 +236,11 @@ impl Reader {
             let expected = format!("at most {}, {what}", kinds.most_folds());
             return Err(Error::Setting { setting: "folds", expected, found: count.to_string() });
         }
-        let parts = split.divided(kinds);
+        let copies = self.table_form().map_or(&[][..], |form| &form.copies);
+        let parts = match kinds {
+            Kinds::Classes(classes) if !copies.is_empty() => split.divided_by_class(classes, copies),
+            kinds => split.divided(kinds),
+        };
         match kinds {
             Kinds::Groups(groups) => {
                 let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);
