@@ -4,6 +4,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use tinytrain::data::{ReadOptions, Reader};
+use tinytrain::engine::EngineState;
 use tinytrain::ndarray::Array2;
 use tinytrain::train::Predictor;
 use tinytrain::trainer::{Cells, Table, Target, TargetData};
@@ -103,7 +104,7 @@ fn a_table_without_names_is_an_array() {
     let start = |first: Option<&Model>| {
         let run = trainer().start(&x, &y).unwrap();
         let mut run = match first {
-            Some(model) => run.begin_with(model.parameters.clone()),
+            Some(model) => run.begin_with(model.parameters.clone(), EngineState::default()),
             None => run,
         };
         while run.next()?.is_some() {}
