@@ -5,6 +5,8 @@ mod arrow;
 mod errors;
 mod fit;
 mod model;
+mod partial;
+mod remote;
 mod rows;
 mod search;
 mod settings;
@@ -32,6 +34,8 @@ mod _tinytrain {
     use super::main;
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::partial::partial_fit;
     #[pymodule_export]
     use super::search::search;
     #[pymodule_export]

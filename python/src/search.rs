@@ -6,7 +6,7 @@ use tinytrain::engine::Measurements;
 use tinytrain::sweep::{Event, Member, Plan, Sources, TrialPlan, TrialStatus};
 use tinytrain::{DeviceRequest, Sweep, find_device};
 
-use crate::errors::exception;
+use crate::errors::{exception, in_python};
 use crate::fit::{Targets, of_rows, reader};
 use crate::model::Model;
 use crate::settings;
@@ -63,7 +63,7 @@ pub(crate) fn search<'py>(
         if let Event::FinishedMember(ended) = event {
             let seconds = ended.duration.as_secs_f64();
             let reason = match ended.status {
-                TrialStatus::Failed(reason) => Some(reason),
+                TrialStatus::Failed(reason) => Some(in_python(&reason)),
                 TrialStatus::Done | TrialStatus::Dropped(_) | TrialStatus::Time => None,
             };
             let run = ended.runs.into_iter().next();

@@ -1,7 +1,13 @@
 """What `fit` and `predict` take, as tables and targets of the library."""
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names, check_array, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
 from ._tinytrain import Table
 
@@ -78,6 +84,35 @@ def categories(estimator, names):
             column = names.index(column)
         found.append(int(column))
     return found
+
+
+def kept_together(groups, times, count):
+    """The number of each row's group, and when each row is of; one of them or neither."""
+    if groups is not None and times is not None:
+        raise ValueError("expected groups or times, found both")
+    if groups is not None:
+        check_consistent_length(range(count), groups)
+        groups = column_or_1d(groups, warn=True)
+        # Of objects, as of text with missing cells, the texts are compared.
+        _, groups = np.unique(groups.astype(str) if groups.dtype == object else groups, return_inverse=True)
+        return np.ascontiguousarray(groups.ravel(), dtype=np.uint32), None
+    if times is None:
+        return None, None
+    check_consistent_length(range(count), times)
+    times = np.asarray(times)
+    if times.dtype.kind not in "Mbiuf":
+        try:
+            times = times.astype("datetime64[us]")
+        except ValueError as error:
+            raise ValueError(f"times: expected numbers or dates, found {times.dtype}") from error
+    if times.dtype.kind == "M":
+        missing = np.isnat(times)
+        times = times.astype("datetime64[us]").astype(np.int64) / 1e6
+        times[missing] = np.nan
+    times = column_or_1d(times.astype(np.float64), warn=True)
+    if not np.isfinite(times).all():
+        raise ValueError("times contains NaN, infinity or dates that are missing")
+    return None, times
 
 
 def labels(y):
