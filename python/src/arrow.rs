@@ -16,6 +16,8 @@ use std::collections::HashMap;
 use tinytrain::trainer::{Cells, Table};
 
 use crate::errors::exception;
+use crate::remote::Remote;
+use crate::table::PIECE;
 
 /// The columns of a table with these names, or all of it.
 pub(crate) fn table(
@@ -40,14 +42,24 @@ pub(crate) fn table(
     for (name, place) in names.into_iter().zip(places) {
         let mut column = Column::default();
         for batch in &batches {
-            column.append(batch.column(place)).map_err(|found| {
-                PyTypeError::new_err(format!("column {name}: expected numbers, booleans, text, categories, dates or times, found {found}"))
-            })?;
+            let cells = batch.column(place);
+            for from in (0..cells.len()).step_by(PIECE) {
+                let piece = cells.slice(from, PIECE.min(cells.len() - from));
+                column.append(&piece).map_err(|found| {
+                    PyTypeError::new_err(format!("column {name}: expected numbers, booleans, text, categories, dates or times, found {found}"))
+                })?;
+                frame.py().check_signals()?;
+            }
+            if cells.is_empty() {
+                column.append(cells).map_err(PyTypeError::new_err)?;
+            }
         }
         let cells = column.cells(categorical.contains(&name));
         columns.push((name, cells));
     }
-    Table::of_columns(columns).map_err(exception)
+    let is_long = batches.iter().map(RecordBatch::num_rows).sum::<usize>() * columns.len() >= PIECE;
+    let work = |columns: &mut Vec<(String, Cells)>| Table::of_columns(std::mem::take(columns));
+    Remote::new(columns, is_long)?.call(frame.py(), work)?.map_err(exception)
 }
 
 /// The batches of an object that has `__arrow_c_stream__`.

@@ -2,6 +2,7 @@
 //! scikit-learn expects is in `tinytrain/`.
 
 mod arrow;
+mod ensemble;
 mod errors;
 mod fit;
 mod model;
@@ -28,6 +29,8 @@ fn main(py: Python<'_>, words: Vec<OsString>) -> u8 {
 mod _tinytrain {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::ensemble::ensemble;
     #[pymodule_export]
     use super::fit::fit;
     #[pymodule_export]

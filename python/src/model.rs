@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tinytrain::engine::EngineState;
+use tinytrain::model::EnsembleMember;
 use tinytrain::train::{Checkpoint, PartOfEpoch, Predictor, Progress};
 use tinytrain::{Device, Error, Form, Parameters, export, trainer};
 
@@ -136,6 +137,24 @@ impl Model {
     #[getter]
     fn is_classifier(&self) -> bool {
         self.model.network.loss().of_classes()
+    }
+
+    /// The networks that predict together, each as a model and with how often it counts; of one that is no ensemble itself.
+    fn members(&self) -> Vec<(Self, u32)> {
+        let own = tinytrain::Model { ensemble: None, ..(*self.model).clone() };
+        let Some(ensemble) = &self.model.ensemble else { return vec![(Self::new(own), 1)] };
+        let partner = |member: &EnsembleMember| {
+            let (network, parameters) = (member.network.clone(), member.parameters.clone());
+            (Self::new(tinytrain::Model { network, parameters, ..own.clone() }), member.picks)
+        };
+        let partners: Vec<(Self, u32)> = ensemble.partners.iter().map(partner).collect();
+        [(Self::new(own.clone()), ensemble.picks)].into_iter().chain(partners).collect()
+    }
+
+    /// Whether several networks predict together.
+    #[getter]
+    fn is_ensemble(&self) -> bool {
+        self.model.ensemble.is_some()
     }
 
     /// Outputs of a row.

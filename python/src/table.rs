@@ -5,9 +5,13 @@ use std::sync::Arc;
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use tinytrain::ndarray::Axis;
 use tinytrain::trainer;
 
 use crate::{arrow, errors};
+
+/// Numbers that are copied between two looks for signals.
+pub(crate) const PIECE: usize = 1 << 20;
 
 /// Rows without what they should give, as the library takes them.
 #[pyclass(frozen, module = "tinytrain._tinytrain")]
@@ -24,8 +28,15 @@ impl Table {
     /// Of numbers, [rows, columns]; NaN where one is missing. `categorical` are columns of categories, counted from 0.
     #[new]
     #[pyo3(signature = (x, categorical=Vec::new()))]
-    fn new(x: PyReadonlyArray2<'_, f32>, categorical: Vec<usize>) -> PyResult<Self> {
-        let table = trainer::Table::of_numbers(&x.as_array());
+    fn new(py: Python<'_>, x: PyReadonlyArray2<'_, f32>, categorical: Vec<usize>) -> PyResult<Self> {
+        let x = x.as_array();
+        let (rows, columns) = x.dim();
+        let mut values = Vec::with_capacity(rows * columns);
+        for block in x.axis_chunks_iter(Axis(0), (PIECE / columns.max(1)).max(1)) {
+            values.extend(block.iter());
+            py.check_signals()?;
+        }
+        let table = trainer::Table::of_values(values, columns);
         table.categorical(&categorical).map(Self::from).map_err(errors::exception)
     }
 

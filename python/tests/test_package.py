@@ -9,11 +9,26 @@ from pathlib import Path
 import pytest
 
 import tinytrain
-from tinytrain import TinytrainClassifier, TinytrainRegressor, _estimators, _search, _settings
+from tinytrain import (
+    TinytrainClassifier,
+    TinytrainEnsembleClassifier,
+    TinytrainEnsembleRegressor,
+    TinytrainRegressor,
+    _ensemble,
+    _estimators,
+    _search,
+    _settings,
+)
 
 
 @pytest.mark.parametrize(
-    "estimator, without", [(TinytrainClassifier, _settings.OF_VALUES), (TinytrainRegressor, _settings.OF_CLASSES)]
+    "estimator, without",
+    [
+        (TinytrainClassifier, _settings.OF_VALUES),
+        (TinytrainRegressor, _settings.OF_CLASSES),
+        (TinytrainEnsembleClassifier, _settings.OF_VALUES),
+        (TinytrainEnsembleRegressor, _settings.OF_CLASSES),
+    ],
 )
 def test_parameters_are_the_settings_of_the_library(estimator, without):
     parameters = inspect.signature(estimator).parameters
@@ -30,15 +45,17 @@ def test_parameters_are_the_settings_of_the_library(estimator, without):
         "verbose",
         "callbacks",
     }
-    if estimator is TinytrainRegressor:
+    if issubclass(estimator, TinytrainRegressor):
         own.remove("class_weight")
+    if hasattr(estimator(), "n_estimators"):
+        own = (own | {"n_estimators", "n_picks", "param_distributions"}) - {"warm_start", "callbacks"}
     assert set(parameters) == set(expected) | own
     for name in parameters:
         assert f"\n{name} : " in estimator.__doc__, name
     assert "--" not in estimator.__doc__.replace("``tinytrain train --verbose``", "").replace("----------", "").replace("--------", "").replace("-----", "")
 
 
-@pytest.mark.parametrize("module", [_estimators, _search])
+@pytest.mark.parametrize("module", [_ensemble, _estimators, _search])
 def test_examples_give_what_they_say(module):
     found = doctest.testmod(module)
     assert found.failed == 0 and found.attempted > 4
@@ -69,10 +86,12 @@ def test_typed_programs_pass_mypy(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "import numpy as np\n"
-        "from tinytrain import TinytrainClassifier, TinytrainSearchCV, load\n"
+        "from tinytrain import TinytrainClassifier, TinytrainEnsembleRegressor, TinytrainSearchCV, load\n"
         "x = np.zeros((4, 2))\n"
         "classifier: TinytrainClassifier = TinytrainClassifier(lr=0.1, hidden=(8, 4)).fit(x, [0, 1, 0, 1])\n"
         "search = TinytrainSearchCV(classifier, {'lr': [0.1]}).fit(x, [0, 1, 0, 1])\n"
+        "ensemble = TinytrainEnsembleRegressor(n_estimators=2, lr=0.1).fit(x, x)\n"
+        "print(ensemble.estimators_[0].n_outputs_, ensemble.estimator_weights_.sum())\n"
         "print(classifier.predict_proba(x).shape, search.best_params_['lr'], load('m').n_iter_)\n"
     )
     config = Path(__file__).parent / "mypy.ini"

@@ -830,10 +830,15 @@ def load(path):
 
     Returns
     -------
-    TinytrainClassifier or TinytrainRegressor
+    TinytrainClassifier, TinytrainRegressor, or an ensemble of them
         A fitted estimator.
     """
     model = Model.load(path)
-    estimator = TinytrainClassifier() if model.is_classifier else TinytrainRegressor()
+    if model.is_ensemble:
+        from ._ensemble import TinytrainEnsembleClassifier, TinytrainEnsembleRegressor
+
+        estimator = TinytrainEnsembleClassifier() if model.is_classifier else TinytrainEnsembleRegressor()
+    else:
+        estimator = TinytrainClassifier() if model.is_classifier else TinytrainRegressor()
     estimator._loaded(model)
     return estimator

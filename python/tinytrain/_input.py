@@ -66,10 +66,23 @@ def table(estimator, X, reset):
 def _of_array(estimator, X, reset):
     finite = True if estimator.missing == "error" else "allow-nan"
     X = validate_data(
-        estimator, X, dtype=np.float32, order="C", ensure_all_finite=finite, ensure_min_samples=2 if reset else 1, reset=reset
+        estimator, _in_pieces(X), dtype=np.float32, order="C", ensure_all_finite=finite, ensure_min_samples=2 if reset else 1, reset=reset
     )
     names = getattr(estimator, "feature_names_in_", None)
     return Table(X, categories(estimator, list(names) if names is not None else [str(i) for i in range(X.shape[1])]))
+
+
+def _in_pieces(X):
+    """A large array of other numbers as `validate_data` would make it, between whose pieces signals are answered."""
+    is_number = type(X) is np.ndarray and X.ndim == 2 and X.size > 1 << 21 and X.dtype.kind in "iuf"
+    if not is_number or (X.dtype == np.float32 and X.flags.c_contiguous):
+        return X
+    rows = np.empty(X.shape, dtype=np.float32)
+    step = max(1, (1 << 20) // X.shape[1])
+    with np.errstate(over="ignore"):
+        for first in range(0, len(X), step):
+            rows[first : first + step] = X[first : first + step]
+    return rows
 
 
 def categories(estimator, names):

@@ -33,6 +33,9 @@ class Model:
     @property
     def is_classifier(self) -> bool: ...
     @property
+    def is_ensemble(self) -> bool: ...
+    def members(self) -> list[tuple[Model, int]]: ...
+    @property
     def outputs_of_row(self) -> int: ...
     @property
     def columns(self) -> list[str] | None: ...
@@ -71,6 +74,19 @@ def partial_fit(
     names: Sequence[str] = ...,
     first: Model | None = None,
 ) -> tuple[Model, float, int]: ...
+def ensemble(
+    rows: _Rows,
+    settings: Sequence[str],
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    repeats: bool = True,
+    validation: _Rows | None = None,
+    names: Sequence[str] = ...,
+    picks: int | None = None,
+    seed: int = 0,
+    on_ended: Callable[[], object] | None = None,
+) -> tuple[list[tuple[Model | None, str | None, int, int]], Model]: ...
 def search(
     table: Table,
     targets: _Targets,
