@@ -2,8 +2,10 @@
 
 import doctest
 import inspect
+import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,26 @@ def test_typed_programs_pass_mypy(tmp_path):
     program.write_text(program.read_text() + "TinytrainClassifier(lr='fast', rate=1)\n")
     done = check()
     assert done.returncode == 1 and "rate" in done.stdout and '"lr"' in done.stdout
+
+
+def test_the_sources_hold_all_that_an_install_needs(tmp_path):
+    maturin = shutil.which("maturin", path=str(Path(sys.executable).parent))
+    if maturin is None:
+        pytest.skip("no maturin")
+    root = Path(__file__).parents[2]
+    words = ["sdist", "--manifest-path", root / "python" / "Cargo.toml", "--out", tmp_path]
+    done = subprocess.run([maturin, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (packed,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(packed) as files:
+        names = {name.split("/", 1)[1] for name in files.getnames()}
+    # The library as the package builds it: every source that it, a shader, or a picture includes.
+    tracked = subprocess.run(["git", "ls-files", "src", "shaders", "python/src"], capture_output=True, text=True, cwd=root)
+    if tracked.returncode == 0:
+        assert set(tracked.stdout.split()) <= names
+    package = {f"tinytrain/{path.name}" for path in (root / "python" / "tinytrain").glob("*.py*") if path.suffix != ".pyc"}
+    assert package <= names and {"Cargo.lock", "pyproject.toml", "python/Cargo.toml", "PKG-INFO"} <= names
+    for licence in ("LICENSE-MIT", "LICENSE-APACHE"):
+        assert f"licences/{licence}" in names
+        assert (root / "python" / "licences" / licence).read_text() == (root / licence).read_text()
+    assert not any(name.endswith((".so", ".whl", ".safetensors")) for name in names)
