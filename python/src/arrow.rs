@@ -3,9 +3,11 @@
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{
-    ArrowPrimitiveType, ArrowTimestampType, Date32Type, Date64Type, Float16Type, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, ArrowTimestampType, Date32Type, Date64Type, Decimal128Type, DurationMicrosecondType,
+    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, TimeUnit};
@@ -112,6 +114,22 @@ impl Column {
                 TimeUnit::Microsecond => self.add_timestamps::<TimestampMicrosecondType>(array, 1e6),
                 TimeUnit::Nanosecond => self.add_timestamps::<TimestampNanosecondType>(array, 1e9),
             },
+            DataType::Duration(unit) => match unit {
+                TimeUnit::Second => self.add_numbers::<DurationSecondType>(array, |value| value as f32),
+                TimeUnit::Millisecond => {
+                    self.add_numbers::<DurationMillisecondType>(array, |value| (value as f64 / 1e3) as f32);
+                }
+                TimeUnit::Microsecond => {
+                    self.add_numbers::<DurationMicrosecondType>(array, |value| (value as f64 / 1e6) as f32);
+                }
+                TimeUnit::Nanosecond => {
+                    self.add_numbers::<DurationNanosecondType>(array, |value| (value as f64 / 1e9) as f32);
+                }
+            },
+            DataType::Decimal128(_, scale) => {
+                let unit = 10f64.powi(i32::from(*scale));
+                self.add_numbers::<Decimal128Type>(array, |value| (value as f64 / unit) as f32);
+            }
             DataType::Boolean => {
                 let texts = array
                     .as_boolean()

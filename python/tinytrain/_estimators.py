@@ -24,7 +24,7 @@ class _Bar:
     """A bar of epochs, and whether a callback ends the fit."""
 
     def __init__(self, callbacks, verbose, total):
-        self.callbacks = list(callbacks or ())
+        self.callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
         self.bar = None
         if verbose:
             from tqdm.auto import tqdm
@@ -394,9 +394,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
     def _targets(self, y):
         self._target_names = _name(y)
         y = column_or_1d(y, warn=True)
+        _input.check_labels(y)
         check_classification_targets(y)
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ValueError("Input y contains NaN or infinity.")
         self.classes_, self._texts, numbers = _input.labels(y)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -441,6 +440,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
     def _partial_targets(self, y, classes, is_first):
         y = column_or_1d(y, warn=True)
+        _input.check_labels(y)
         check_classification_targets(y)
         _check_partial_fit_first_call(self, classes)
         if is_first:

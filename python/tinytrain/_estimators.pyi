@@ -73,7 +73,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: bool = False,
-        callbacks: Sequence[Callable[[dict[str, Any]], object]] | None = None,
+        callbacks: Callable[[dict[str, Any]], object] | Sequence[Callable[[dict[str, Any]], object]] | None = None,
     ) -> None: ...
     def fit(
         self,
@@ -141,7 +141,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: bool = False,
-        callbacks: Sequence[Callable[[dict[str, Any]], object]] | None = None,
+        callbacks: Callable[[dict[str, Any]], object] | Sequence[Callable[[dict[str, Any]], object]] | None = None,
     ) -> None: ...
     def fit(
         self,

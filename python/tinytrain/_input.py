@@ -14,7 +14,9 @@ from ._tinytrain import Table
 
 def is_frame(X):
     """Whether it is a table of pandas, polars, pyarrow or whatever else gives Arrow."""
-    return hasattr(X, "__arrow_c_stream__") and not isinstance(X, np.ndarray) and hasattr(X, "shape")
+    # A series has one dimension.
+    is_table = len(getattr(X, "shape", ())) == 2
+    return is_table and hasattr(X, "__arrow_c_stream__") and not isinstance(X, np.ndarray)
 
 
 def _names(X):
@@ -112,6 +114,8 @@ def kept_together(groups, times, count):
     if times is None:
         return None, None
     check_consistent_length(range(count), times)
+    if getattr(getattr(times, "dt", None), "tz", None) is not None:
+        times = times.dt.tz_convert("UTC").dt.tz_localize(None)
     times = np.asarray(times)
     if times.dtype.kind not in "Mbiuf":
         try:
@@ -126,6 +130,14 @@ def kept_together(groups, times, count):
     if not np.isfinite(times).all():
         raise ValueError("times contains NaN, infinity or dates that are missing")
     return None, times
+
+
+def check_labels(y):
+    """Refuses labels that are missing."""
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity.")
+    if y.dtype == object and any(label is None or label != label for label in y):
+        raise ValueError("Input y contains missing labels (None or NaN).")
 
 
 def labels(y):

@@ -52,7 +52,7 @@ warm_start : bool, default=False
     Whether `fit` begins with the weights of the fit before it.
 verbose : bool, default=False
     Whether a bar shows the epochs.
-callbacks : sequence of callables, default=None
+callbacks : callable or sequence of callables, default=None
     Called after each epoch with a dict: `epoch`, `epochs` (at most), `loss`, `accuracy`, `seconds`, `rows`, `is_kept`, and
     `validation_loss` and `validation_score` where rows validate. One that returns something true ends the fit.
 """
