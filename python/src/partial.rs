@@ -57,7 +57,7 @@ fn begin(
             let mut reader = source.with_all_classes()?;
             let info = settings.inspect(&mut reader, false, false)?;
             let (data, config) = settings.prepare(info, reader, None, None)?;
-            (tinytrain::Model::untrained(&config, &data, &device)?, EngineState::default())
+            (Pass::untrained(&config, &data, &device)?, EngineState::default())
         }
     };
     let info = DatasetInfo { predicts_values: !model.network.loss().of_classes(), ..DatasetInfo::default() };

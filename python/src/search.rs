@@ -37,8 +37,6 @@ pub(crate) fn search<'py>(
     let request: DeviceRequest = device.parse().unwrap_or_default();
     let device = py.detach(|| find_device(&request)).map_err(exception)?;
     let candidates = candidates.iter().map(|text| settings::read(text)).collect::<PyResult<Vec<_>>>()?;
-    // Copies of a row would stand on both sides of a split.
-    let repeats = repeats && candidates.iter().all(|settings| settings.validation_fraction.is_none());
     let mut members: Vec<Member> = Vec::with_capacity(candidates.len() * folds.len());
     for (fold, rows) in folds.iter().enumerate() {
         let rows: Vec<u32> = rows.as_array().iter().copied().collect();

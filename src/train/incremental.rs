@@ -38,14 +38,14 @@ pub struct Passed {
     pub score: Score,
 }
 
-impl Model {
-    /// An untrained network for such data.
+impl Pass {
+    /// An untrained network for such data, to begin with.
     ///
     /// # Errors
     /// As [`Config::plan`].
-    pub fn untrained(config: &Config, data: &TrainingData, device: &Device) -> Result<Self> {
+    pub fn untrained(config: &Config, data: &TrainingData, device: &Device) -> Result<Model> {
         let (network, _) = config.plan(data, device)?;
-        Ok(Self {
+        Ok(Model {
             parameters: config.initial_parameters(&network),
             network,
             transform: data.transform().clone(),
@@ -55,9 +55,7 @@ impl Model {
             settings: config.settings(),
         })
     }
-}
 
-impl Pass {
     /// A pass over rows as they stand in a table, with a dictionary for each column of categories. Their labels count the classes of
     /// the model, values are in their own unit, and weights multiply the loss. What the optimizer remembers may be nothing.
     ///
