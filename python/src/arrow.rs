@@ -3,9 +3,11 @@
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{
-    ArrowPrimitiveType, ArrowTimestampType, Date32Type, Date64Type, Float16Type, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, ArrowTimestampType, Date32Type, Date64Type, Decimal128Type, DurationMicrosecondType,
+    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, TimeUnit};
@@ -16,6 +18,8 @@ use std::collections::HashMap;
 use tinytrain::trainer::{Cells, Table};
 
 use crate::errors::exception;
+use crate::remote::Remote;
+use crate::table::PIECE;
 
 /// The columns of a table with these names, or all of it.
 pub(crate) fn table(
@@ -40,14 +44,24 @@ pub(crate) fn table(
     for (name, place) in names.into_iter().zip(places) {
         let mut column = Column::default();
         for batch in &batches {
-            column.append(batch.column(place)).map_err(|found| {
-                PyTypeError::new_err(format!("column {name}: expected numbers, booleans, text, categories, dates or times, found {found}"))
-            })?;
+            let cells = batch.column(place);
+            for from in (0..cells.len()).step_by(PIECE) {
+                let piece = cells.slice(from, PIECE.min(cells.len() - from));
+                column.append(&piece).map_err(|found| {
+                    PyTypeError::new_err(format!("column {name}: expected numbers, booleans, text, categories, dates or times, found {found}"))
+                })?;
+                frame.py().check_signals()?;
+            }
+            if cells.is_empty() {
+                column.append(cells).map_err(PyTypeError::new_err)?;
+            }
         }
         let cells = column.cells(categorical.contains(&name));
         columns.push((name, cells));
     }
-    Table::of_columns(columns).map_err(exception)
+    let is_long = batches.iter().map(RecordBatch::num_rows).sum::<usize>() * columns.len() >= PIECE;
+    let work = |columns: &mut Vec<(String, Cells)>| Table::of_columns(std::mem::take(columns));
+    Remote::new(columns, is_long)?.call(frame.py(), work)?.map_err(exception)
 }
 
 /// The batches of an object that has `__arrow_c_stream__`.
@@ -100,6 +114,22 @@ impl Column {
                 TimeUnit::Microsecond => self.add_timestamps::<TimestampMicrosecondType>(array, 1e6),
                 TimeUnit::Nanosecond => self.add_timestamps::<TimestampNanosecondType>(array, 1e9),
             },
+            DataType::Duration(unit) => match unit {
+                TimeUnit::Second => self.add_numbers::<DurationSecondType>(array, |value| value as f32),
+                TimeUnit::Millisecond => {
+                    self.add_numbers::<DurationMillisecondType>(array, |value| (value as f64 / 1e3) as f32);
+                }
+                TimeUnit::Microsecond => {
+                    self.add_numbers::<DurationMicrosecondType>(array, |value| (value as f64 / 1e6) as f32);
+                }
+                TimeUnit::Nanosecond => {
+                    self.add_numbers::<DurationNanosecondType>(array, |value| (value as f64 / 1e9) as f32);
+                }
+            },
+            DataType::Decimal128(_, scale) => {
+                let unit = 10f64.powi(i32::from(*scale));
+                self.add_numbers::<Decimal128Type>(array, |value| (value as f64 / unit) as f32);
+            }
             DataType::Boolean => {
                 let texts = array
                     .as_boolean()

@@ -1,54 +1,150 @@
 //! One fit: a run of the library, with Python's lock free while it trains.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tinytrain::trainer::{Target, TargetData};
-use tinytrain::{Epoch, Event, Reader, Run, TrainSettings, Trainer};
+use tinytrain::ndarray::Array2;
+use tinytrain::trainer::{self, Target, TargetData};
+use tinytrain::{Epoch, Error, Event, Reader, Run, Trainer};
 
-use crate::errors::exception;
+use crate::errors::{exception, in_python};
 use crate::model::Model;
-use crate::rows::Rows;
+use crate::remote::Remote;
+use crate::rows::{Rows, Ties};
 use crate::settings;
 use crate::table::Table;
 
-/// What rows should give: the different labels with the number of each row's, or values to predict, [rows, values].
+/// What rows should give: the names of classes with the number of each row's, or values to predict, [rows, values].
 #[derive(FromPyObject)]
 pub(crate) enum Targets<'py> {
     Labels(Vec<String>, PyReadonlyArray1<'py, u32>),
     Values(PyReadonlyArray2<'py, f32>),
 }
 
+/// The same without Python: of classes the names and one number a row, of values none and their bits.
+#[derive(Clone)]
+pub(crate) struct OwnTargets {
+    pub names: Option<Vec<String>>,
+    /// Words of a row.
+    pub width: usize,
+    pub words: Vec<u32>,
+}
+
 impl Targets<'_> {
-    /// The targets as bits, with the number of words per row.
-    fn bits(&self) -> (usize, Vec<u32>) {
+    /// A copy that needs no interpreter.
+    pub(crate) fn own(&self) -> OwnTargets {
         match self {
-            Targets::Labels(_, numbers) => (1, numbers.as_array().to_vec()),
+            Targets::Labels(names, numbers) => {
+                OwnTargets { names: Some(names.clone()), width: 1, words: numbers.as_array().to_vec() }
+            }
             Targets::Values(values) => {
                 let values = values.as_array();
-                (values.ncols(), values.iter().map(|value| (value + 0.0).to_bits()).collect())
+                let words = values.iter().map(|value| (value + 0.0).to_bits()).collect();
+                OwnTargets { names: None, width: values.ncols(), words }
             }
         }
     }
+}
 
-    /// That of these rows.
-    fn taken(&self, rows: &[u32]) -> PyResult<TargetData> {
-        match self {
-            Targets::Labels(texts, numbers) => {
-                let numbers = numbers.as_array();
-                let text = |row: &u32| texts.get(numbers[*row as usize] as usize);
-                let labels: Option<Vec<&String>> = rows.iter().map(text).collect();
-                let labels = labels.ok_or_else(|| PyIndexError::new_err("no such label"))?;
-                Ok(TargetData::labels(labels.into_iter()))
-            }
-            Targets::Values(values) => {
-                let rows: Vec<usize> = rows.iter().map(|row| *row as usize).collect();
-                Ok(values.as_array().select(tinytrain::ndarray::Axis(0), &rows).target_data())
-            }
+impl OwnTargets {
+    /// Those of these rows: classes without a row are left out.
+    fn taken(&self, rows: &[u32]) -> TargetData {
+        let words = taken(&self.words, self.width, rows);
+        let Some(names) = &self.names else {
+            return Array2::from_shape_fn((rows.len(), self.width), |(row, column)| {
+                f32::from_bits(words[row * self.width + column])
+            })
+            .target_data();
+        };
+        let mut numbers = vec![None; names.len()];
+        words.iter().for_each(|class| numbers[*class as usize] = Some(0));
+        let known = numbers.iter_mut().flatten();
+        known.zip(0u32..).for_each(|(number, place)| *number = place);
+        let present = names.iter().zip(&numbers).filter(|(_, number)| number.is_some());
+        let present = present.map(|(name, _)| name.clone()).collect();
+        TargetData::classes(present, words.iter().filter_map(|class| numbers[*class as usize]).collect())
+    }
+}
+
+/// Rows with what they should give, to become a reader of the library.
+pub(crate) struct Source {
+    pub table: Arc<trainer::Table>,
+    pub targets: OwnTargets,
+    /// Weights of the rows, or none.
+    pub weights: Vec<f32>,
+    /// Their groups, or none.
+    pub groups: Vec<u32>,
+    /// Their times, or none.
+    pub times: Vec<f64>,
+    /// The rows that are meant; none are all.
+    pub among: Option<Vec<u32>>,
+    /// The names of what rows should give, if there are any.
+    pub names: Vec<String>,
+    /// Whether weights that are whole numbers may become repeated rows.
+    pub repeats: bool,
+    pub threads: Option<usize>,
+}
+
+impl Source {
+    /// How many numbers there are.
+    pub(crate) fn cells(&self) -> usize {
+        self.table.values().len()
+    }
+
+    /// Checks that all is of as many rows.
+    pub(crate) fn check(&self) -> PyResult<()> {
+        let count = self.table.rows();
+        let OwnTargets { names, width, words } = &self.targets;
+        let are_fit = |length: usize| length == 0 || length == count;
+        if words.len() != count * width
+            || ![self.weights.len(), self.groups.len(), self.times.len()].into_iter().all(are_fit)
+        {
+            return Err(PyIndexError::new_err("X, y and weights have different numbers of rows"));
         }
+        if names.as_ref().is_some_and(|names| words.iter().any(|class| *class as usize >= names.len())) {
+            return Err(PyIndexError::new_err("no such label"));
+        }
+        if self.among.iter().flatten().any(|row| *row as usize >= count) {
+            return Err(PyIndexError::new_err("no such row"));
+        }
+        Ok(())
+    }
+
+    /// A reader that has read them, in their own order, without weights; of classes all, with rows or without.
+    pub(crate) fn with_all_classes(&self) -> Result<Reader, Error> {
+        let OwnTargets { names, words, .. } = &self.targets;
+        let targets = match names {
+            Some(names) => TargetData::classes(names.clone(), words.clone()),
+            None => self.targets.taken(&(0..self.table.rows() as u32).collect::<Vec<u32>>()),
+        };
+        (*self.table).clone().into_reader(targets, self.names.clone(), Vec::new(), self.threads)
+    }
+
+    /// A reader that has read them, in the order of their content.
+    pub(crate) fn reader(self) -> Result<Reader, Error> {
+        let Self { table, targets, mut weights, mut groups, mut times, among, names, repeats, threads } =
+            self;
+        let inputs = table.values().len() / table.rows().max(1);
+        let (mut values, mut words) = (Cow::from(table.values()), Cow::from(&targets.words));
+        if let Some(among) = &among {
+            values = taken(&values, inputs, among).into();
+            words = taken(&words, targets.width, among).into();
+            weights = picked(&weights, among);
+            groups = picked(&groups, among);
+            times = picked(&times, among);
+        }
+        let ties = Ties { weights: &weights, groups: &groups, times: &times };
+        let Rows { mut rows, weights, copies } = Rows::new(&values, (targets.width, &words), &ties, repeats);
+        let (groups, times) = (picked(&groups, &rows), picked(&times, &rows));
+        if let Some(among) = among {
+            rows.iter_mut().for_each(|row| *row = among[*row as usize]);
+        }
+        let table = table.taken(&rows).with_groups(numbered(&groups)).with_times(times).with_copies(copies);
+        table.into_reader(targets.taken(&rows), names, weights, threads)
     }
 }
 
@@ -61,38 +157,42 @@ pub(crate) fn reader(
     repeats: bool,
     threads: Option<usize>,
 ) -> PyResult<Reader> {
-    let (count, inputs) = (table.0.rows(), table.0.values().len() / table.0.rows().max(1));
-    let (width, bits) = targets.bits();
-    if bits.len() != count * width || !(weights.is_empty() || weights.len() == count) {
-        return Err(PyIndexError::new_err("X, y and weights have different numbers of rows"));
-    }
-    let (mut values, mut bits, mut weights) = (Cow::from(table.0.values()), bits, Cow::from(weights));
-    if let Some(among) = among {
-        if among.iter().any(|row| *row as usize >= count) {
-            return Err(PyIndexError::new_err("no such row"));
-        }
-        values = taken(&values, inputs, among).into();
-        bits = taken(&bits, width, among);
-        if !weights.is_empty() {
-            weights = taken(&weights, 1, among).into();
-        }
-    }
-    let Rows { mut rows, weights } = py.detach(|| Rows::new(&values, (width, &bits), &weights, repeats));
-    if let Some(among) = among {
-        rows.iter_mut().for_each(|row| *row = among[*row as usize]);
-    }
-    let (targets, table, names) = (targets.taken(&rows)?, &table.0, names.to_vec());
-    py.detach(|| table.taken(&rows).into_reader(targets, names, weights, threads)).map_err(exception)
+    let source = Source {
+        table: Arc::clone(&table.0),
+        targets: targets.own(),
+        weights: weights.to_vec(),
+        groups: Vec::new(),
+        times: Vec::new(),
+        among: among.map(<[u32]>::to_vec),
+        names: names.to_vec(),
+        repeats,
+        threads,
+    };
+    source.check()?;
+    py.detach(|| source.reader()).map_err(exception)
 }
 
-/// Weights of rows; none of no array.
-pub(crate) fn of_rows(weights: Option<&PyReadonlyArray1<'_, f32>>) -> Vec<f32> {
-    weights.map(|weights| weights.as_array().to_vec()).unwrap_or_default()
+/// Numbers of rows, such as weights; none of no array.
+pub(crate) fn of_rows<T: numpy::Element + Copy>(numbers: Option<&PyReadonlyArray1<'_, T>>) -> Vec<T> {
+    numbers.map(|numbers| numbers.as_array().to_vec()).unwrap_or_default()
 }
 
 /// These rows of an array with rows so wide.
 fn taken<T: Copy>(array: &[T], width: usize, rows: &[u32]) -> Vec<T> {
     rows.iter().flat_map(|row| array[*row as usize * width..][..width].iter().copied()).collect()
+}
+
+/// These of the numbers of rows, if there are any.
+fn picked<T: Copy>(numbers: &[T], rows: &[u32]) -> Vec<T> {
+    if numbers.is_empty() { Vec::new() } else { taken(numbers, 1, rows) }
+}
+
+/// The same groups, numbered without gaps: those whose rows were left out do not count.
+fn numbered(groups: &[u32]) -> Vec<u32> {
+    let mut different = groups.to_vec();
+    different.sort_unstable();
+    different.dedup();
+    groups.iter().map(|group| different.partition_point(|other| other < group) as u32).collect()
 }
 
 /// The figures of an epoch, for Python.
@@ -119,45 +219,75 @@ fn epoch_figures<'py>(
     Ok(figures)
 }
 
+/// Rows for `fit`: the table, targets, weights, groups, times.
+pub(crate) type GivenRows<'py> = (
+    PyRef<'py, Table>,
+    Targets<'py>,
+    Option<PyReadonlyArray1<'py, f32>>,
+    Option<PyReadonlyArray1<'py, u32>>,
+    Option<PyReadonlyArray1<'py, f64>>,
+);
+
+/// The same without Python.
+pub(crate) fn source(
+    (table, targets, weights, groups, times): &GivenRows<'_>,
+    names: &[String],
+    repeats: bool,
+    threads: Option<usize>,
+) -> PyResult<Source> {
+    let source = Source {
+        table: Arc::clone(&table.0),
+        targets: targets.own(),
+        weights: of_rows(weights.as_ref()),
+        groups: of_rows(groups.as_ref()),
+        times: of_rows(times.as_ref()),
+        among: None,
+        names: names.to_vec(),
+        repeats,
+        threads,
+    };
+    source.check().map(|()| source)
+}
+
 /// Trains a network. `settings` is a JSON object of settings by their names; `on_epoch` takes what each epoch gave and ends the fit
-/// where it returns something true; `repeats` says whether weights that are whole numbers may become repeated rows. Returns the model, and a dictionary with `loss_curve`, `validation_scores`, `kept`, `warnings`.
+/// where it returns something true; `repeats` says whether weights that are whole numbers may become repeated rows; `keeps_state` whether
+/// the model keeps what its optimizer remembers. Returns the model, and a dictionary with `loss_curve`, `validation_scores`, `kept`,
+/// `warnings`.
 #[pyfunction]
-#[pyo3(signature = (table, targets, settings, *, device="auto", weights=None, repeats=true, validation=None, names=Vec::new(), first=None, on_epoch=None))]
+#[pyo3(signature = (rows, settings, *, device="auto", repeats=true, validation=None, names=Vec::new(), first=None, keeps_state=false, on_epoch=None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
-    table: &Table,
-    targets: Targets<'py>,
+    rows: GivenRows<'py>,
     settings: &str,
     device: &str,
-    weights: Option<PyReadonlyArray1<'py, f32>>,
     repeats: bool,
-    validation: Option<(PyRef<'py, Table>, Targets<'py>, Option<PyReadonlyArray1<'py, f32>>)>,
+    validation: Option<GivenRows<'py>>,
     names: Vec<String>,
     first: Option<PyRef<'py, Model>>,
+    keeps_state: bool,
     on_epoch: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Model, Bound<'py, PyDict>)> {
     let settings = settings::read(settings)?;
-    let TrainSettings { threads, validation_fraction, .. } = settings;
-    // Copies of a row stand on both sides of a split.
-    let repeats = repeats && validation_fraction.is_none();
-    let training = reader(py, (table, &targets, &of_rows(weights.as_ref())), None, &names, repeats, threads)?;
-    let validation = match &validation {
-        Some((table, targets, weights)) => {
-            let weights = of_rows(weights.as_ref());
-            Some(reader(py, (table, targets, &weights), None, &names, false, threads)?)
-        }
-        None => None,
-    };
+    let threads = settings.threads;
+    let training = source(&rows, &names, repeats, threads)?;
+    let validation = validation.map(|rows| source(&rows, &names, false, threads)).transpose()?;
+    let cells = training.cells() + validation.as_ref().map_or(0, Source::cells);
     let trainer = Trainer::new(settings).device(device.parse().unwrap_or_default());
-    let first = first.map(|model| model.parameters());
-    let start = || trainer.start_reader(training, validation, None);
-    let mut run: Run = py.detach(start).map_err(exception)?;
-    if let Some(first) = first {
-        run = run.begin_with(first);
-    }
+    let first = first.map(|model| (model.parameters(), model.state().clone()));
+    let start = move |slot: &mut Option<Run>| {
+        let validation = validation.map(Source::reader).transpose()?;
+        let run = trainer.start_reader(training.reader()?, validation, None)?;
+        *slot = Some(match first {
+            Some((parameters, state)) => run.begin_with(parameters, state),
+            None => run,
+        });
+        Ok(())
+    };
+    let mut run = Remote::new(None, cells >= LONG)?;
+    run.call(py, start)?.map_err(exception)?;
     let (mut scores, mut warnings, mut epochs) = (Vec::new(), Vec::new(), 0);
-    while let Some(event) = py.detach(|| run.next()).map_err(exception)? {
+    while let Some(event) = run.call(py, |run| with(run, Run::next))?.map_err(exception)? {
         match event {
             Event::Epoch { epoch, is_kept, .. } => {
                 if epoch.validation.is_some() || on_epoch.is_some() {
@@ -171,7 +301,7 @@ pub(crate) fn fit<'py>(
                     if let Some(on_epoch) = &on_epoch
                         && on_epoch.call1((figures,))?.is_truthy()?
                     {
-                        run.stop();
+                        run.call(py, |run| run.iter_mut().for_each(Run::stop))?;
                     }
                 }
             }
@@ -185,10 +315,14 @@ pub(crate) fn fit<'py>(
             Event::Started(started) => epochs = started.epochs,
             Event::Progress { .. } | Event::Restarted { .. } | Event::Interrupted { .. } => {}
         }
-        py.check_signals()?;
     }
-    let summary = py.detach(|| run.summary()).map_err(exception)?;
-    let warning = summary.warning.as_ref().map(ToString::to_string);
+    let finish = move |run: &mut Option<Run>| {
+        let state = if keeps_state { with(run, Run::optimizer_state)? } else { None };
+        let summary = run.take().ok_or(Error::Interrupted)?.summary()?;
+        Ok((summary, state.unwrap_or_default()))
+    };
+    let (summary, state) = run.call(py, finish)?.map_err(exception)?;
+    let warning = summary.warning.as_ref().map(|warning| in_python(&warning.to_string()));
     let found = PyDict::new(py);
     found.set_item(
         "loss_curve",
@@ -198,5 +332,16 @@ pub(crate) fn fit<'py>(
     found.set_item("kept", summary.kept)?;
     found.set_item("warning", warning)?;
     found.set_item("warnings", warnings)?;
-    Ok((Model::new(summary.model), found))
+    Ok((Model::with_state(summary.model, state), found))
+}
+
+/// Numbers of rows from which on signals are looked for while the library works on them.
+pub(crate) const LONG: usize = 1 << 19;
+
+/// Works on a run, which is there from the start to the summary.
+fn with<R: Default>(
+    run: &mut Option<Run>,
+    work: impl FnOnce(&mut Run) -> Result<R, Error>,
+) -> Result<R, Error> {
+    run.as_mut().map_or_else(|| Ok(R::default()), work)
 }

@@ -2,9 +2,12 @@
 //! scikit-learn expects is in `tinytrain/`.
 
 mod arrow;
+mod ensemble;
 mod errors;
 mod fit;
 mod model;
+mod partial;
+mod remote;
 mod rows;
 mod search;
 mod settings;
@@ -27,11 +30,15 @@ mod _tinytrain {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use super::ensemble::ensemble;
+    #[pymodule_export]
     use super::fit::fit;
     #[pymodule_export]
     use super::main;
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::partial::partial_fit;
     #[pymodule_export]
     use super::search::search;
     #[pymodule_export]

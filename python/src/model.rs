@@ -7,7 +7,9 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tinytrain::train::Predictor;
+use tinytrain::engine::EngineState;
+use tinytrain::model::EnsembleMember;
+use tinytrain::train::{Checkpoint, PartOfEpoch, Predictor, Progress};
 use tinytrain::{Device, Error, Form, Parameters, export, trainer};
 
 use crate::errors::exception;
@@ -17,6 +19,8 @@ use crate::table::Table;
 #[pyclass(frozen, module = "tinytrain._tinytrain")]
 pub(crate) struct Model {
     model: Arc<tinytrain::Model>,
+    /// What its optimizer remembers, if it may train on.
+    state: EngineState,
     /// The network made ready for so many threads, for the next call.
     ready: Mutex<Option<(Option<usize>, Predictor)>>,
 }
@@ -37,7 +41,20 @@ impl Model {
     }
 
     pub(crate) fn shared(model: Arc<tinytrain::Model>) -> Self {
-        Self { model, ready: Mutex::new(None) }
+        Self { model, state: EngineState::default(), ready: Mutex::new(None) }
+    }
+
+    /// One that may train on.
+    pub(crate) fn with_state(model: tinytrain::Model, state: EngineState) -> Self {
+        Self { state, ..Self::new(model) }
+    }
+
+    pub(crate) fn model(&self) -> &Arc<tinytrain::Model> {
+        &self.model
+    }
+
+    pub(crate) fn state(&self) -> &EngineState {
+        &self.state
     }
 
     pub(crate) fn parameters(&self) -> Parameters {
@@ -80,7 +97,7 @@ impl Model {
         threads: Option<usize>,
     ) -> PyResult<Predicted<'py>> {
         let table = match rows {
-            Rows::Table(table) => table.0.clone(),
+            Rows::Table(table) => (*table.0).clone(),
             Rows::Numbers(x) => trainer::Table::of_numbers(&x.as_array()),
         };
         let rows = table.rows();
@@ -122,6 +139,24 @@ impl Model {
         self.model.network.loss().of_classes()
     }
 
+    /// The networks that predict together, each as a model and with how often it counts; of one that is no ensemble itself.
+    fn members(&self) -> Vec<(Self, u32)> {
+        let own = tinytrain::Model { ensemble: None, ..(*self.model).clone() };
+        let Some(ensemble) = &self.model.ensemble else { return vec![(Self::new(own), 1)] };
+        let partner = |member: &EnsembleMember| {
+            let (network, parameters) = (member.network.clone(), member.parameters.clone());
+            (Self::new(tinytrain::Model { network, parameters, ..own.clone() }), member.picks)
+        };
+        let partners: Vec<(Self, u32)> = ensemble.partners.iter().map(partner).collect();
+        [(Self::new(own.clone()), ensemble.picks)].into_iter().chain(partners).collect()
+    }
+
+    /// Whether several networks predict together.
+    #[getter]
+    fn is_ensemble(&self) -> bool {
+        self.model.ensemble.is_some()
+    }
+
     /// Outputs of a row.
     #[getter]
     fn outputs_of_row(&self) -> usize {
@@ -159,10 +194,38 @@ impl Model {
         tinytrain::Model::from_bytes(bytes, Path::new("model")).map(Self::new).map_err(exception)
     }
 
+    /// The contents of a checkpoint: the model and what its optimizer remembers.
+    fn to_checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let progress = Progress {
+            steps: self.state.step,
+            epochs: Vec::new(),
+            epoch: PartOfEpoch::default(),
+            kept: None,
+            order: None,
+            rows: None,
+            was_restarted: false,
+        };
+        let (model, state) = ((*self.model).clone(), self.state.clone());
+        let checkpoint = Checkpoint { model, state, kept: None, progress };
+        checkpoint.to_bytes().map(|bytes| PyBytes::new(py, &bytes)).map_err(exception)
+    }
+
+    /// The model of the contents of a checkpoint, with what its optimizer remembers.
+    #[staticmethod]
+    fn from_checkpoint(bytes: &[u8]) -> PyResult<Self> {
+        let Checkpoint { model, state, .. } =
+            Checkpoint::from_bytes(bytes, Path::new("model")).map_err(exception)?;
+        Ok(Self::with_state(model, state))
+    }
+
     /// As `pickle` and `copy` write it.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let read = slf.get_type().getattr("from_bytes")?;
-        Ok((read, (slf.get().to_bytes(slf.py())?,)))
+        let (py, model) = (slf.py(), slf.get());
+        let (name, bytes) = match model.state.step {
+            0 => ("from_bytes", model.to_bytes(py)?),
+            _ => ("from_checkpoint", model.to_checkpoint(py)?),
+        };
+        Ok((slf.get_type().getattr(name)?, (bytes,)))
     }
 
     /// Reads a model file, or that in the folder of a run.

@@ -12,6 +12,18 @@ pub(crate) struct Rows {
     pub rows: Vec<u32>,
     /// Their weights, or none.
     pub weights: Vec<f32>,
+    /// The number of the different row that each is a copy of, where there are copies.
+    pub copies: Vec<u32>,
+}
+
+/// What tells rows of one content apart.
+pub(crate) struct Ties<'a> {
+    /// Their weights, or none.
+    pub weights: &'a [f32],
+    /// Their groups, or none.
+    pub groups: &'a [u32],
+    /// Their times, or none.
+    pub times: &'a [f64],
 }
 
 impl Rows {
@@ -20,9 +32,10 @@ impl Rows {
     pub(crate) fn new(
         values: &[f32],
         (width, answers): (usize, &[u32]),
-        weights: &[f32],
+        ties: &Ties<'_>,
         repeats: bool,
     ) -> Self {
+        let Ties { weights, groups, times } = *ties;
         let count = answers.len() / width.max(1);
         let inputs = values.len() / count.max(1);
         let mut keyed: Vec<(u64, u32)> = (0..count)
@@ -39,11 +52,19 @@ impl Rows {
                 (hasher.finish(), row as u32)
             })
             .collect();
-        // Equal rows may differ in their weights alone.
         keyed.sort_by(|a, b| {
             let weight = |row: u32| weights.get(row as usize).copied().unwrap_or(1.0);
-            a.0.cmp(&b.0).then(weight(a.1).total_cmp(&weight(b.1)))
+            let group = |row: u32| groups.get(row as usize).copied().unwrap_or(0);
+            let time = |row: u32| times.get(row as usize).copied().unwrap_or(0.0);
+            let of_group = || group(a.1).cmp(&group(b.1)).then(time(a.1).total_cmp(&time(b.1)));
+            a.0.cmp(&b.0).then(weight(a.1).total_cmp(&weight(b.1))).then_with(of_group)
         });
+        let mut different = 0;
+        let mut copies: Vec<u32> = Vec::with_capacity(keyed.len());
+        for (place, (key, _)) in keyed.iter().enumerate() {
+            different += u32::from(place > 0 && keyed[place - 1].0 != *key);
+            copies.push(different);
+        }
         let rows: Vec<u32> = keyed.into_iter().map(|(_, row)| row).collect();
         let of_rows: Vec<f32> = if weights.is_empty() {
             Vec::new()
@@ -53,10 +74,13 @@ impl Rows {
         let sum: f64 = of_rows.iter().map(|weight| f64::from(*weight)).sum();
         let are_whole = of_rows.iter().all(|weight| weight.fract() == 0.0);
         if !repeats || of_rows.is_empty() || !are_whole || sum > MOST_REPEATED * rows.len() as f64 {
-            return Self { rows, weights: of_rows };
+            let copies = if different as usize + 1 < rows.len() { copies } else { Vec::new() };
+            return Self { rows, weights: of_rows, copies };
         }
-        let repeated =
-            rows.iter().zip(&of_rows).flat_map(|(row, times)| std::iter::repeat_n(*row, *times as usize));
-        Self { rows: repeated.collect(), weights: Vec::new() }
+        let repeated = |numbers: &[u32]| -> Vec<u32> {
+            let each = numbers.iter().zip(&of_rows);
+            each.flat_map(|(number, times)| std::iter::repeat_n(*number, *times as usize)).collect()
+        };
+        Self { rows: repeated(&rows), weights: Vec::new(), copies: repeated(&copies) }
     }
 }

@@ -6,7 +6,7 @@ use tinytrain::engine::Measurements;
 use tinytrain::sweep::{Event, Member, Plan, Sources, TrialPlan, TrialStatus};
 use tinytrain::{DeviceRequest, Sweep, find_device};
 
-use crate::errors::exception;
+use crate::errors::{exception, in_python};
 use crate::fit::{Targets, of_rows, reader};
 use crate::model::Model;
 use crate::settings;
@@ -37,8 +37,6 @@ pub(crate) fn search<'py>(
     let request: DeviceRequest = device.parse().unwrap_or_default();
     let device = py.detach(|| find_device(&request)).map_err(exception)?;
     let candidates = candidates.iter().map(|text| settings::read(text)).collect::<PyResult<Vec<_>>>()?;
-    // Copies of a row would stand on both sides of a split.
-    let repeats = repeats && candidates.iter().all(|settings| settings.validation_fraction.is_none());
     let mut members: Vec<Member> = Vec::with_capacity(candidates.len() * folds.len());
     for (fold, rows) in folds.iter().enumerate() {
         let rows: Vec<u32> = rows.as_array().iter().copied().collect();
@@ -63,7 +61,7 @@ pub(crate) fn search<'py>(
         if let Event::FinishedMember(ended) = event {
             let seconds = ended.duration.as_secs_f64();
             let reason = match ended.status {
-                TrialStatus::Failed(reason) => Some(reason),
+                TrialStatus::Failed(reason) => Some(in_python(&reason)),
                 TrialStatus::Done | TrialStatus::Dropped(_) | TrialStatus::Time => None,
             };
             let run = ended.runs.into_iter().next();

@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tinytrain::TrainSettings;
 
+use crate::errors;
+
 /// The name of each setting of the library, with `_` for `-`, and its explanation.
 #[pyfunction]
 pub(crate) fn settings() -> Vec<(String, String)> {
@@ -27,7 +29,7 @@ pub(crate) fn read(text: &str) -> PyResult<TrainSettings> {
         let alone = |(name, value): (&String, &Value)| {
             let one = Map::from_iter([(name.clone(), value.clone())]);
             let error = TrainSettings::deserialize(Value::Object(one)).err()?;
-            Some(format!("{}: {error}", name.replace('-', "_")))
+            Some(format!("{}: {}", errors::name(name), errors::in_python(&error.to_string())))
         };
         PyValueError::new_err(given.iter().find_map(alone).unwrap_or_else(|| error.to_string()))
     })

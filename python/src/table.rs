@@ -1,24 +1,43 @@
 //! Tables for the library: of arrays of numpy, and of whatever gives Arrow.
 
-use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use std::sync::Arc;
+
+use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use tinytrain::ndarray::Axis;
 use tinytrain::trainer;
 
 use crate::{arrow, errors};
 
+/// Numbers that are copied between two looks for signals.
+pub(crate) const PIECE: usize = 1 << 20;
+
 /// Rows without what they should give, as the library takes them.
 #[pyclass(frozen, module = "tinytrain._tinytrain")]
-pub(crate) struct Table(pub(crate) trainer::Table);
+pub(crate) struct Table(pub(crate) Arc<trainer::Table>);
+
+impl From<trainer::Table> for Table {
+    fn from(table: trainer::Table) -> Self {
+        Self(Arc::new(table))
+    }
+}
 
 #[pymethods]
 impl Table {
     /// Of numbers, [rows, columns]; NaN where one is missing. `categorical` are columns of categories, counted from 0.
     #[new]
     #[pyo3(signature = (x, categorical=Vec::new()))]
-    fn new(x: PyReadonlyArray2<'_, f32>, categorical: Vec<usize>) -> PyResult<Self> {
-        let table = trainer::Table::of_numbers(&x.as_array());
-        table.categorical(&categorical).map(Self).map_err(errors::exception)
+    fn new(py: Python<'_>, x: PyReadonlyArray2<'_, f32>, categorical: Vec<usize>) -> PyResult<Self> {
+        let x = x.as_array();
+        let (rows, columns) = x.dim();
+        let mut values = Vec::with_capacity(rows * columns);
+        for block in x.axis_chunks_iter(Axis(0), (PIECE / columns.max(1)).max(1)) {
+            values.extend(block.iter());
+            py.check_signals()?;
+        }
+        let table = trainer::Table::of_values(values, columns);
+        table.categorical(&categorical).map(Self::from).map_err(errors::exception)
     }
 
     /// Of an object that has `__arrow_c_stream__`, the named columns of it or all. `categorical` are names of columns of categories.
@@ -30,7 +49,7 @@ impl Table {
         columns: Option<Vec<String>>,
         categorical: Vec<String>,
     ) -> PyResult<Self> {
-        arrow::table(frame, columns.as_deref(), &categorical).map(Self)
+        arrow::table(frame, columns.as_deref(), &categorical).map(Self::from)
     }
 
     /// [rows, columns].
@@ -50,14 +69,5 @@ impl Table {
         let rows = self.0.rows();
         let values = numpy::PyArray1::from_slice(py, self.0.values());
         values.reshape([rows, self.0.values().len() / rows.max(1)])
-    }
-
-    /// These rows.
-    fn take(&self, rows: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
-        let rows: Vec<u32> = rows.as_array().iter().copied().collect();
-        if rows.iter().any(|row| *row as usize >= self.0.rows()) {
-            return Err(pyo3::exceptions::PyIndexError::new_err("no such row"));
-        }
-        Ok(Self(self.0.taken(&rows)))
     }
 }

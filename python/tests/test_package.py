@@ -2,18 +2,35 @@
 
 import doctest
 import inspect
+import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
 import tinytrain
-from tinytrain import TinytrainClassifier, TinytrainRegressor, _estimators, _search, _settings
+from tinytrain import (
+    TinytrainClassifier,
+    TinytrainEnsembleClassifier,
+    TinytrainEnsembleRegressor,
+    TinytrainRegressor,
+    _ensemble,
+    _estimators,
+    _search,
+    _settings,
+)
 
 
 @pytest.mark.parametrize(
-    "estimator, without", [(TinytrainClassifier, _settings.OF_VALUES), (TinytrainRegressor, _settings.OF_CLASSES)]
+    "estimator, without",
+    [
+        (TinytrainClassifier, _settings.OF_VALUES),
+        (TinytrainRegressor, _settings.OF_CLASSES),
+        (TinytrainEnsembleClassifier, _settings.OF_VALUES),
+        (TinytrainEnsembleRegressor, _settings.OF_CLASSES),
+    ],
 )
 def test_parameters_are_the_settings_of_the_library(estimator, without):
     parameters = inspect.signature(estimator).parameters
@@ -30,15 +47,17 @@ def test_parameters_are_the_settings_of_the_library(estimator, without):
         "verbose",
         "callbacks",
     }
-    if estimator is TinytrainRegressor:
+    if issubclass(estimator, TinytrainRegressor):
         own.remove("class_weight")
+    if hasattr(estimator(), "n_estimators"):
+        own = (own | {"n_estimators", "n_picks", "param_distributions"}) - {"warm_start", "callbacks"}
     assert set(parameters) == set(expected) | own
     for name in parameters:
         assert f"\n{name} : " in estimator.__doc__, name
     assert "--" not in estimator.__doc__.replace("``tinytrain train --verbose``", "").replace("----------", "").replace("--------", "").replace("-----", "")
 
 
-@pytest.mark.parametrize("module", [_estimators, _search])
+@pytest.mark.parametrize("module", [_ensemble, _estimators, _search])
 def test_examples_give_what_they_say(module):
     found = doctest.testmod(module)
     assert found.failed == 0 and found.attempted > 4
@@ -69,10 +88,12 @@ def test_typed_programs_pass_mypy(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "import numpy as np\n"
-        "from tinytrain import TinytrainClassifier, TinytrainSearchCV, load\n"
+        "from tinytrain import TinytrainClassifier, TinytrainEnsembleRegressor, TinytrainSearchCV, load\n"
         "x = np.zeros((4, 2))\n"
         "classifier: TinytrainClassifier = TinytrainClassifier(lr=0.1, hidden=(8, 4)).fit(x, [0, 1, 0, 1])\n"
         "search = TinytrainSearchCV(classifier, {'lr': [0.1]}).fit(x, [0, 1, 0, 1])\n"
+        "ensemble = TinytrainEnsembleRegressor(n_estimators=2, lr=0.1).fit(x, x)\n"
+        "print(ensemble.estimators_[0].n_outputs_, ensemble.estimator_weights_.sum())\n"
         "print(classifier.predict_proba(x).shape, search.best_params_['lr'], load('m').n_iter_)\n"
     )
     config = Path(__file__).parent / "mypy.ini"
@@ -86,3 +107,26 @@ def test_typed_programs_pass_mypy(tmp_path):
     program.write_text(program.read_text() + "TinytrainClassifier(lr='fast', rate=1)\n")
     done = check()
     assert done.returncode == 1 and "rate" in done.stdout and '"lr"' in done.stdout
+
+
+def test_the_sources_hold_all_that_an_install_needs(tmp_path):
+    maturin = shutil.which("maturin", path=str(Path(sys.executable).parent))
+    if maturin is None:
+        pytest.skip("no maturin")
+    root = Path(__file__).parents[2]
+    words = ["sdist", "--manifest-path", root / "python" / "Cargo.toml", "--out", tmp_path]
+    done = subprocess.run([maturin, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (packed,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(packed) as files:
+        names = {name.split("/", 1)[1] for name in files.getnames()}
+    # The library as the package builds it: every source that it, a shader, or a picture includes.
+    tracked = subprocess.run(["git", "ls-files", "src", "shaders", "python/src"], capture_output=True, text=True, cwd=root)
+    if tracked.returncode == 0:
+        assert set(tracked.stdout.split()) <= names
+    package = {f"tinytrain/{path.name}" for path in (root / "python" / "tinytrain").glob("*.py*") if path.suffix != ".pyc"}
+    assert package <= names and {"Cargo.lock", "pyproject.toml", "python/Cargo.toml", "PKG-INFO"} <= names
+    for licence in ("LICENSE-MIT", "LICENSE-APACHE"):
+        assert f"licences/{licence}" in names
+        assert (root / "python" / "licences" / licence).read_text() == (root / licence).read_text()
+    assert not any(name.endswith((".so", ".whl", ".safetensors")) for name in names)

@@ -42,6 +42,35 @@ def test_ctrl_c_ends_a_fit_and_leaves_the_estimator_as_it_was(iris):
     assert classifier.set_params(hidden=(8,), epochs=2).fit(X, y).score(X, y) > 0.7
 
 
+@pytest.mark.parametrize("kind", ["array", "columns", "frame"])
+def test_ctrl_c_ends_a_fit_while_rows_are_prepared(kind):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(1_000_000, 20))
+    y = X[:, 0] > 0
+    if kind == "columns":
+        X = np.asfortranarray(X)
+    if kind == "frame":
+        polars = pytest.importorskip("polars")
+        texts = np.array([f"t{i}" for i in range(300)])[generator.integers(0, 300, size=len(X))]
+        X = polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": texts, "d": texts[::-1]})
+    classifier = TinytrainClassifier(hidden=(8,), epochs=100, random_state=0, device="cpu").fit(X[:1000], y[:1000])
+    before, waits = vars(classifier).copy(), []
+    for delay in (0.02, 0.06, 0.1, 0.2, 0.4, 0.8):
+        sent = []
+
+        def send():
+            sent.append(time.perf_counter())
+            signal.raise_signal(signal.SIGINT)
+
+        threading.Timer(delay, send).start()
+        with pytest.raises(KeyboardInterrupt):
+            classifier.fit(X, y)
+        waits.append(time.perf_counter() - sent[0])
+        assert vars(classifier) == before
+    # Other work takes the processor, too.
+    assert sorted(waits)[-2] < 0.2, waits
+
+
 def test_ctrl_c_ends_a_search():
     X, y = make_classification(4000, 40, random_state=0)
     search = TinytrainSearchCV(

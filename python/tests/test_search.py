@@ -65,3 +65,15 @@ def test_what_cannot_be_trained_has_an_error_score():
         TinytrainSearchCV(base, {"device": ["cpu", "gpu"]}).fit(X, y)
     with pytest.raises(TypeError, match="estimator"):
         TinytrainSearchCV(GridSearchCV(base, {}), {"lr": [0.1]}).fit(X, y)
+
+
+def test_whole_weights_and_rows_that_validate_are_those_of_a_grid_search(iris):
+    X, y = iris
+    weights = np.random.default_rng(1).integers(0, 4, size=len(y))
+    base = TinytrainClassifier(epochs=6, hidden=(8,), random_state=5, preset="plain")
+    space = {"lr": [0.01, 0.1], "validation_fraction": [0.2, 0.3]}
+    # Rows that the weights repeat, and one of iris that comes twice.
+    for given in ({}, {"sample_weight": weights}):
+        ours = TinytrainSearchCV(base, space, cv=3, scoring="neg_log_loss").fit(X, y, **given)
+        theirs = GridSearchCV(base, space, cv=3, scoring="neg_log_loss").fit(X, y, **given)
+        assert (ours.cv_results_["mean_test_score"] == theirs.cv_results_["mean_test_score"]).all()

@@ -1,7 +1,17 @@
+from ._ensemble import TinytrainEnsembleClassifier as TinytrainEnsembleClassifier
+from ._ensemble import TinytrainEnsembleRegressor as TinytrainEnsembleRegressor
 from ._estimators import TinytrainClassifier as TinytrainClassifier
 from ._estimators import TinytrainRegressor as TinytrainRegressor
 from ._estimators import load as load
 from ._search import TinytrainSearchCV as TinytrainSearchCV
 
 __version__: str
-__all__ = ["TinytrainClassifier", "TinytrainRegressor", "TinytrainSearchCV", "load", "__version__"]
+__all__ = [
+    "TinytrainClassifier",
+    "TinytrainRegressor",
+    "TinytrainEnsembleClassifier",
+    "TinytrainEnsembleRegressor",
+    "TinytrainSearchCV",
+    "load",
+    "__version__",
+]

@@ -1,5 +1,6 @@
 """Estimators of scikit-learn."""
 
+import contextlib
 import warnings
 from numbers import Integral
 
@@ -7,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -16,14 +17,14 @@ from sklearn.utils.validation import (
 )
 
 from . import _input, _settings
-from ._tinytrain import Model, fit
+from ._tinytrain import Model, fit, partial_fit
 
 
 class _Bar:
     """A bar of epochs, and whether a callback ends the fit."""
 
     def __init__(self, callbacks, verbose, total):
-        self.callbacks = list(callbacks or ())
+        self.callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
         self.bar = None
         if verbose:
             from tqdm.auto import tqdm
@@ -69,7 +70,8 @@ class _Tinytrain(BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(1 << 31))
 
-    def _fit(self, X, y, sample_weight, eval_set, groups):
+    def _rows(self, X, y, reset):
+        """The rows as a `Table`, and a look at `y`."""
         if self.missing not in ("fill", "error"):
             raise ValueError(f"missing: expected 'fill' or 'error', found {self.missing!r}")
         if y is None:
@@ -77,42 +79,75 @@ class _Tinytrain(BaseEstimator):
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
         # What is wrong with X comes first, as in scikit-learn.
-        table = _input.table(self, X, reset=True)
+        table = _input.table(self, X, reset=reset)
         check_consistent_length(range(table.shape[0]), y)
+        return table
+
+    def _fit(self, X, y, sample_weight, eval_set, groups, times):
+        table = self._rows(X, y, reset=True)
         y, targets = self._targets(y)
         weights = self._weights(sample_weight, table, y)
-        seed = self._seed()
+        rows = (table, targets, weights, *_input.kept_together(groups, times, table.shape[0]))
         validation = self._validation(eval_set)
-        settings = self._settings(seed, validation is not None)
-        if groups is not None and validation is None and settings["validation_fraction"] is not None:
-            table, targets, weights, validation = self._apart(table, targets, weights, groups, settings, seed)
-        first = getattr(self, "_model", None) if self.warm_start else None
+        settings = self._settings(self._seed(), validation is not None)
         bar = _Bar(self.callbacks, self.verbose, None)
         try:
             model, summary = fit(
-                table,
-                targets,
+                rows,
                 _settings.as_json(settings),
                 device=self.device,
-                weights=weights,
                 repeats=getattr(self, "class_weight", None) is None,
                 validation=validation,
                 names=self._target_names,
-                first=first,
+                first=getattr(self, "_model", None) if self.warm_start else None,
+                keeps_state=bool(self.warm_start),
                 on_epoch=bar if self.callbacks or self.verbose else None,
             )
         finally:
             bar.close()
         for text in summary["warnings"]:
-            warnings.warn(text, UserWarning, stacklevel=3)
+            warnings.warn(text, UserWarning, stacklevel=4)
         if summary["warning"]:
-            warnings.warn(summary["warning"], ConvergenceWarning, stacklevel=3)
+            warnings.warn(summary["warning"], ConvergenceWarning, stacklevel=4)
         self._take(model)
         self.loss_curve_ = summary["loss_curve"].tolist()
         self.n_iter_ = len(self.loss_curve_)
         self.best_iteration_ = summary["kept"]
         self.validation_scores_ = summary["validation_scores"].tolist() if len(summary["validation_scores"]) else None
         return self
+
+    def _partial_fit(self, X, y, sample_weight, classes):
+        if self.early_stopping or self.validation_fraction is not None:
+            raise ValueError("partial_fit holds no rows out: early_stopping and validation_fraction are for fit")
+        is_first = not self.__sklearn_is_fitted__()
+        table = self._rows(X, y, reset=is_first)
+        y, targets = self._partial_targets(y, classes, is_first)
+        weights = self._partial_weights(sample_weight, table, y)
+        model, loss, unknown = partial_fit(
+            (table, targets, weights, None, None),
+            _settings.as_json(self._settings(self._seed(), False)),
+            device=self.device,
+            names=self._target_names,
+            first=None if is_first else self._model,
+        )
+        if unknown:
+            warnings.warn(f"{unknown} cells of X hold what no row of the first call held", UserWarning, stacklevel=4)
+        self._take(model)
+        self.loss_curve_ = [*getattr(self, "loss_curve_", []), loss]
+        self.n_iter_ = self.best_iteration_ = len(self.loss_curve_)
+        self.validation_scores_ = None
+        return self
+
+    @contextlib.contextmanager
+    def _wholly(self):
+        """Leaves the estimator as it was where a fit fails, or is interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _weights(self, sample_weight, table, y):
         if sample_weight is None:
@@ -136,23 +171,7 @@ class _Tinytrain(BaseEstimator):
         table = _input.table(self, eval_set[0], reset=False)
         targets = self._targets_like(eval_set[1])
         weights = self._weights(eval_set[2], table, None) if len(eval_set) == 3 else None
-        return table, targets, weights
-
-    def _apart(self, table, targets, weights, groups, settings, seed):
-        """Holds out whole groups."""
-        from sklearn.model_selection import GroupShuffleSplit
-
-        check_consistent_length(range(table.shape[0]), groups)
-        split = GroupShuffleSplit(1, test_size=settings["validation_fraction"], random_state=seed)
-        parts = next(split.split(np.zeros(table.shape[0]), groups=groups))
-        train, held_out = (np.asarray(part, dtype=np.uint32) for part in parts)
-
-        def of(rows):
-            taken = (targets[0], targets[1][rows]) if isinstance(targets, tuple) else targets[rows]
-            return table.take(rows), taken, None if weights is None else weights[rows]
-
-        settings["validation_fraction"] = None
-        return *of(train), of(held_out)
+        return table, targets, weights, None, None
 
     def _outputs(self, X):
         check_is_fitted(self, "_model")
@@ -345,7 +364,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         self.verbose = verbose
         self.callbacks = callbacks
 
-    def fit(self, X, y, sample_weight=None, eval_set=None, groups=None):
+    def fit(self, X, y, sample_weight=None, eval_set=None, groups=None, times=None):
         """Train a network.
 
         Parameters
@@ -360,20 +379,23 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
             Rows to validate on: the model that is best on them is kept.
         groups : array-like of shape (n_samples,), default=None
             Rows of a group are held out together, where rows are held out for validation.
+        times : array-like of shape (n_samples,), default=None
+            When each row is of, as numbers or dates: the last rows are held out, where rows are held out for validation, and rows of
+            one time together.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        return self._fit(X, y, sample_weight, eval_set, groups)
+        with self._wholly():
+            return self._fit(X, y, sample_weight, eval_set, groups, times)
 
     def _targets(self, y):
         self._target_names = _name(y)
         y = column_or_1d(y, warn=True)
+        _input.check_labels(y)
         check_classification_targets(y)
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ValueError("Input y contains NaN or infinity.")
         self.classes_, self._texts, numbers = _input.labels(y)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -382,12 +404,57 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         return y, (self._texts, numbers)
 
     def _targets_like(self, y):
-        y = column_or_1d(y)
+        return self._known(column_or_1d(y), "eval_set: y contains classes that no training row has")
+
+    def _known(self, y, wrong):
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise ValueError(f"eval_set: y contains classes that no training row has: {unknown}")
-        numbers = np.searchsorted(self.classes_, y).astype(np.uint32)
-        return self._texts, numbers
+            raise ValueError(f"{wrong}: {unknown}")
+        return self._texts, np.searchsorted(self.classes_, y).astype(np.uint32)
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Train on each row once, on from the fit or the call before.
+
+        The optimizer goes on, too: its moments and the number of steps are kept, also by `pickle`. Scaling, categories and the values
+        that stand for missing ones are those of the rows of the first call, or of `fit`, which should be like those to come. The
+        learning rate must not depend on the number of epochs.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that there will be; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            By what the loss of each row is multiplied.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        with self._wholly():
+            return self._partial_fit(X, y, sample_weight, classes)
+
+    def _partial_targets(self, y, classes, is_first):
+        y = column_or_1d(y, warn=True)
+        _input.check_labels(y)
+        check_classification_targets(y)
+        _check_partial_fit_first_call(self, classes)
+        if is_first:
+            self._target_names = _name(y)
+            self._texts = _input.texts_of(self.classes_)
+            if len(self.classes_) < 2:
+                raise ValueError(f"{type(self).__name__} needs two classes or more, found only {self.classes_[0]!r}")
+        return y, self._known(y, "y contains classes that are not among those of the first call")
+
+    def _partial_weights(self, sample_weight, table, y):
+        if isinstance(self.class_weight, str):
+            raise ValueError("class_weight='balanced' is not known to partial_fit: give a dict of the weights")
+        weights = super()._weights(sample_weight, table, y)
+        return weights if self.class_weight is None else self._of_classes(weights, y)
 
     def _weights(self, sample_weight, table, y):
         weights = super()._weights(sample_weight, table, y)
@@ -396,12 +463,16 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
             if present is not None and len(np.unique(present)) < 2:
                 raise ValueError("rows with a weight are of one class only")
             return weights
-        from sklearn.utils.class_weight import compute_class_weight
-
         if weights is not None:
             present = np.asarray(y)[weights > 0]
             if len(np.unique(present)) < 2:
                 raise ValueError("rows with a weight are of one class only")
+        return self._of_classes(weights, y)
+
+    def _of_classes(self, weights, y):
+        """Weights times those of the classes."""
+        from sklearn.utils.class_weight import compute_class_weight
+
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         factors = of_class[np.searchsorted(self.classes_, y)]
         return (factors if weights is None else weights * factors).astype(np.float32)
@@ -425,6 +496,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         self.classes_ = np.unique(classes.astype(str) if classes.dtype == object else classes)
         self._model = model
         self._arrange(np.argsort(classes.astype(str) if classes.dtype == object else classes, kind="stable"))
+        self._texts = [model.classes[place] for place in self._order]
+        self._target_names = []
 
     def _arrange(self, order):
         """Where the class of each of `classes_` stands in the model."""
@@ -579,7 +652,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         self.verbose = verbose
         self.callbacks = callbacks
 
-    def fit(self, X, y, sample_weight=None, eval_set=None, groups=None):
+    def fit(self, X, y, sample_weight=None, eval_set=None, groups=None, times=None):
         """Train a network.
 
         Parameters
@@ -594,13 +667,17 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
             Rows to validate on: the model that is best on them is kept.
         groups : array-like of shape (n_samples,), default=None
             Rows of a group are held out together, where rows are held out for validation.
+        times : array-like of shape (n_samples,), default=None
+            When each row is of, as numbers or dates: the last rows are held out, where rows are held out for validation, and rows of
+            one time together.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        return self._fit(X, y, sample_weight, eval_set, groups)
+        with self._wholly():
+            return self._fit(X, y, sample_weight, eval_set, groups, times)
 
     def _targets(self, y):
         columns = getattr(y, "columns", None)
@@ -611,11 +688,44 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
             self._target_names = []
         return y, y
 
-    def _targets_like(self, y):
+    def _targets_like(self, y, of="eval_set"):
         y, _ = _input.values(self, y)
         if y.shape[1] != self.n_outputs_:
-            raise ValueError(f"eval_set: expected {self.n_outputs_} values a row, found {y.shape[1]}")
+            raise ValueError(f"{of}: expected {self.n_outputs_} values a row, found {y.shape[1]}")
         return y
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Train on each row once, on from the fit or the call before.
+
+        The optimizer goes on, too: its moments and the number of steps are kept, also by `pickle`. Scaling, of what is predicted, too,
+        categories and the values that stand for missing ones are those of the rows of the first call, or of `fit`, which should be like
+        those to come. The learning rate must not depend on the number of epochs.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The values to predict.
+        sample_weight : array-like of shape (n_samples,), default=None
+            By what the loss of each row is multiplied.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        with self._wholly():
+            return self._partial_fit(X, y, sample_weight, None)
+
+    def _partial_targets(self, y, classes, is_first):
+        if is_first:
+            return self._targets(y)
+        y = self._targets_like(y, "y")
+        return y, y
+
+    def _partial_weights(self, sample_weight, table, y):
+        return self._weights(sample_weight, table, y)
 
     def _take(self, model):
         self._model = model
@@ -623,6 +733,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
     def _loaded(self, model):
         super()._loaded(model)
         self._model = model
+        self._target_names = []
         self.n_outputs_ = model.outputs_of_row
         self._is_flat = self.n_outputs_ == 1
 
@@ -719,10 +830,15 @@ def load(path):
 
     Returns
     -------
-    TinytrainClassifier or TinytrainRegressor
+    TinytrainClassifier, TinytrainRegressor, or an ensemble of them
         A fitted estimator.
     """
     model = Model.load(path)
-    estimator = TinytrainClassifier() if model.is_classifier else TinytrainRegressor()
+    if model.is_ensemble:
+        from ._ensemble import TinytrainEnsembleClassifier, TinytrainEnsembleRegressor
+
+        estimator = TinytrainEnsembleClassifier() if model.is_classifier else TinytrainEnsembleRegressor()
+    else:
+        estimator = TinytrainClassifier() if model.is_classifier else TinytrainRegressor()
     estimator._loaded(model)
     return estimator

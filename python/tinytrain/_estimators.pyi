@@ -73,7 +73,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: bool = False,
-        callbacks: Sequence[Callable[[dict[str, Any]], object]] | None = None,
+        callbacks: Callable[[dict[str, Any]], object] | Sequence[Callable[[dict[str, Any]], object]] | None = None,
     ) -> None: ...
     def fit(
         self,
@@ -82,6 +82,10 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         sample_weight: ArrayLike | None = None,
         eval_set: tuple[Any, Any] | tuple[Any, Any, ArrayLike] | list[tuple[Any, Any]] | None = None,
         groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+    ) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self: ...
     def predict(self, X: Any) -> NDArray[Any]: ...
     def predict_proba(self, X: Any) -> NDArray[np.float64]: ...
@@ -137,7 +141,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: bool = False,
-        callbacks: Sequence[Callable[[dict[str, Any]], object]] | None = None,
+        callbacks: Callable[[dict[str, Any]], object] | Sequence[Callable[[dict[str, Any]], object]] | None = None,
     ) -> None: ...
     def fit(
         self,
@@ -146,7 +150,9 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         sample_weight: ArrayLike | None = None,
         eval_set: tuple[Any, Any] | tuple[Any, Any, ArrayLike] | list[tuple[Any, Any]] | None = None,
         groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
     ) -> Self: ...
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self: ...
     def predict(self, X: Any) -> NDArray[np.float64]: ...
     def __sklearn_tags__(self) -> Any: ...
 

@@ -1,14 +1,22 @@
 """What `fit` and `predict` take, as tables and targets of the library."""
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names, check_array, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
 from ._tinytrain import Table
 
 
 def is_frame(X):
     """Whether it is a table of pandas, polars, pyarrow or whatever else gives Arrow."""
-    return hasattr(X, "__arrow_c_stream__") and not isinstance(X, np.ndarray) and hasattr(X, "shape")
+    # A series has one dimension.
+    is_table = len(getattr(X, "shape", ())) == 2
+    return is_table and hasattr(X, "__arrow_c_stream__") and not isinstance(X, np.ndarray)
 
 
 def _names(X):
@@ -60,10 +68,23 @@ def table(estimator, X, reset):
 def _of_array(estimator, X, reset):
     finite = True if estimator.missing == "error" else "allow-nan"
     X = validate_data(
-        estimator, X, dtype=np.float32, order="C", ensure_all_finite=finite, ensure_min_samples=2 if reset else 1, reset=reset
+        estimator, _in_pieces(X), dtype=np.float32, order="C", ensure_all_finite=finite, ensure_min_samples=2 if reset else 1, reset=reset
     )
     names = getattr(estimator, "feature_names_in_", None)
     return Table(X, categories(estimator, list(names) if names is not None else [str(i) for i in range(X.shape[1])]))
+
+
+def _in_pieces(X):
+    """A large array of other numbers as `validate_data` would make it, between whose pieces signals are answered."""
+    is_number = type(X) is np.ndarray and X.ndim == 2 and X.size > 1 << 21 and X.dtype.kind in "iuf"
+    if not is_number or (X.dtype == np.float32 and X.flags.c_contiguous):
+        return X
+    rows = np.empty(X.shape, dtype=np.float32)
+    step = max(1, (1 << 20) // X.shape[1])
+    with np.errstate(over="ignore"):
+        for first in range(0, len(X), step):
+            rows[first : first + step] = X[first : first + step]
+    return rows
 
 
 def categories(estimator, names):
@@ -78,6 +99,45 @@ def categories(estimator, names):
             column = names.index(column)
         found.append(int(column))
     return found
+
+
+def kept_together(groups, times, count):
+    """The number of each row's group, and when each row is of; one of them or neither."""
+    if groups is not None and times is not None:
+        raise ValueError("expected groups or times, found both")
+    if groups is not None:
+        check_consistent_length(range(count), groups)
+        groups = column_or_1d(groups, warn=True)
+        # Of objects, as of text with missing cells, the texts are compared.
+        _, groups = np.unique(groups.astype(str) if groups.dtype == object else groups, return_inverse=True)
+        return np.ascontiguousarray(groups.ravel(), dtype=np.uint32), None
+    if times is None:
+        return None, None
+    check_consistent_length(range(count), times)
+    if getattr(getattr(times, "dt", None), "tz", None) is not None:
+        times = times.dt.tz_convert("UTC").dt.tz_localize(None)
+    times = np.asarray(times)
+    if times.dtype.kind not in "Mbiuf":
+        try:
+            times = times.astype("datetime64[us]")
+        except ValueError as error:
+            raise ValueError(f"times: expected numbers or dates, found {times.dtype}") from error
+    if times.dtype.kind == "M":
+        missing = np.isnat(times)
+        times = times.astype("datetime64[us]").astype(np.int64) / 1e6
+        times[missing] = np.nan
+    times = column_or_1d(times.astype(np.float64), warn=True)
+    if not np.isfinite(times).all():
+        raise ValueError("times contains NaN, infinity or dates that are missing")
+    return None, times
+
+
+def check_labels(y):
+    """Refuses labels that are missing."""
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity.")
+    if y.dtype == object and any(label is None or label != label for label in y):
+        raise ValueError("Input y contains missing labels (None or NaN).")
 
 
 def labels(y):

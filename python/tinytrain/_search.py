@@ -126,7 +126,7 @@ class TinytrainSearchCV(BaseSearchCV):
         self
             The fitted search.
         """
-        if not isinstance(self.estimator, _Tinytrain):
+        if not isinstance(self.estimator, _Tinytrain) or hasattr(self.estimator, "n_estimators"):
             raise TypeError("estimator: expected a TinytrainClassifier or a TinytrainRegressor")
         scorers, refit_metric = self._scorers()
         X, y = indexable(X, y)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 from ._tinytrain import settings
 
@@ -51,7 +52,7 @@ warm_start : bool, default=False
     Whether `fit` begins with the weights of the fit before it.
 verbose : bool, default=False
     Whether a bar shows the epochs.
-callbacks : sequence of callables, default=None
+callbacks : callable or sequence of callables, default=None
     Called after each epoch with a dict: `epoch`, `epochs` (at most), `loss`, `accuracy`, `seconds`, `rows`, `is_kept`, and
     `validation_loss` and `validation_score` where rows validate. One that returns something true ends the fit.
 """
@@ -70,14 +71,16 @@ def parameters(without):
     return {name: text for name, text in _EXPLAINED.items() if name not in without}
 
 
-def explained(of_classes):
-    """The section on parameters of an estimator's documentation."""
+def explained(of_classes, without=()):
+    """The section on parameters of an estimator's documentation, but for some."""
     lines = []
     for name, text in parameters(OF_VALUES if of_classes else OF_CLASSES).items():
         default = "False" if name == "no_temperature" else "None"
         lines.append(f"{name} : {_TYPES.get(name, 'float')}, default={default}")
         lines += [f"    {line}" if line else "" for line in _in_python(text).splitlines()]
-    return "\n".join(lines) + _OTHERS.format(class_weight=_CLASS_WEIGHT if of_classes else "")
+    text = "\n".join(lines) + _OTHERS.format(class_weight=_CLASS_WEIGHT if of_classes else "")
+    entries = re.split(r"\n(?=\S)", text)
+    return "\n".join(entry for entry in entries if entry.split(" : ")[0] not in without)
 
 
 def _in_python(text):

@@ -22,7 +22,6 @@ class Table:
     @property
     def names(self) -> list[str] | None: ...
     def values(self) -> NDArray[np.float32]: ...
-    def take(self, rows: NDArray[np.uint32]) -> Table: ...
 
 @final
 class Model:
@@ -34,6 +33,9 @@ class Model:
     @property
     def is_classifier(self) -> bool: ...
     @property
+    def is_ensemble(self) -> bool: ...
+    def members(self) -> list[tuple[Model, int]]: ...
+    @property
     def outputs_of_row(self) -> int: ...
     @property
     def columns(self) -> list[str] | None: ...
@@ -44,24 +46,47 @@ class Model:
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Model: ...
+    def to_checkpoint(self) -> bytes: ...
+    @staticmethod
+    def from_checkpoint(bytes: bytes) -> Model: ...
     @staticmethod
     def load(path: str | PathLike[str]) -> Model: ...
     def save(self, path: str | PathLike[str]) -> None: ...
     def to_onnx(self) -> bytes: ...
 
 def fit(
-    table: Table,
-    targets: _Targets,
+    rows: _Rows,
     settings: str,
     *,
     device: str = "auto",
-    weights: NDArray[np.float32] | None = None,
     repeats: bool = True,
-    validation: tuple[Table, _Targets, NDArray[np.float32] | None] | None = None,
+    validation: _Rows | None = None,
     names: Sequence[str] = ...,
     first: Model | None = None,
+    keeps_state: bool = False,
     on_epoch: Callable[[dict[str, Any]], object] | None = None,
 ) -> tuple[Model, dict[str, Any]]: ...
+def partial_fit(
+    rows: _Rows,
+    settings: str,
+    *,
+    device: str = "auto",
+    names: Sequence[str] = ...,
+    first: Model | None = None,
+) -> tuple[Model, float, int]: ...
+def ensemble(
+    rows: _Rows,
+    settings: Sequence[str],
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    repeats: bool = True,
+    validation: _Rows | None = None,
+    names: Sequence[str] = ...,
+    picks: int | None = None,
+    seed: int = 0,
+    on_ended: Callable[[], object] | None = None,
+) -> tuple[list[tuple[Model | None, str | None, int, int]], Model]: ...
 def search(
     table: Table,
     targets: _Targets,
@@ -75,3 +100,8 @@ def search(
     names: Sequence[str] = ...,
     on_ended: Callable[[], object] | None = None,
 ) -> list[tuple[Model | None, str | None, int, float]]: ...
+
+# Rows, what they should give, weights, groups and times.
+_Rows = tuple[
+    Table, _Targets, NDArray[np.float32] | None, NDArray[np.uint32] | None, NDArray[np.float64] | None
+]

@@ -31,7 +31,7 @@ pub use images::folders::ImageOptions;
 pub use images::{ImageForm, png_form, read_png};
 pub use order::sorted::is_sorted;
 pub use order::{first_epoch_block, order, rows_at};
-pub(crate) use reader::memory_rows::{MemoryCells, MemoryRows, MemoryTargets};
+pub(crate) use reader::memory_rows::{KeptTogether, MemoryCells, MemoryRows, MemoryTargets};
 pub use reader::mixed_columns::MixedColumn;
 pub use reader::odd_labels::{OddLabel, Oddity};
 pub use reader::summary::{ColumnSummary, Contents};

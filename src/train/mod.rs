@@ -15,6 +15,7 @@ mod full_read;
 #[cfg(all(test, feature = "gpu"))]
 mod hand_over_tests;
 mod importance;
+mod incremental;
 mod input_options;
 mod measures;
 mod model_selection;
@@ -39,6 +40,7 @@ pub use evaluation::{
 pub use events::{ClassScores, End, Epoch, Event, OnEvent, Score, Started, Summary};
 pub use full_read::FullReadReason;
 pub use importance::{Importance, Scoring, Shuffling, importances};
+pub use incremental::{Pass, Passed};
 pub use input_options::{EMBEDDING_SIZE, InputOptions, ONE_HOT_CATEGORIES};
 pub use measures::{Measure, measures};
 pub use repeated_steps::RepeatedSteps;

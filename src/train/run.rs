@@ -42,8 +42,8 @@ pub struct Run {
     events: VecDeque<Event>,
     selection: ModelSelection,
     epochs: Vec<Epoch>,
-    /// The parameters to begin with, if not those that the settings give.
-    first: Option<Parameters>,
+    /// What to begin with, if not with the parameters that the settings give.
+    first: Option<(Parameters, EngineState)>,
     /// The rows to validate and to test on, once they are read.
     held_out: Option<Arc<HeldOutRows>>,
     /// Where it goes on when it begins, or was set aside.
@@ -119,11 +119,12 @@ impl Run {
         Self { began, needs_time: true, ..self }
     }
 
-    /// Begins with these parameters, as of a model that was trained before. Where they are not those of the network that settings and
-    /// rows give, [`Run::next`] says so.
+    /// Begins with these parameters, as of a model that was trained before, and with what the optimizer remembered then; nothing of
+    /// another optimizer, or where the learning rate depends on the number of steps. Where they are not those of the network that
+    /// settings and rows give, [`Run::next`] says so.
     #[must_use]
-    pub fn begin_with(self, parameters: Parameters) -> Self {
-        Self { first: Some(parameters), ..self }
+    pub fn begin_with(self, parameters: Parameters, state: EngineState) -> Self {
+        Self { first: Some((parameters, state)), ..self }
     }
 
     /// Stops the run between two steps: the next events are its last.
@@ -293,15 +294,21 @@ impl Run {
         let mut engine = match engine {
             Some(engine) => engine,
             None => {
-                let first = match first {
-                    Some(first) if first.fits(&network) => first.clone(),
+                let (parameters, state) = match first {
+                    Some((parameters, state)) if parameters.fits(&network) => {
+                        (parameters.clone(), config.continued(state, &network))
+                    }
                     Some(_) => {
                         let text = format!("expected parameters of a {network} network, found others");
                         return Err(Error::Config(text));
                     }
-                    None => config.initial_parameters(&network),
+                    None => (config.initial_parameters(&network), None),
                 };
-                device.engine(&first, &network, &options)?
+                let mut engine = device.engine(&parameters, &network, &options)?;
+                if let Some(state) = state {
+                    engine.restore(&parameters, state)?;
+                }
+                engine
             }
         };
         engine.observe(self.observer.clone());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ndarray::ArrayView2;
 
 use super::target::TargetData;
-use crate::data::{Column, MemoryCells, MemoryRows, MemoryTargets, Reader};
+use crate::data::{Column, KeptTogether, MemoryCells, MemoryRows, MemoryTargets, Reader};
 use crate::error::{Error, Place, Result};
 use crate::named::named;
 
@@ -118,6 +118,7 @@ impl Arrays<'_> {
             targets,
             target_names,
             weights,
+            kept_together: KeptTogether::default(),
         };
         Reader::in_memory(rows, threads)
     }
@@ -143,6 +144,15 @@ pub(super) fn check_targets(name: &str, targets: &MemoryTargets, rows: usize, in
             let wrong = texts.iter().find(|(text, _)| text.is_empty() || text.contains('\0'));
             wrong.map_or(Ok(()), |(text, row)| {
                 Err(bad(name, Place::row(*row), "a label, text without NUL bytes", format!("{text:?}")))
+            })
+        }
+        MemoryTargets::Classes { names, numbers } => {
+            check_length(name, numbers.len(), "labels", rows, inputs)?;
+            let place = |class: &u32| *class as usize >= names.len();
+            let row = numbers.iter().position(place);
+            row.map_or(Ok(()), |row| {
+                let expected = format!("the number of one of {} classes", names.len());
+                Err(bad(name, at(row, None), expected, numbers[row].to_string()))
             })
         }
         MemoryTargets::Values { columns: 0, .. } => {
@@ -172,7 +182,7 @@ fn check_length(name: &str, found: usize, what: &str, rows: usize, inputs: &str)
 /// [`Error::Data`] for labels in the place of values, values in the place of labels, and another number of values.
 pub(super) fn check_alike(name: &str, targets: &TargetData, training: &TargetData) -> Result<()> {
     let said = |TargetData(targets): &TargetData| match targets {
-        MemoryTargets::Labels { .. } => "labels".to_owned(),
+        MemoryTargets::Labels { .. } | MemoryTargets::Classes { .. } => "labels".to_owned(),
         MemoryTargets::Values { columns: 1, .. } => "values to predict".to_owned(),
         MemoryTargets::Values { columns, .. } => format!("{columns} values to predict for each row"),
     };

@@ -7,7 +7,8 @@ use ndarray::ArrayRef2;
 use super::arrays::bad;
 use super::target::TargetData;
 use crate::data::{
-    Column, DATE_PARTS, Dictionary, Features, MemoryCells, MemoryRows, Reader, Transform, date_of, is_missing,
+    Column, DATE_PARTS, Dictionary, Features, KeptTogether, MemoryCells, MemoryRows, Reader, Transform,
+    date_of, is_missing,
 };
 use crate::error::{Error, Place, Result};
 use crate::model::Model;
@@ -57,13 +58,20 @@ pub struct Table {
     values: Vec<f32>,
     rows: usize,
     columns: Vec<(Option<String>, Holds)>,
+    kept_together: KeptTogether,
 }
 
 impl Table {
     /// Columns of numbers without names, [rows, columns]; NaN where one is missing.
     pub fn of_numbers(x: &ArrayRef2<f32>) -> Self {
         let values = x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec);
-        Self { values, rows: x.nrows(), columns: vec![(None, Holds::Numbers); x.ncols()] }
+        Self::of_values(values, x.ncols())
+    }
+
+    /// Columns of numbers without names, so many of them, row after row; NaN where one is missing.
+    pub fn of_values(values: Vec<f32>, columns: usize) -> Self {
+        let (rows, kept_together) = (values.len() / columns.max(1), KeptTogether::default());
+        Self { values, rows, columns: vec![(None, Holds::Numbers); columns], kept_together }
     }
 
     /// Columns with their names. A column of dates without hours is days, month and day of the week; others have the hour, too.
@@ -120,7 +128,7 @@ impl Table {
         }
         let rows = rows.unwrap_or(0);
         let values = (0..rows).flat_map(|row| inputs.iter().map(move |input| input[row])).collect();
-        Ok(Self { values, rows, columns: held })
+        Ok(Self { values, rows, columns: held, kept_together: KeptTogether::default() })
     }
 
     /// Rows.
@@ -171,6 +179,28 @@ impl Table {
         Ok(self)
     }
 
+    /// The rows of a group are held out together, where a share of the rows is. Groups are numbered from 0, one number a row.
+    #[must_use]
+    pub fn with_groups(mut self, groups: Vec<u32>) -> Self {
+        self.kept_together.groups = groups;
+        self
+    }
+
+    /// The rows of the last times are held out, where a share of the rows is. One finite number a row.
+    #[must_use]
+    pub fn with_times(mut self, times: Vec<f64>) -> Self {
+        self.kept_together.times = times;
+        self
+    }
+
+    /// Copies of a row are held out together, where a share of the rows is: rows with the same number, from 0. Groups and times go
+    /// before.
+    #[must_use]
+    pub fn with_copies(mut self, copies: Vec<u32>) -> Self {
+        self.kept_together.copies = copies;
+        self
+    }
+
     /// These rows, in this order; one may come several times.
     ///
     /// # Panics
@@ -181,7 +211,8 @@ impl Table {
         let mut values = Vec::with_capacity(rows.len() * inputs);
         rows.iter()
             .for_each(|row| values.extend_from_slice(&self.values[*row as usize * inputs..][..inputs]));
-        Self { values, rows: rows.len(), columns: self.columns.clone() }
+        let kept_together = self.kept_together.taken(rows);
+        Self { values, rows: rows.len(), columns: self.columns.clone(), kept_together }
     }
 
     /// The same as columns that a model takes: numbers as categories, where it has categories, and as many parts of dates.
@@ -247,7 +278,7 @@ impl Table {
         let of = |row: &[f32], at: usize, is_there| if is_there || row[at].is_nan() { row[at] } else { 0.0 };
         let values =
             rows.flat_map(|row| sources.iter().map(move |(at, is_there)| of(row, *at, *is_there))).collect();
-        Ok(Self { values, rows: self.rows, columns })
+        Ok(Self { values, rows: self.rows, columns, kept_together: self.kept_together })
     }
 
     /// What a [`Predictor`](crate::train::Predictor) takes.
@@ -266,7 +297,7 @@ impl Table {
     /// [`Error::Data`] for lengths that differ, infinite values, and weights that are negative or not
     /// finite.
     pub fn into_reader(
-        self,
+        mut self,
         targets: TargetData,
         names: Vec<String>,
         weights: Vec<f32>,
@@ -289,7 +320,19 @@ impl Table {
         let TargetData(targets) = targets;
         super::arrays::check_targets("y", &targets, rows, "x")?;
         super::arrays::check_weights(&weights, rows, "x")?;
+        let KeptTogether { groups, times, copies } = &self.kept_together;
+        for (name, found) in [("groups", groups.len()), ("times", times.len()), ("copies", copies.len())] {
+            if found != 0 && found != rows {
+                return Err(bad(
+                    name,
+                    Place::default(),
+                    format!("{rows}, one for each row of x"),
+                    found.to_string(),
+                ));
+            }
+        }
         let (columns, dates) = self.placed();
+        let kept_together = std::mem::take(&mut self.kept_together);
         let rows = MemoryRows {
             name: "x".into(),
             targets_name: "y".into(),
@@ -300,6 +343,7 @@ impl Table {
             targets,
             target_names: names,
             weights,
+            kept_together,
         };
         Reader::in_memory(rows, threads)
     }

@@ -42,6 +42,12 @@ impl TargetData {
         Self(MemoryTargets::Labels { texts, numbers })
     }
 
+    /// Classes with these names, all different, whatever they look like, and the number of each row's class, counted from 0. There may
+    /// be classes without rows.
+    pub fn classes(names: Vec<String>, numbers: Vec<u32>) -> Self {
+        Self(MemoryTargets::Classes { names, numbers })
+    }
+
     /// Values to predict, row-major [rows, `columns`].
     fn values(columns: usize, values: impl Iterator<Item = f32>) -> Self {
         Self(MemoryTargets::Values { columns, values: values.collect() })

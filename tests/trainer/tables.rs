@@ -3,11 +3,12 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use tinytrain::data::{ReadOptions, Reader};
+use tinytrain::data::{Dataset, ReadOptions, Reader, Targets};
+use tinytrain::engine::EngineState;
 use tinytrain::ndarray::Array2;
-use tinytrain::train::Predictor;
+use tinytrain::train::{Pass, Passed, Predictor};
 use tinytrain::trainer::{Cells, Table, Target, TargetData};
-use tinytrain::{Device, DeviceRequest, Error, Model, TrainSettings, Trainer};
+use tinytrain::{Device, DeviceRequest, Error, Model, OptimizerKind, RateSchedule, TrainSettings, Trainer};
 
 const ROWS: usize = 90;
 const COLORS: [&str; 3] = ["red", "green", "NA"];
@@ -103,7 +104,7 @@ fn a_table_without_names_is_an_array() {
     let start = |first: Option<&Model>| {
         let run = trainer().start(&x, &y).unwrap();
         let mut run = match first {
-            Some(model) => run.begin_with(model.parameters.clone()),
+            Some(model) => run.begin_with(model.parameters.clone(), EngineState::default()),
             None => run,
         };
         while run.next()?.is_some() {}
@@ -115,6 +116,106 @@ fn a_table_without_names_is_an_array() {
     let other = Trainer::new(wider).device(DeviceRequest::Cpu).fit(&x, &y).unwrap();
     let error = start(Some(&other)).unwrap_err();
     assert_eq!(error.to_string(), "expected parameters of a 3-6-2 network, found others");
+}
+
+/// The rows of the table, as a pass takes them.
+fn pass(settings: &TrainSettings, model: Model, state: &EngineState) -> Result<Pass, Error> {
+    let mut reader = reader(table());
+    let info = settings.inspect(&mut reader, false, false)?;
+    let (_, config) = settings.prepare(info, reader, None, None)?;
+    let (features, dictionaries) = table().fitted_to(&model)?.features()?;
+    let numbers = (0..ROWS).map(|row| model.data_schema.classes.find(label(row)).unwrap()).collect();
+    let inputs = model.transform.columns(model.network.columns());
+    let rows = Dataset { inputs, features, targets: Targets::Classes(numbers), weights: Vec::new() };
+    Pass::new(config, (model, state), (rows, &dictionaries), &Device::Cpu)
+}
+
+/// A pass over all rows, from an untrained network, is the first epoch of a run; those behind it go on with the optimizer.
+#[test]
+fn a_pass_is_an_epoch() {
+    let settings =
+        TrainSettings { epochs: Some(1), optimizer: Some(OptimizerKind::Adam), ..trainer().settings };
+    let of_run =
+        Trainer::new(settings.clone()).device(DeviceRequest::Cpu).fit_reader(reader(table())).unwrap();
+    let mut rows = reader(table());
+    let info = settings.inspect(&mut rows, false, false).unwrap();
+    let (data, config) = settings.prepare(info, rows, None, None).unwrap();
+    let untrained = Pass::untrained(&config, &data, &Device::Cpu).unwrap();
+    let passed = |model: Model, state: &EngineState| -> Passed {
+        pass(&settings, model, state).unwrap().finish().unwrap()
+    };
+    let first = passed(untrained, &EngineState::default());
+    assert_eq!(first.model.parameters, of_run.parameters);
+    assert_eq!((first.state.step, first.state.optimizer.len()), (ROWS.div_ceil(16) as u64, 2));
+    let second = passed(first.model.clone(), &first.state);
+    assert_eq!(second.state.step, 2 * first.state.step);
+    assert!(second.score.loss < first.score.loss);
+    // Without what the optimizer remembers the steps are others.
+    let forgot = passed(first.model.clone(), &EngineState::default());
+    assert_ne!(forgot.model.parameters, second.model.parameters);
+    let cosine = TrainSettings { lr_schedule: Some(RateSchedule::Cosine), ..settings.clone() };
+    let error = pass(&cosine, first.model.clone(), &first.state).err().unwrap().to_string();
+    assert_eq!(
+        error,
+        "lr-schedule: expected constant, as nobody knows how many steps there will be, found cosine"
+    );
+    let great = TrainSettings { lr: Some(1e38), optimizer: Some(OptimizerKind::Sgd), ..settings.clone() };
+    let error = pass(&great, first.model, &first.state).unwrap().finish().unwrap_err();
+    assert!(matches!(error, Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. }), "{error}");
+}
+
+/// A run goes on with what the optimizer of another remembers.
+#[test]
+fn a_run_takes_over_an_optimizer() {
+    let settings = TrainSettings { optimizer: Some(OptimizerKind::Adam), ..trainer().settings };
+    let trainer = Trainer::new(settings).device(DeviceRequest::Cpu);
+    let mut run = trainer.start_reader(reader(table()), None, None).unwrap();
+    while run.next().unwrap().is_some() {}
+    let state = run.optimizer_state().unwrap().unwrap();
+    let model = run.summary().unwrap().model;
+    let again = |state: EngineState| {
+        let run = trainer.start_reader(reader(table()), None, None).unwrap();
+        let mut run = run.begin_with(model.parameters.clone(), state);
+        while run.next().unwrap().is_some() {}
+        (run.optimizer_state().unwrap().unwrap().step, run.summary().unwrap().model.parameters)
+    };
+    let (warm, cold) = (again(state.clone()), again(EngineState::default()));
+    assert_eq!([warm.0, cold.0], [2 * state.step, state.step]);
+    assert_ne!(warm.1, cold.1);
+    // That of another optimizer is none.
+    let other = EngineState { optimizer: state.optimizer[..1].to_vec(), ..state };
+    assert_eq!(again(other), cold);
+}
+
+/// Groups, times and copies of rows in memory are those of a table in a file.
+#[test]
+fn rows_in_memory_are_held_out_together() {
+    let held_out = |table: Table| {
+        let settings = TrainSettings { validation_fraction: Some(0.3), ..trainer().settings };
+        let labels = TargetData::classes(
+            vec!["yes".to_owned(), "no".to_owned()],
+            (0..ROWS).map(|row| u32::from(label(row) == "no")).collect(),
+        );
+        let mut reader = table.into_reader(labels, Vec::new(), Vec::new(), None)?;
+        let info = settings.inspect(&mut reader, false, false)?;
+        let split = settings.prepare(info, reader, None, None)?.1.data.split;
+        Ok::<_, Error>(split)
+    };
+    let split = held_out(table()).unwrap();
+    let parts = |table: Table| {
+        let labels = TargetData::labels((0..ROWS).map(label));
+        table.into_reader(labels, Vec::new(), Vec::new(), None).unwrap().parts(&split).unwrap()
+    };
+    let groups: Vec<u32> = (0..ROWS as u32).map(|row| row % 11).collect();
+    assert_eq!(parts(table().with_groups(groups.clone())), split.parts_of_groups(&groups));
+    let times: Vec<f64> = (0..ROWS).map(|row| (row * 7 % 90) as f64).collect();
+    assert_eq!(parts(table().with_times(times.clone())), split.parts_by_time(&times));
+    let copies: Vec<u32> = (0..ROWS as u32).map(|row| row / 3).collect();
+    let found = parts(table().with_copies(copies));
+    let of = |rows: &[u32]| rows.iter().map(|row| row / 3).collect::<std::collections::BTreeSet<u32>>();
+    assert!(of(&found.train).is_disjoint(&of(&found.validation)) && found.validation.len() > 15);
+    let error = held_out(table().with_groups(vec![0; 3])).unwrap_err().to_string();
+    assert_eq!(error, "groups: expected 90, one for each row of x, found 3");
 }
 
 #[test]

@@ -212,10 +212,10 @@ impl Encoding {
         steps
     }
 
-    /// The first column of numbers whose values are so far from 0 that 32-bit floats, which the rows are read as, hardly
-    /// tell them apart.
-    pub(crate) fn coarse(&self) -> Option<(usize, f64, f64)> {
-        self.columns.iter().enumerate().find_map(|(column, code)| match code {
+    /// The columns of numbers whose values are so far from 0 that 32-bit floats, which the rows are read as, hardly tell them
+    /// apart, with their centers and widths.
+    pub(crate) fn coarse(&self) -> impl Iterator<Item = (usize, f64, f64)> {
+        self.columns.iter().enumerate().filter_map(|(column, code)| match code {
             ColumnEncoding::Number {
                 map: NumericScaling::Affine { center, width } | NumericScaling::Clipped { center, width },
                 ..

@@ -20,11 +20,19 @@ pub(crate) fn moments(values: &[f32]) -> (f64, f64) {
     (mean, if is_one { deviation } else { 0.0 })
 }
 
-/// Whether values about a center are so far from 0 that 32-bit floats hardly tell apart what lies within a width.
+/// Whether values about a center are so far from 0 that 32-bit floats hardly tell apart what lies within a width; not where the
+/// width is 0, as of a column of equal values, of which nothing is learnt.
 pub(crate) fn is_coarse(center: f64, width: f64) -> bool {
     // Half the distance between two neighbours.
     let rounding = center.abs() * f64::from(f32::EPSILON) / 2.0;
-    rounding > 0.02 * if width > 0.0 { width } else { 1.0 }
+    width > 0.0 && rounding > 0.02 * width
+}
+
+/// Whether 32-bit floats may have rounded some of these values: not where all are whole numbers below 2^23, among which fractions
+/// would show.
+pub(crate) fn may_be_rounded(mut values: impl Iterator<Item = f32>) -> bool {
+    const MOST: f32 = (1u32 << (f32::MANTISSA_DIGITS - 1)) as f32;
+    values.any(|value| !value.is_nan() && (value.fract() != 0.0 || value.abs() >= MOST))
 }
 
 /// The quantile of values at a rank from 0 to 1, between two of them interpolated (the definition that NumPy takes, too);
@@ -63,6 +71,13 @@ mod tests {
         }
         assert_eq!(quantile(&mut [3.0], 0.3), Some(3.0));
         assert_eq!((quantile(&mut [], 0.5), quantile_of_sorted(&[], 0.5)), (None, None));
+    }
+
+    #[test]
+    fn whole_numbers_that_floats_hold_are_not_rounded() {
+        let rounded = |values: &[f32]| may_be_rounded(values.iter().copied());
+        assert!(!rounded(&[400_000.0, 400_001.0, f32::NAN, -8_388_607.0]));
+        assert!(rounded(&[400_000.0, 400_000.03]) && rounded(&[1.0, -8_388_608.0]));
     }
 
     #[test]

@@ -79,9 +79,10 @@ impl TargetScale {
         }
     }
 
-    /// The first column whose values are so far from 0 that 32-bit floats, which they are read as, hardly tell them apart.
-    pub(crate) fn coarse(&self) -> Option<usize> {
-        self.center.iter().zip(&self.width).position(|(center, width)| is_coarse(*center, *width))
+    /// The columns whose values are so far from 0 that 32-bit floats, which they are read as, hardly tell them apart.
+    pub(crate) fn coarse(&self) -> impl Iterator<Item = usize> {
+        let scales = self.center.iter().zip(&self.width).zip(0..);
+        scales.filter(|((center, width), _)| is_coarse(**center, **width)).map(|(_, column)| column)
     }
 
     /// The values as a network learns them.

@@ -3,11 +3,11 @@
 use super::Reader;
 use super::labelled::place_of;
 use crate::data::columns::categories::Dictionary;
-use crate::data::dataset::Dataset;
+use crate::data::dataset::{Dataset, Features};
 use crate::data::encoding::Encoding;
 use crate::data::encoding::by_column::by_column;
 use crate::data::encoding::scale::Scale;
-use crate::data::encoding::statistics::{is_coarse, moments};
+use crate::data::encoding::statistics::{is_coarse, may_be_rounded, moments};
 use crate::data::encoding::targets::{TargetScale, Targets};
 use crate::data::encoding::transform::Transform;
 use crate::data::encoding::unknown::UnknownCells;
@@ -82,7 +82,9 @@ impl Reader {
     /// [`Error::Data`] for values that lie so far from 0 that 32-bit floats round their differences away.
     pub fn standardise_targets(&mut self) -> Result<TargetScale> {
         let scale = TargetScale::learn(&self.table.values, self.values);
-        if let Some(column) = scale.coarse() {
+        let is_rounded =
+            |column| may_be_rounded(self.table.values.iter().skip(column).step_by(self.values).copied());
+        if let Some(column) = scale.coarse().find(|column| is_rounded(*column)) {
             let place = self.place_of_values(column);
             let expected = "values that 32-bit floats can distinguish (subtract an offset)".to_owned();
             let found =
@@ -151,7 +153,8 @@ impl Reader {
     /// # Errors
     /// [`Error::Data`] for one that lies so far from 0 that 32-bit floats round its differences away.
     pub fn check_encoding(&self, encoding: &Encoding) -> Result<()> {
-        encoding.coarse().map_or(Ok(()), |(column, center, width)| Err(self.coarse(column, center, width)))
+        let mut coarse = encoding.coarse().filter(|(column, ..)| self.may_be_rounded(*column));
+        coarse.next().map_or(Ok(()), |(column, center, width)| Err(self.coarse(column, center, width)))
     }
 
     /// As [`Reader::check_encoding`], for [`Scale::Standard`] and the rows so far, without making the encoding.
@@ -164,9 +167,21 @@ impl Reader {
             categories.binary_search(&column).is_err().then(|| moments(&values))
         });
         let mut coarse = moments.into_iter().enumerate().filter_map(|(column, moments)| {
-            moments.filter(|(mean, deviation)| is_coarse(*mean, *deviation)).map(|moments| (column, moments))
+            let is_coarse =
+                |(mean, deviation): &(f64, f64)| is_coarse(*mean, *deviation) && self.may_be_rounded(column);
+            moments.filter(is_coarse).map(|moments| (column, moments))
         });
         coarse.next().map_or(Ok(()), |(column, (center, width))| Err(self.coarse(column, center, width)))
+    }
+
+    /// Whether values of a column may have been rounded.
+    fn may_be_rounded(&self, column: usize) -> bool {
+        match &self.table.features {
+            Features::Bytes(_) => false,
+            Features::Floats(values) => {
+                may_be_rounded(values.iter().skip(column).step_by(self.inputs).copied())
+            }
+        }
     }
 
     fn coarse(&self, column: usize, center: f64, width: f64) -> Error {
@@ -221,7 +236,11 @@ impl Reader {
             let expected = format!("at most {}, {what}", kinds.most_folds());
             return Err(Error::Setting { setting: "folds", expected, found: count.to_string() });
         }
-        let parts = split.divided(kinds);
+        let copies = self.table_form().map_or(&[][..], |form| &form.copies);
+        let parts = match kinds {
+            Kinds::Classes(classes) if !copies.is_empty() => split.divided_by_class(classes, copies),
+            kinds => split.divided(kinds),
+        };
         match kinds {
             Kinds::Groups(groups) => {
                 let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);

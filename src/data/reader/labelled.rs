@@ -49,6 +49,9 @@ impl Reader {
                 if target.is_some() { error.with_kind(DataFault::OneTarget) } else { error }
             });
         }
+        if self.table_form().is_some_and(|form| form.are_classes) {
+            return Ok(());
+        }
         let not_classes = not_classes(names, classes, self.labels().len());
         if let Some(few) = self.few_numbers()
             && classes.len() > FEW_CLASSES

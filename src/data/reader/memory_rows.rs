@@ -33,6 +33,13 @@ pub(crate) enum MemoryTargets {
         /// One a row.
         numbers: Vec<u32>,
     },
+    /// Classes that are known to be some, whatever their names look like; rows of some may be missing.
+    Classes {
+        /// The names, all different.
+        names: Vec<String>,
+        /// The number of each row's class.
+        numbers: Vec<u32>,
+    },
     /// Values to predict.
     Values {
         /// Values of a row.
@@ -62,6 +69,30 @@ pub(crate) struct MemoryRows {
     pub target_names: Vec<String>,
     /// How much each row counts in the loss; none is 1 for all.
     pub weights: Vec<f32>,
+    /// What keeps rows together where some are held out.
+    pub kept_together: KeptTogether,
+}
+
+/// What keeps rows together where some are held out: one of these, or nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct KeptTogether {
+    /// The group of each row, numbered from 0.
+    pub groups: Vec<u32>,
+    /// When each row is of; later ones are held out.
+    pub times: Vec<f64>,
+    /// Which rows are copies: the number of what each is a copy of, from 0.
+    pub copies: Vec<u32>,
+}
+
+impl KeptTogether {
+    /// That of these rows, in this order.
+    pub(crate) fn taken(&self, rows: &[u32]) -> Self {
+        fn taken<T: Copy>(all: &[T], rows: &[u32]) -> Vec<T> {
+            if all.is_empty() { Vec::new() } else { rows.iter().map(|row| all[*row as usize]).collect() }
+        }
+        let Self { groups, times, copies } = self;
+        Self { groups: taken(groups, rows), times: taken(times, rows), copies: taken(copies, rows) }
+    }
 }
 
 impl MemoryCells {
@@ -127,6 +158,7 @@ impl Reader {
             targets,
             target_names,
             weights,
+            kept_together: KeptTogether { groups, times, copies },
         } = rows;
         let (inputs, count) = (cells.inputs, cells.values.len() / cells.inputs);
         let missing = cells.values.iter().position(|value| value.is_nan()).map(|at| {
@@ -135,8 +167,14 @@ impl Reader {
         });
         let categories = cells.categorical.clone();
         let (features, dictionaries) = cells.features(&name)?;
-        let mut chunk = Chunk { weights, missing, ..Chunk::default() };
+        let mut chunk = Chunk { weights, groups, times, missing, ..Chunk::default() };
         chunk.new_categories = dictionaries.into_iter().map(|dictionary| dictionary.labels).collect();
+        let are_classes = matches!(targets, MemoryTargets::Classes { .. });
+        let too_many = |text: &str, row| {
+            let expected = format!("at most {MOST_LABELS} different labels: classification needs classes");
+            let (path, place) = (targets_name.clone(), Place { row, ..Place::default() });
+            Error::Data { path, place, expected, found: text.to_owned() }
+        };
         let columns = match targets {
             MemoryTargets::Values { columns, values } => {
                 chunk.values = values;
@@ -144,12 +182,17 @@ impl Reader {
             }
             MemoryTargets::Labels { texts, numbers } => {
                 if let Some((text, row)) = texts.get(MOST_LABELS) {
-                    let expected =
-                        format!("at most {MOST_LABELS} different labels: classification needs classes");
-                    let place = Place::row(*row);
-                    return Err(Error::Data { path: targets_name, place, expected, found: text.clone() });
+                    return Err(too_many(text, Some(*row)));
                 }
                 chunk.new_labels = texts.into_iter().map(|(text, row)| Label { text, row }).collect();
+                chunk.labels = numbers;
+                0
+            }
+            MemoryTargets::Classes { names, numbers } => {
+                if let Some(name) = names.get(MOST_LABELS) {
+                    return Err(too_many(name, None));
+                }
+                chunk.new_labels = names.into_iter().map(|text| Label { text, row: 0 }).collect();
                 chunk.labels = numbers;
                 0
             }
@@ -168,7 +211,7 @@ impl Reader {
         let mut table = Table { features, ..Table::default() };
         table.append(chunk, &Room { name: &name, rows: count, expected: 0 })?;
         table.classify();
-        let form = Form::Table(Box::new(TableForm { schema, ..TableForm::default() }));
+        let form = Form::Table(Box::new(TableForm { schema, are_classes, copies, ..TableForm::default() }));
         let reader = Self::empty(name, inputs, form, State::Complete);
         Ok(Self {
             labels_name: targets_name,

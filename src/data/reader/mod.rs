@@ -92,6 +92,10 @@ pub(crate) struct TableForm {
     pub identifiers: Vec<String>,
     /// How many different numbers the first rows of the target show, where these alone have made classes of them.
     pub few_numbers: Option<usize>,
+    /// Whether labels are classes whatever they look like.
+    pub are_classes: bool,
+    /// Which rows are copies of others, by the number of what each is a copy of; nothing where that is not known.
+    pub copies: Vec<u32>,
 }
 
 pub(crate) enum State {
@@ -178,6 +182,7 @@ impl Reader {
             as_text: table.as_text(),
             identifiers: columns.identifiers.iter().map(|column| table.name_of(*column)).collect(),
             few_numbers: columns.few_numbers,
+            ..TableForm::default()
         };
         let (inputs, values) = (columns.width(), columns.values.len());
         let times = options.timed.then(Times::default);

@@ -50,6 +50,30 @@ impl Split {
         Parts { train: named(parts.train), validation: named(parts.validation), test }
     }
 
+    /// Divides rows by their classes so that copies stay together: rows with the same number in `copies`.
+    pub(crate) fn divided_by_class(&self, classes: &[u32], copies: &[u32]) -> Parts {
+        // Of each the place among different rows, and there its class.
+        let mut places = vec![u32::MAX; copies.iter().max().map_or(0, |greatest| *greatest as usize + 1)];
+        let mut firsts = Vec::new();
+        for (class, copy) in classes.iter().zip(copies) {
+            let place = &mut places[*copy as usize];
+            if *place == u32::MAX {
+                *place = firsts.len() as u32;
+                firsts.push(*class);
+            }
+        }
+        let parts = self.divided(Kinds::Classes(&firsts));
+        let rows_of = |wanted: &[u32]| {
+            let is_wanted = |row: &u32| wanted.binary_search(&places[copies[*row as usize] as usize]).is_ok();
+            (0..copies.len() as u32).filter(is_wanted).collect::<Vec<u32>>()
+        };
+        Parts {
+            train: rows_of(&parts.train),
+            validation: rows_of(&parts.validation),
+            test: rows_of(&parts.test),
+        }
+    }
+
     fn by_shares(&self, kinds: Kinds<'_>) -> Parts {
         match kinds {
             Kinds::Classes(classes) => self.parts(classes),
@@ -190,6 +214,40 @@ mod tests {
             assert!(train.is_disjoint(&validation) && of(test).is_disjoint(&train) && !validation.is_empty());
             assert!(of(test).is_disjoint(&validation) && test.len().abs_diff(80) <= 7, "{}", test.len());
         }
+    }
+
+    #[test]
+    fn copies_stay_together() {
+        // Each row comes one to three times; the copies of row 4 stand apart.
+        let mut copies: Vec<u32> =
+            (0..100).flat_map(|row| std::iter::repeat_n(row, 1 + row as usize % 3)).collect();
+        copies.push(4);
+        let classes: Vec<u32> = copies.iter().map(|copy| copy % 2).collect();
+        for fold in [None, Some(Fold { index: 1, count: 4 })] {
+            let split =
+                Split { validation: 0.2, test: if fold.is_some() { 0.0 } else { 0.1 }, seed: 3, fold };
+            let parts = split.divided_by_class(&classes, &copies);
+            let mut all = [&parts.train[..], &parts.validation, &parts.test].concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..copies.len() as u32).collect::<Vec<u32>>());
+            let of = |rows: &[u32]| -> std::collections::BTreeSet<u32> {
+                rows.iter().map(|row| copies[*row as usize]).collect()
+            };
+            let [train, validation, test] =
+                [&parts.train, &parts.validation, &parts.test].map(|rows| of(rows));
+            assert!(
+                train.is_disjoint(&validation) && train.is_disjoint(&test) && test.is_disjoint(&validation)
+            );
+            // Of each class the same share of different rows.
+            for set in [&validation, &test] {
+                let even = set.iter().filter(|copy| **copy % 2 == 0).count();
+                assert!(even > 0 && even.abs_diff(set.len() - even) <= 1, "{even} of {}", set.len());
+            }
+        }
+        let single: Vec<u32> = (0..100).collect();
+        let split = Split { validation: 0.2, test: 0.1, seed: 3, fold: None };
+        let classes: Vec<u32> = single.iter().map(|row| row % 3).collect();
+        assert_eq!(split.divided_by_class(&classes, &single), split.parts(&classes));
     }
 
     #[test]

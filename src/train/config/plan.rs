@@ -1,10 +1,10 @@
 //! The network of a run and how an engine trains it, from the settings and the data.
 
-use crate::engine::{Device, EngineOptions};
+use crate::engine::{Device, EngineOptions, EngineState};
 use crate::error::Result;
 use crate::memory::check_memory;
 use crate::model::{Dense, InputLayer, Network, Parameters};
-use crate::step::Activation;
+use crate::step::{Activation, RateSchedule};
 use crate::train::{Config, TrainingData};
 
 impl Config {
@@ -27,6 +27,14 @@ impl Config {
     /// The parameters with which a network begins.
     pub fn initial_parameters(&self, network: &Network) -> Parameters {
         Parameters::initial(network, self.init, self.initial_seed())
+    }
+
+    /// What an optimizer remembers from training before, if the one of these settings can go on with it: nothing of another kind, and
+    /// none where the learning rate depends on the number of steps, which begins anew.
+    pub(crate) fn continued<'a>(&self, state: &'a EngineState, network: &Network) -> Option<&'a EngineState> {
+        let are_fit = state.optimizer.len() == self.optimizer.kind.states()
+            && state.optimizer.iter().all(|parameters| parameters.fits(network));
+        (are_fit && self.rate_schedule == RateSchedule::Constant).then_some(state)
     }
 
     /// How an engine trains with them, in batches of at most `batch` of `rows` rows, if known; `weighted` says

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Run, SuspendedRun};
+use crate::engine::EngineState;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
@@ -87,6 +88,18 @@ impl Run {
         };
         let kept = kept.map(|kept| kept.model.parameters.clone());
         Ok(Some(Checkpoint { model: self.model(parameters, number)?, state, kept, progress }))
+    }
+
+    /// What the optimizer of a run that has ended remembers of the model that is kept, for [`Run::begin_with`]; nothing where rows
+    /// validate, as that model may be one before the last.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn optimizer_state(&mut self) -> Result<Option<EngineState>> {
+        match &mut self.trained {
+            Some(trained) if !self.data.validates() => Ok(Some(trained.engine.snapshot()?.1)),
+            _ => Ok(None),
+        }
     }
 
     /// Whether all training rows have been read.

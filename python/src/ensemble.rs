@@ -1,0 +1,167 @@
+//! Networks that are trained together as a sweep of the library, and predict together.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tinytrain::data::{Targets, TargetsRef};
+use tinytrain::engine::Measurements;
+use tinytrain::sweep::{Candidates, Event, FinishedMember, Plan, Sources, TrialPlan, TrialStatus, one_model};
+use tinytrain::train::engine;
+use tinytrain::{Device, DeviceRequest, Error, Reader, Sweep, TrainSettings, find_device};
+
+use crate::errors::{exception, in_python};
+use crate::fit::{GivenRows, LONG, Source, source};
+use crate::model::Model;
+use crate::remote::Remote;
+use crate::settings;
+
+/// A network, or why there is none; its epochs; how often it was picked.
+type Trained = (Option<Model>, Option<String>, usize, u32);
+
+/// A sweep on its way, with the rows by which networks are picked.
+struct Job {
+    sweep: Sweep,
+    ended: Vec<Option<FinishedMember>>,
+    validation: Option<tinytrain::Dataset>,
+}
+
+/// Trains a network with each of these settings, JSON objects, on the same rows. Where rows validate and `picks` is a number, networks
+/// are picked so often by what they give for these; else each is one time. Returns them all, and those that were picked as one model.
+/// `on_ended` is called as often as one of them has ended.
+#[pyfunction]
+#[pyo3(signature = (rows, settings, *, device="auto", threads=None, repeats=true, validation=None, names=Vec::new(), picks=None, seed=0, on_ended=None))]
+#[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+pub(crate) fn ensemble<'py>(
+    py: Python<'py>,
+    rows: GivenRows<'py>,
+    settings: Vec<String>,
+    device: &str,
+    threads: Option<usize>,
+    repeats: bool,
+    validation: Option<GivenRows<'py>>,
+    names: Vec<String>,
+    picks: Option<usize>,
+    seed: u64,
+    on_ended: Option<Bound<'py, PyAny>>,
+) -> PyResult<(Vec<Trained>, Model)> {
+    let settings = settings.iter().map(|text| settings::read(text)).collect::<PyResult<Vec<_>>>()?;
+    let training = source(&rows, &names, repeats, threads)?;
+    let validation = validation.map(|rows| source(&rows, &names, false, threads)).transpose()?;
+    let request: DeviceRequest = device.parse().unwrap_or_default();
+    let is_long = training.cells() + validation.as_ref().map_or(0, Source::cells) >= LONG;
+    let mut job = Remote::new(None, is_long)?;
+    let start = move |slot: &mut Option<Job>| {
+        let validation = validation.map(Source::reader).transpose()?;
+        *slot = Some(Job::new(settings, training.reader()?, validation, find_device(&request)?, threads)?);
+        Ok(())
+    };
+    job.call(py, start)?.map_err(exception)?;
+    while let Some(has_ended) =
+        job.call(py, |job| job.as_mut().map_or(Ok(None), Job::next))?.map_err(exception)?
+    {
+        if let Some(on_ended) = on_ended.as_ref().filter(|_| has_ended) {
+            on_ended.call0()?;
+        }
+    }
+    let finish = move |job: &mut Option<Job>| job.take().ok_or(Error::Interrupted)?.finish(picks, seed);
+    let (trained, model) = job.call(py, finish)?.map_err(exception)?;
+    match model {
+        Some(model) => Ok((trained, Model::new(model))),
+        None => {
+            let reason = trained.into_iter().find_map(|(_, reason, ..)| reason);
+            Err(PyValueError::new_err(reason.unwrap_or_else(|| "no network was trained".to_owned())))
+        }
+    }
+}
+
+impl Job {
+    fn new(
+        settings: Vec<TrainSettings>,
+        training: Reader,
+        validation: Option<Reader>,
+        device: Device,
+        threads: Option<usize>,
+    ) -> Result<Self, Error> {
+        let plan = |(number, settings)| TrialPlan { number, settings, own: Default::default(), pack: None };
+        let mut planned: Vec<TrialPlan> = settings.into_iter().enumerate().map(plan).collect();
+        let mut sources = Sources::new(training, validation, None);
+        let members = sources.members(&mut planned, None, &device, &Measurements::default())?;
+        let validation = members.first().and_then(|member| member.data[0].validation().cloned());
+        let ended = members.iter().map(|_| None).collect();
+        let plan = Plan { device, threads, halving: None, first_stage: 0, deadline: None };
+        Ok(Self { sweep: Sweep::new(members, plan), ended, validation })
+    }
+
+    /// Waits a while: whether a network has ended then; nothing when all have.
+    fn next(&mut self) -> Result<Option<bool>, Error> {
+        while let Some(event) = self.sweep.next()? {
+            match event {
+                Event::FinishedMember(ended) => {
+                    let number = ended.member;
+                    self.ended[number] = Some(*ended);
+                    return Ok(Some(true));
+                }
+                Event::Tick => return Ok(Some(false)),
+                Event::Epoch { .. } | Event::Halved { .. } => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// All networks, and those that were picked as one.
+    fn finish(
+        self,
+        picks: Option<usize>,
+        seed: u64,
+    ) -> Result<(Vec<Trained>, Option<tinytrain::Model>), Error> {
+        let (mut trained, mut models) = (Vec::new(), Vec::new());
+        for (number, ended) in self.ended.into_iter().enumerate() {
+            let reason = match ended.as_ref().map(|ended| &ended.status) {
+                Some(TrialStatus::Failed(reason)) => Some(in_python(reason)),
+                Some(_) => None,
+                None => Some("it was not trained".to_owned()),
+            };
+            let run = ended.and_then(|ended| ended.runs.into_iter().next()).filter(|_| reason.is_none());
+            let epochs = run.as_ref().map_or(0, |run| run.epochs.len());
+            models.extend(run.as_ref().map(|run| (number, (*run.model).clone())));
+            trained.push((run.map(|run| Model::shared(run.model)), reason, epochs, 0));
+        }
+        let Some((_, first)) = models.first() else { return Ok((trained, None)) };
+        let is_like = |model: &tinytrain::Model| {
+            model.transform == first.transform && model.data_schema == first.data_schema
+        };
+        if !models.iter().all(|(_, model)| is_like(model)) {
+            let text = "networks that predict together have their inputs made the same way: scale, clip, one_hot and embeddings do not vary";
+            return Err(Error::Config(text.to_owned()));
+        }
+        let picked = match (picks, &self.validation) {
+            (Some(picks), Some(rows)) => select(&models, rows, picks, seed)?,
+            _ => (0..models.len()).map(|place| (place, 1)).collect(),
+        };
+        for (place, times) in &picked {
+            trained[models[*place].0].3 = *times;
+        }
+        let networks = picked.into_iter().map(|(place, times)| (models[place].1.clone(), times)).collect();
+        Ok((trained, one_model(networks)))
+    }
+}
+
+/// Picks networks by rows that validate: by their places, each with how often.
+fn select(
+    models: &[(usize, tinytrain::Model)],
+    rows: &tinytrain::Dataset,
+    picks: usize,
+    seed: u64,
+) -> Result<Vec<(usize, u32)>, Error> {
+    let outputs = models.iter().map(|(_, model)| engine(model, &Device::Cpu)?.outputs(&rows.view()));
+    let outputs = outputs.collect::<Result<Vec<Vec<f32>>, Error>>()?;
+    let first = &models[0].1;
+    let targets = match (rows.targets.view(), &first.data_schema.target_scale) {
+        (TargetsRef::Values { columns, values }, Some(scale)) => {
+            Targets::Values { columns, values: scale.scaled(values) }
+        }
+        _ => rows.targets.clone(),
+    };
+    let (columns, loss) = (first.network.outputs(), first.network.loss());
+    let candidates = Candidates { outputs: &outputs, columns, targets: targets.view(), loss };
+    Ok(candidates.select(picks, seed).map(|(picked, _)| picked).unwrap_or_default())
+}

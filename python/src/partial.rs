@@ -1,0 +1,83 @@
+//! One pass over some rows, that goes on from a model.
+
+use pyo3::prelude::*;
+use tinytrain::data::{Dataset, Targets as Given};
+use tinytrain::engine::EngineState;
+use tinytrain::train::{Pass, Passed};
+use tinytrain::{DatasetInfo, DeviceRequest, Error, TrainSettings, find_device};
+
+use crate::errors::exception;
+use crate::fit::{GivenRows, LONG, OwnTargets, Source, source};
+use crate::model::Model;
+use crate::remote::Remote;
+use crate::settings;
+
+/// Trains on each of the rows once, on from `first` and what its optimizer remembers, or else on a new network, whose classes are
+/// those of the targets. Returns the model, the mean loss, and how many cells held what no
+/// row of the first call held.
+#[pyfunction]
+#[pyo3(signature = (rows, settings, *, device="auto", names=Vec::new(), first=None))]
+pub(crate) fn partial_fit(
+    py: Python<'_>,
+    rows: GivenRows<'_>,
+    settings: &str,
+    device: &str,
+    names: Vec<String>,
+    first: Option<PyRef<'_, Model>>,
+) -> PyResult<(Model, f64, u64)> {
+    let settings = settings::read(settings)?;
+    let source = source(&rows, &names, false, settings.threads)?;
+    let request: DeviceRequest = device.parse().unwrap_or_default();
+    let first = first.map(|model| ((**model.model()).clone(), model.state().clone()));
+    let mut pass = Remote::new(None, source.cells() >= LONG)?;
+    let start = move |slot: &mut Option<Pass>| {
+        let pass = begin(&settings, source, first, &request)?;
+        let unknown = pass.unknown_cells().count();
+        *slot = Some(pass);
+        Ok(unknown)
+    };
+    let unknown = pass.call(py, start)?.map_err(exception)?;
+    while pass.call(py, |pass| pass.as_mut().map_or(Ok(false), Pass::advance))?.map_err(exception)? {}
+    let finish = |pass: &mut Option<Pass>| pass.take().ok_or(Error::Interrupted)?.finish();
+    let Passed { model, state, score } = pass.call(py, finish)?.map_err(exception)?;
+    Ok((Model::with_state(model, state), score.loss, unknown))
+}
+
+/// The pass, over rows in their own order.
+fn begin(
+    settings: &TrainSettings,
+    source: Source,
+    first: Option<(tinytrain::Model, EngineState)>,
+    device: &DeviceRequest,
+) -> Result<Pass, Error> {
+    let device = find_device(device)?;
+    let (model, state) = match first {
+        Some(first) => first,
+        None => {
+            let mut reader = source.with_all_classes()?;
+            let info = settings.inspect(&mut reader, false, false)?;
+            let (data, config) = settings.prepare(info, reader, None, None)?;
+            (Pass::untrained(&config, &data, &device)?, EngineState::default())
+        }
+    };
+    let info = DatasetInfo { predicts_values: !model.network.loss().of_classes(), ..DatasetInfo::default() };
+    let batch_size = model.settings.get("batch_size").and_then(|size| size.parse().ok());
+    let settings = TrainSettings { batch_size: settings.batch_size.or(batch_size), ..settings.clone() };
+    let config = settings.resolve(&info)?;
+    let Source { table, targets: OwnTargets { names, width, words }, weights, .. } = source;
+    let targets = match names {
+        Some(names) => {
+            let find = |name: &String| {
+                let known = model.data_schema.classes.find(name);
+                known.ok_or_else(|| Error::Config(format!("expected a class of the model, found {name:?}")))
+            };
+            let classes = names.iter().map(find).collect::<Result<Vec<u32>, Error>>()?;
+            Given::Classes(words.into_iter().map(|class| classes[class as usize]).collect())
+        }
+        None => Given::Values { columns: width, values: words.into_iter().map(f32::from_bits).collect() },
+    };
+    let (features, dictionaries) = (*table).clone().fitted_to(&model)?.features()?;
+    let inputs = model.transform.columns(model.network.columns());
+    let rows = Dataset { inputs, features, targets, weights };
+    Pass::new(config, (model, &state), (rows, &dictionaries), &device)
+}

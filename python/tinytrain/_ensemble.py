@@ -1,0 +1,240 @@
+"""Ensembles: networks that are trained together and predict together."""
+
+import inspect
+import warnings
+
+import numpy as np
+from sklearn.exceptions import FitFailedWarning
+
+from . import _input, _settings
+from ._estimators import TinytrainClassifier, TinytrainRegressor, _Bar
+from ._tinytrain import ensemble
+
+# Parameters of a network alone.
+_NOT_HERE = ("warm_start", "callbacks")
+# What members of an ensemble have in common, since it decides which rows there are, what a score means, or what trains.
+_FIXED = {"class_weight", "categorical", "missing", "device", "random_state", "n_jobs", "verbose", "early_stopping", "validation_fraction", "loss", "scale_target"}
+
+_PARAMETERS = """\
+n_estimators : int, default=8
+    Networks that are trained. They differ in their initial weights, and in what `param_distributions` says.
+n_picks : int, default=None
+    How often networks are picked by the rows that validate, each time the one that helps most, and as often as it does; None takes each
+    network once. Without rows that validate it must be None.
+param_distributions : dict or list of dict, default=None
+    Values of parameters, lists or distributions of `scipy.stats`, from which each network draws its own. Parameters that decide how
+    columns become inputs are the same for all.
+"""
+
+
+def _with_signature(of):
+    """Gives `__init__` the parameters of a network and those of an ensemble, by their names."""
+
+    def decorate(init):
+        shared = [
+            parameter
+            for name, parameter in inspect.signature(of.__init__).parameters.items()
+            if name not in _NOT_HERE
+        ]
+        own = [
+            parameter
+            for parameter in inspect.signature(init).parameters.values()
+            if parameter.default is not inspect.Parameter.empty
+        ]
+        init.__signature__ = inspect.Signature([shared[0], *own, *shared[1:]])
+        return init
+
+    return decorate
+
+
+class _Ensemble:
+    """What both ensembles do."""
+
+    _member = None
+
+    @property
+    def partial_fit(self):
+        raise AttributeError("the networks of an ensemble are trained from the start")
+
+    def _begin(self, init, settings):
+        """Takes the parameters of a network, without those that are none of an ensemble."""
+        for name in _NOT_HERE:
+            if name in settings:
+                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {name!r}")
+        init(**settings)
+        for name in _NOT_HERE:
+            delattr(self, name)
+
+    def _candidates(self, seed):
+        """What each network has of its own."""
+        if self.n_estimators < 1:
+            raise ValueError(f"n_estimators: expected 1 or more, found {self.n_estimators!r}")
+        if self.param_distributions is None:
+            return [{}] * self.n_estimators
+        from sklearn.model_selection import ParameterSampler
+
+        # A grid that is smaller is gone through again, with other initial weights.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            drawn = list(ParameterSampler(self.param_distributions, self.n_estimators, random_state=seed))
+        for candidate in drawn:
+            fixed = _FIXED.union(_NOT_HERE, _OWN).intersection(candidate)
+            if fixed:
+                raise ValueError(f"{min(fixed)} is the same for all networks of an ensemble")
+        return [drawn[number % len(drawn)] for number in range(self.n_estimators)]
+
+    def _fit(self, X, y, sample_weight, eval_set, groups, times):
+        table = self._rows(X, y, reset=True)
+        y, targets = self._targets(y)
+        weights = self._weights(sample_weight, table, y)
+        rows = (table, targets, weights, *_input.kept_together(groups, times, table.shape[0]))
+        validation = self._validation(eval_set)
+        seed = self._seed()
+        common = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
+        made, settings = [], []
+        for number, candidate in enumerate(self._candidates(seed)):
+            member = self._member(**common).set_params(**candidate)
+            own = member._settings(seed, validation is not None)
+            own["init_seed"] = (seed if member.init_seed is None else member.init_seed) + number
+            # What gives this network alone.
+            made.append(member.set_params(init_seed=own["init_seed"], random_state=seed))
+            settings.append(own)
+        validates = validation is not None or settings[0]["validation_fraction"] is not None
+        if self.n_picks is not None and (self.n_picks < 1 or not validates):
+            expected = "1 or more" if self.n_picks < 1 else "rows that validate (early_stopping, validation_fraction or eval_set)"
+            raise ValueError(f"n_picks: expected {expected}, found n_picks={self.n_picks!r}")
+        bar = _Bar(None, self.verbose, len(settings))
+        try:
+            found, model = ensemble(
+                rows,
+                [_settings.as_json(own) for own in settings],
+                device=self.device,
+                threads=_settings.threads(self.n_jobs),
+                repeats=getattr(self, "class_weight", None) is None,
+                validation=validation,
+                names=self._target_names,
+                picks=self.n_picks,
+                seed=seed,
+                on_ended=bar.bar.update if bar.bar is not None else None,
+            )
+        finally:
+            bar.close()
+        failed = [reason for one, reason, *_ in found if one is None]
+        if failed:
+            warnings.warn(f"{len(failed)} of {len(found)} networks failed, the first one: {failed[0]}", FitFailedWarning, stacklevel=4)
+        trained = [(member, *one) for member, one in zip(made, found) if one[0] is not None]
+        self.estimators_ = [self._as_member(member, one) for member, one, *_ in trained]
+        for member, (_, _, _, epochs, _) in zip(self.estimators_, trained):
+            member.n_iter_ = epochs
+        self._counted([picks for *_, picks in trained])
+        self._take(model)
+        self.n_iter_ = max(epochs for _, _, _, epochs, _ in trained)
+        return self
+
+    def _counted(self, picks):
+        self.estimator_weights_ = np.asarray(picks, dtype=np.float64) / sum(picks)
+
+    def _as_member(self, member, model):
+        """An estimator of this model."""
+        for name in ("n_features_in_", "feature_names_in_", "classes_", "_texts", "_target_names", "n_outputs_", "_is_flat"):
+            if hasattr(self, name):
+                setattr(member, name, getattr(self, name))
+        member._take(model)
+        return member
+
+    def _loaded(self, model):
+        super()._loaded(model)
+        members = model.members()
+        self.estimators_ = [self._as_member(self._member(), member) for member, _ in members]
+        self._counted([picks for _, picks in members])
+
+
+_OWN = ("n_estimators", "n_picks", "param_distributions")
+
+
+class TinytrainEnsembleClassifier(_Ensemble, TinytrainClassifier):
+    _member = TinytrainClassifier
+
+    @_with_signature(TinytrainClassifier)
+    def __init__(self, *, n_estimators=8, n_picks=None, param_distributions=None, **settings):
+        self._begin(super().__init__, settings)
+        self.n_estimators = n_estimators
+        self.n_picks = n_picks
+        self.param_distributions = param_distributions
+
+
+class TinytrainEnsembleRegressor(_Ensemble, TinytrainRegressor):
+    _member = TinytrainRegressor
+
+    @_with_signature(TinytrainRegressor)
+    def __init__(self, *, n_estimators=8, n_picks=None, param_distributions=None, **settings):
+        self._begin(super().__init__, settings)
+        self.n_estimators = n_estimators
+        self.n_picks = n_picks
+        self.param_distributions = param_distributions
+
+
+_DOC = """{title} of networks that are trained together and predict together.
+
+The networks are trained as a sweep of the program ``tinytrain``, on the same rows, with initial weights of their own, and
+{averaged} are averaged. Each is the same, bit for bit, as `estimators_[i]` fitted alone. A file of `save` is a model like any
+other.
+
+Parameters
+----------
+{own}{parameters}
+Attributes
+----------
+estimators_ : list of {member}
+    The networks. One that could not be trained is left out, with a warning.
+estimator_weights_ : ndarray of shape (len(estimators_),)
+    The share of each network.
+{attributes}n_features_in_ : int
+    Columns of a row.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where the training rows have names that are all text.
+n_iter_ : int
+    Most epochs of a network.
+
+Examples
+--------
+{example}"""
+
+TinytrainEnsembleClassifier.__doc__ = _DOC.format(
+    title="Classifier",
+    averaged="their probabilities",
+    own=_PARAMETERS,
+    parameters=_settings.explained(of_classes=True, without=_NOT_HERE),
+    member="TinytrainClassifier",
+    attributes="classes_ : ndarray of shape (n_classes,)\n    The classes, sorted.\n",
+    example="""\
+>>> from sklearn.datasets import load_iris
+>>> from tinytrain import TinytrainEnsembleClassifier
+>>> X, y = load_iris(return_X_y=True)
+>>> ensemble = TinytrainEnsembleClassifier(n_estimators=4, hidden=(64,), random_state=1).fit(X, y)
+>>> ensemble.estimator_weights_
+array([0.25, 0.25, 0.25, 0.25])
+>>> ensemble.score(X, y) > 0.95
+True
+""",
+)
+
+TinytrainEnsembleRegressor.__doc__ = _DOC.format(
+    title="Regressor",
+    averaged="the values they predict",
+    own=_PARAMETERS,
+    parameters=_settings.explained(of_classes=False, without=_NOT_HERE),
+    member="TinytrainRegressor",
+    attributes="n_outputs_ : int\n    Values of a row.\n",
+    example="""\
+>>> from sklearn.datasets import load_diabetes
+>>> from tinytrain import TinytrainEnsembleRegressor
+>>> X, y = load_diabetes(return_X_y=True)
+>>> space = {"hidden": [(32,), (64,)], "lr": [0.01, 0.02]}
+>>> ensemble = TinytrainEnsembleRegressor(
+...     n_estimators=6, n_picks=8, param_distributions=space, validation_fraction=0.2, preset="plain", epochs=30, random_state=1
+... ).fit(X, y)
+>>> ensemble.score(X, y) > 0.4
+True
+""",
+)

@@ -1,0 +1,176 @@
+//! Training that goes on whenever there are rows, once through those at hand.
+
+use std::path::Path;
+
+use super::checkpoint::PartOfEpoch;
+use super::evaluation::check_inputs;
+use super::events::Score;
+use super::{Config, TrainingData};
+use crate::data::{Dataset, Dictionary, Targets, UnknownCells};
+use crate::engine::{Batches, Device, Engine, EngineState, Order};
+use crate::error::{Error, Result};
+use crate::memory::check_memory;
+use crate::model::Model;
+use crate::step::{RateSchedule, demand};
+
+/// One pass over some rows, that goes on from a model and from what its optimizer remembers. How columns become inputs, which classes
+/// there are and the shape of the network are those of the model, whatever the rows hold.
+pub struct Pass {
+    config: Config,
+    model: Model,
+    engine: Box<dyn Engine>,
+    rows: Dataset,
+    unknown: UnknownCells,
+    /// Steps of all passes before.
+    before: u64,
+    submitted: usize,
+    totals: PartOfEpoch,
+}
+
+/// What a pass gave.
+#[derive(Debug, Clone)]
+pub struct Passed {
+    /// The model after the last step.
+    pub model: Model,
+    /// What the optimizer remembers.
+    pub state: EngineState,
+    /// Loss and accuracy over the rows, with the parameters before each step.
+    pub score: Score,
+}
+
+impl Pass {
+    /// An untrained network for such data, to begin with.
+    ///
+    /// # Errors
+    /// As [`Config::plan`].
+    pub fn untrained(config: &Config, data: &TrainingData, device: &Device) -> Result<Model> {
+        let (network, _) = config.plan(data, device)?;
+        Ok(Model {
+            parameters: config.initial_parameters(&network),
+            network,
+            transform: data.transform().clone(),
+            data_schema: data.data_schema(),
+            ensemble: None,
+            origin: None,
+            settings: config.settings(),
+        })
+    }
+
+    /// A pass over rows as they stand in a table, with a dictionary for each column of categories. Their labels count the classes of
+    /// the model, values are in their own unit, and weights multiply the loss. What the optimizer remembers may be nothing.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a learning rate that depends on the number of steps, which nobody knows, and for another loss than the
+    /// model's; [`Error::Data`] for rows of another width or other targets; [`Error::Config`] for an ensemble; those of the device.
+    pub fn new(
+        config: Config,
+        (model, state): (Model, &EngineState),
+        (rows, dictionaries): (Dataset, &[Dictionary]),
+        device: &Device,
+    ) -> Result<Self> {
+        let expected = "constant, as nobody knows how many steps there will be";
+        demand(
+            config.rate_schedule == RateSchedule::Constant,
+            "lr-schedule",
+            expected,
+            config.rate_schedule,
+        )?;
+        let network = &model.network;
+        demand(config.loss == network.loss(), "loss", network.loss().name(), config.loss)?;
+        if model.ensemble.is_some() {
+            return Err(Error::Config("an ensemble cannot be trained further".to_owned()));
+        }
+        let inputs = model.transform.columns(network.columns());
+        check_inputs(Path::new("x"), rows.inputs, inputs)?;
+        let (mut rows, unknown) = model.transform.rows(rows, dictionaries)?;
+        match (&mut rows.targets, &model.data_schema.target_scale) {
+            (Targets::Values { columns, .. }, _) if *columns != network.outputs() => {
+                let text = format!("expected {} values of a row, found {columns}", network.outputs());
+                return Err(Error::Config(text));
+            }
+            (Targets::Values { values, .. }, Some(scale)) => *values = scale.scaled(values),
+            (Targets::Classes(classes), _)
+                if classes.iter().any(|class| *class as usize >= network.outputs()) =>
+            {
+                return Err(Error::Config(format!("expected one of {} classes", network.outputs())));
+            }
+            _ => {}
+        }
+        let (states, batch) = (config.optimizer.kind.states(), config.batch_size.min(rows.rows().max(1)));
+        let bytes = (network.parameter_count() as u128) * ((5 + states) * size_of::<f32>()) as u128;
+        check_memory(bytes, &format!("a {network} network"))?;
+        device.check(network, states, batch)?;
+        let options = config.training_options(network, batch, None, !rows.weights.is_empty());
+        options.rule.validate()?;
+        let mut engine = device.engine(&model.parameters, network, &options)?;
+        let state = config.continued(state, network);
+        if let Some(state) = state {
+            engine.restore(&model.parameters, state)?;
+        }
+        let before = state.map_or(0, |state| state.step);
+        Ok(Self {
+            config,
+            model,
+            engine,
+            rows,
+            unknown,
+            before,
+            submitted: 0,
+            totals: PartOfEpoch::default(),
+        })
+    }
+
+    /// Cells that held what no row had held when the model was made.
+    pub fn unknown_cells(&self) -> &UnknownCells {
+        &self.unknown
+    }
+
+    /// Trains on some batches. False when there are none left.
+    ///
+    /// # Errors
+    /// Those of the device; [`Error::NonFiniteLoss`].
+    pub fn advance(&mut self) -> Result<bool> {
+        let (rows, count) = (self.rows.view(), self.rows.rows());
+        // Each pass has an order of its own.
+        let order = Order::Epoch { seed: self.config.seed, epoch: self.before as usize + 2 };
+        let mut taken = 0;
+        if self.submitted < count {
+            taken = self.engine.submit(&Batches { rows, order, positions: self.submitted..count })?;
+            self.submitted += taken;
+        }
+        let ended = self.engine.poll(taken == 0)?;
+        for batch in &ended {
+            self.totals.batches += 1;
+            if !batch.loss.is_finite() {
+                return Err(Error::NonFiniteLoss {
+                    loss: batch.loss,
+                    step: self.before + self.totals.batches,
+                    epoch: 1,
+                    batch: self.totals.batches,
+                    learning_rate: self.config.learning_rate,
+                });
+            }
+            self.totals.rows += batch.rows;
+            self.totals.loss += batch.loss;
+            self.totals.correct += batch.correct;
+        }
+        Ok(taken > 0 || !ended.is_empty())
+    }
+
+    /// What the pass gave, once nothing is left.
+    ///
+    /// # Errors
+    /// Those of the device; [`Error::NonFiniteModel`].
+    pub fn finish(mut self) -> Result<Passed> {
+        while self.advance()? {}
+        let (parameters, state) = self.engine.snapshot()?;
+        if !parameters.is_finite() {
+            return Err(Error::NonFiniteModel { epoch: 1, learning_rate: self.config.learning_rate });
+        }
+        let mut model = self.model;
+        model.parameters = parameters;
+        model.origin = Some(self.engine.description().origin());
+        model.settings.extend(self.config.settings());
+        Ok(Passed { model, state, score: self.totals.score() })
+    }
+}
