@@ -23,4 +23,3 @@ pub use pipeline::{Access, Pipelines, Prepared, Program};
 pub use record_transport::RecordTransport;
 pub use steps::{StepBinding, StepRecords};
 pub use timestamps::Timestamps;
-pub use wait::block;
