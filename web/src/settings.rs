@@ -7,7 +7,7 @@ use tinytrain::TrainSettings;
 
 use crate::errors::{Result, thrown};
 
-/// The settings and their explanations, as the program has them: the test `page` of the program compares.
+/// The settings and their explanations, as the program has them: a test of `src/settings` compares.
 pub const HELP: &str = include_str!("settings.json");
 
 /// Reads the settings of a training.
