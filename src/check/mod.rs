@@ -166,6 +166,7 @@ impl Cases<'_> {
         let outcome = outcome(subject, shape, run(self.compute));
         if !self.compute.awaits() {
             (self.sink)(outcome);
+            self.compute.begin_other();
             self.done = self.number;
         }
     }

@@ -298,7 +298,8 @@ mod tests {
     fn the_page_explains_settings_as_the_program_does() {
         let explained = TrainSettings::explained().into_iter().map(|(name, help)| {
             let default = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
-            let default = default.map(|(default, _)| default.split_whitespace().collect::<Vec<_>>().join(" "));
+            let default =
+                default.map(|(default, _)| default.split_whitespace().collect::<Vec<_>>().join(" "));
             (name, serde_json::json!({ "default": default, "help": help }))
         });
         let expected = serde_json::Value::Object(explained.collect());
@@ -308,6 +309,9 @@ mod tests {
             std::fs::write(file, text + "\n").unwrap();
         }
         let found: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-        assert!(found == expected, "TINYTRAIN_WRITE_SETTINGS=1 cargo test --lib the_page_explains writes {file}");
+        assert!(
+            found == expected,
+            "TINYTRAIN_WRITE_SETTINGS=1 cargo test --lib the_page_explains writes {file}"
+        );
     }
 }

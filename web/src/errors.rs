@@ -11,8 +11,13 @@ pub fn thrown(text: &str) -> JsValue {
     js_sys::Error::new(text).into()
 }
 
-/// An error of the library with what to do about it. A page has no command line: settings have their bare names.
-pub fn of_library(error: Error) -> JsValue {
+/// The line of an error of the library, with what to do about it. A page has no command line: settings have their bare names.
+pub fn text_of(error: &Error) -> String {
     let remedy = error.remedy().map(|remedy| format!("; {}", remedy.replace("--", "")));
-    thrown(&format!("{error}{}", remedy.unwrap_or_default()))
+    format!("{error}{}", remedy.unwrap_or_default())
+}
+
+/// An error of the library.
+pub fn of_library(error: Error) -> JsValue {
+    thrown(&text_of(&error))
 }

@@ -10,7 +10,7 @@ use tinytrain::data::{Column, ColumnSummary, Contents, Format, IgnoredBecause, S
 use tinytrain::{Error, ReadOptions, Reader};
 use wasm_bindgen::prelude::*;
 
-use crate::errors::{Result, of_library, thrown};
+use crate::errors::{Result, of_library, text_of, thrown};
 use crate::settings;
 
 /// The name of a table in messages, unless the page says another one.
@@ -44,18 +44,27 @@ struct Options {
 #[wasm_bindgen]
 pub struct Table {
     reader: Reader,
+    /// Why it cannot be trained on: nothing says which column is the target.
+    undecided: Option<String>,
 }
 
 #[wasm_bindgen]
 impl Table {
-    /// Reads a table: plain CSV, or packed by gzip or zstd. `options` is JSON with the program's names, and the `name` of the file.
+    /// Reads a table: plain CSV, or packed by gzip or zstd. `options` is JSON with the program's names, and the `name` of the file. A
+    /// table of which nothing says which column is the target is there to be looked at alone.
     #[wasm_bindgen(constructor)]
     pub fn new(csv: Vec<u8>, options: &str) -> Result<Table> {
         let options: Options = settings::options(options)?;
         let name = options.name.clone().unwrap_or_else(|| NAME.to_owned());
         let (bytes, mut read) = (Arc::from(csv), options.read_options()?);
-        let reader = open(&name, &bytes, &mut read).map_err(of_library)?;
-        Ok(Table { reader })
+        match open(&name, &bytes, &mut read) {
+            Err(error @ Error::Undecided { setting: "target", .. }) => {
+                read.columns.target = Target::Absent;
+                let reader = open(&name, &bytes, &mut read).map_err(of_library)?;
+                Ok(Table { reader, undecided: Some(text_of(&error)) })
+            }
+            read => Ok(Table { reader: read.map_err(of_library)?, undecided: None }),
+        }
     }
 
     /// What was understood of the table, as JSON: rows, columns and what they hold, the target, its classes.
@@ -76,7 +85,12 @@ impl Table {
         json!({
             "rows": reader.rows(),
             "image": reader.image().map(|form| [form.height, form.width]),
-            "task": if reader.values() == 0 { "classification" } else { "regression" },
+            "task": match reader.values() {
+                _ if self.undecided.is_some() => "unknown",
+                0 => "classification",
+                _ => "regression",
+            },
+            "undecided": self.undecided,
             "targets": targets.map(name_of).collect::<Vec<_>>(),
             "classes": classes.map(|(name, rows)| json!({ "name": name, "rows": rows })).collect::<Value>(),
             "columns": reader.summaries().iter().map(of_column).collect::<Value>(),
@@ -90,7 +104,13 @@ impl Table {
 
 impl Table {
     /// A reader of all rows.
+    ///
+    /// # Errors
+    /// Where nothing says which column is the target.
     pub fn reader(&mut self) -> Result<Reader> {
+        if let Some(text) = &self.undecided {
+            return Err(thrown(text));
+        }
         self.reader.copied().map_err(of_library)
     }
 }

@@ -31,21 +31,25 @@ impl Compute {
     }
 
     /// Waits for what a turn of the work has ended for: true if it is there and the work is to begin again, false if it has ended
-    /// by itself and something else begins.
+    /// by itself.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails.
     pub(crate) async fn arrived(&self) -> Result<bool> {
         let Some(replay) = &self.replay else { return Ok(false) };
-        let Some((buffer, bytes)) = of(replay).awaited.take() else {
-            *of(replay) = Replay::default();
-            return Ok(false);
-        };
+        let Some((buffer, bytes)) = of(replay).awaited.take() else { return Ok(false) };
         let contents = read_buffer_at(&self.context, &buffer, 0, bytes).await?;
         let mut replay = of(replay);
         replay.contents.push(contents);
         replay.next = 0;
         Ok(true)
+    }
+
+    /// Some work has ended, and other work begins.
+    pub(crate) fn begin_other(&self) {
+        if let Some(replay) = &self.replay {
+            *of(replay) = Replay::default();
+        }
     }
 
     /// Whether a turn has ended for something that it reads.
