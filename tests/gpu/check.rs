@@ -41,7 +41,6 @@ fn every_kernel_passes_where_nothing_waits() {
     let _turn = lab.turn();
     let (mut expected, mut outcomes): (Vec<Outcome>, Vec<Outcome>) = (Vec::new(), Vec::new());
     kernels(&compute, &mut |outcome| expected.push(outcome));
-    let waiting = kernels_async(&compute, &mut |outcome| outcomes.push(outcome));
-    block(waiting).unwrap();
+    block(kernels_async(&compute, &mut |outcome| outcomes.push(outcome))).unwrap();
     assert!(outcomes.len() > 100 && outcomes == expected);
 }
