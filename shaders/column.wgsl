@@ -43,7 +43,7 @@ fn a_row(place: u32, block: u32) -> vec4<f32> {
     let there = place != NOWHERE;
     let live = there & (input < end);
     let index = select(0u, place + input, live);
-    var values: vec4<f32>;
+    var values = vec4<f32>();
     if FIRST {
         values = feature(index);
     } else {
@@ -108,14 +108,16 @@ fn column(
     var others = 0u; // of another
     var next = 0u;   // of rows of the next batch
     var inner = 0u;
+    // Of the workgroup, as browsers see: what comes out of a private variable may differ between its threads.
+    var own_part = 0u;
     if rest < owners {
-        part = rest / first_layer;
-        m = part * params.part / params.down;
+        own_part = rest / first_layer;
+        m = own_part * params.part / params.down;
         let inputs = blocks(params.network[0].inputs);
-        let last = min((part + 1u) * params.part, blocks(params.network[0].inputs + 1u));
+        let last = min((own_part + 1u) * params.part, blocks(params.network[0].inputs + 1u));
         tiles = pieces(last, params.down) - m;
         next = pieces(record.next_rows, 4u * params.down);
-        inner = min(last, inputs) - part * params.part;
+        inner = min(last, inputs) - own_part * params.part;
     } else {
         rest -= owners;
         for (var l = 1u; l < params.layers && others == 0u; l += 1u) {
@@ -151,6 +153,7 @@ fn column(
     // The products below read weights that other threads of this workgroup have updated.
     storageBarrier();
     TRANSPOSE_A = false;
+    part = own_part;
     start = part * params.part;
     end = start + inner;
     for (var tile = 0u; tile < next; tile += 1u) {

@@ -62,8 +62,8 @@ fn store(index: u32, old: Parameter, gradient: vec4<f32>) {
 
 fn of_frequencies(column: Column, k: u32, factors: vec3<f32>) {
     let at = column.weights + k;
-    var old: array<Parameter, 5>;
-    var known: array<vec4<f32>, 5>;
+    var old = array<Parameter, 5>();
+    var known = array<vec4<f32>, 5>();
     for (var i = 0u; i < 5u; i += 1u) {
         old[i] = load(at + i * FREQUENCY_BLOCKS);
         known[i] = value_of(old[i], at + i * FREQUENCY_BLOCKS);

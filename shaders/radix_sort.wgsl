@@ -67,7 +67,7 @@ fn radix_sort(
         counters[slot(digit * TEAM + thread)] = 0u;
     }
     var own = array<vec4<u32>, 2>();
-    var ranks: array<u32, 8>;
+    var ranks = array<u32, 8>();
     for (var i = 0u; i < live; i += 1u) {
         if i % 4u == 0u {
             own[i / 4u] = keys[block + i / 4u];

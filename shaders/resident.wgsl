@@ -153,7 +153,7 @@ fn with_ones(values: mat4x4<f32>, row: u32, bias: u32) -> mat4x4<f32> {
 // What is loaded for row `row` of a block of a product before its sums are there, and what becomes of them.
 fn before(product: u32, l: u32, row: u32, n: u32) -> Parameter {
     let layer = layer_at(l);
-    var old: Parameter;
+    var old = Parameter();
     if product == OUTPUTS {
         old.value = result[layer.offset + layer.inputs * blocks(layer.outputs) + n];
     } else if product == DELTAS {
@@ -176,7 +176,7 @@ struct RowsBefore {
 }
 
 fn rows_before(product: u32, l: u32, m: u32, n: u32, slice: u32, slices: u32) -> RowsBefore {
-    var rows: RowsBefore;
+    var rows = RowsBefore();
     if slices == 1u {
         rows.first = before(product, l, 4u * m, n);
         rows.second = before(product, l, 4u * m + 1u, n);
@@ -233,18 +233,18 @@ fn multiply(product: u32, l: u32, inputs: u32, outputs: u32, rows: u32) {
         let n = unit % across;
         // Before the products, which hide the wait; but an optimizer with state leaves the registers to them.
         let early = product != UPDATE || NUMBERS < 2u;
-        var old: RowsBefore;
+        var old = RowsBefore();
         if early && busy {
             old = rows_before(product, l, m, n, slice, slices);
         }
-        var c: mat4x4<f32>;
+        var c = mat4x4<f32>();
         for (var k = select(inner, slice, busy); k < inner; k += 2u * slices) {
             let both = k + slices < inner;
             let k1 = select(k, k + slices, both);
-            var a0: mat4x4<f32>;
-            var a1: mat4x4<f32>;
-            var b0: mat4x4<f32>;
-            var b1: mat4x4<f32>;
+            var a0 = mat4x4<f32>();
+            var a1 = mat4x4<f32>();
+            var b0 = mat4x4<f32>();
+            var b1 = mat4x4<f32>();
             if product == OUTPUTS {
                 a0 = four_rows(input + 4u * m * into + k, into);
                 a1 = four_rows(input + 4u * m * into + k1, into);
@@ -305,7 +305,7 @@ fn multiply(product: u32, l: u32, inputs: u32, outputs: u32, rows: u32) {
 fn loss_row(row: u32) -> vec2<f32> {
     let source = sample(row);
     let class_of_row = target_class(source);
-    var of_row: Statistics;
+    var of_row = Statistics();
     if NEEDS_SOFTMAX {
         of_row = statistics_of(row);
     }

@@ -183,7 +183,7 @@ fn through(l: u32, back: bool) {
         let lane = lane_of(local, chunk);
         let block = n0 + local - lane * chunk;
         let own = local < ROWS * chunk;
-        var kept: vec4<f32>;
+        var kept = vec4<f32>();
         if back {
             // Some number: a constant is written to the same registers behind the load, which it then waits for.
             kept = vec4<f32>(f32(slice));
@@ -193,7 +193,7 @@ fn through(l: u32, back: bool) {
         }
         let its = places_of(owner, back, n);
         let apart = slices * its.pitch;
-        var c: mat2x4<f32>;
+        var c = mat2x4<f32>();
         let end_of_pieces = pieces(inner, most()) * most();
         for (var piece = 0u; piece < end_of_pieces; piece += most()) {
             let count = min(most(), inner - piece);
@@ -201,7 +201,7 @@ fn through(l: u32, back: bool) {
                 bring(operand_place, inner, piece, count);
             }
             if busy {
-                var bias: vec4<f32>;
+                var bias = vec4<f32>();
                 if !back {
                     bias = parameters[owner.offset + owner.inputs * outer + n];
                 }
@@ -215,7 +215,7 @@ fn through(l: u32, back: bool) {
                     let b0 = weights(its, back, distance);
                     let b1 = weights(its, back, distance + apart);
                     let b2 = weights(its, back, distance + 2u * apart);
-                    var b3: mat4x4<f32>;
+                    var b3 = mat4x4<f32>();
                     if !back {
                         b3 = weights(its, back, distance + 3u * apart);
                     }
@@ -270,7 +270,7 @@ fn held_or_stored(lane: u32, block: u32, place: u32, width: u32) -> vec4<f32> {
 fn losses_and_deltas() {
     let width = blocks(outputs_of_network());
     let few = width <= 8u && ROWS * width <= THREADS;
-    var of_row: Statistics;
+    var of_row = Statistics();
     if NEEDS_SOFTMAX {
         let own = lane_of(local, width);
         if few && local < ROWS * width && is_live(own) {

@@ -47,6 +47,7 @@
 
 #[cfg(feature = "gpu")]
 pub mod check;
+mod clock;
 pub mod convert;
 pub mod data;
 pub mod engine;
@@ -85,6 +86,10 @@ pub mod output;
 #[cfg(feature = "plots")]
 #[doc(hidden)]
 pub mod pictures;
+#[doc(hidden)]
+pub mod prediction_lines;
+#[doc(hidden)]
+pub mod printable;
 #[doc(hidden)]
 pub mod random;
 #[doc(hidden)]

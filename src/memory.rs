@@ -1,7 +1,5 @@
 //! What the machine can still hold, asked before anything large is allocated.
 
-use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
-
 use crate::{Error, Result};
 
 /// So many bytes the machine is not asked for: that takes longer than to fill them.
@@ -33,7 +31,9 @@ pub fn has_room_for_thread() -> bool {
 }
 
 /// Bytes that can still be allocated; nothing on systems that do not tell.
+#[cfg(not(target_arch = "wasm32"))]
 fn available() -> Option<u64> {
+    use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
     let mut system = System::new().ok()?;
     system.refresh_memory();
     let machine = system.available_memory();
@@ -46,6 +46,12 @@ fn available() -> Option<u64> {
     let container = limit.map_or(u64::MAX, |limit| limit.total_memory.saturating_sub(limit.rss));
     let available = machine.min(container);
     (available > 0).then_some(available)
+}
+
+/// A page of a browser is not told what its machine has.
+#[cfg(target_arch = "wasm32")]
+fn available() -> Option<u64> {
+    None
 }
 
 /// Bytes that the limits of the process, `ulimit -v` and `ulimit -d`, leave of its address space.
@@ -68,7 +74,14 @@ fn left_by_limits() -> u64 {
     left(space, 0).min(left(data, 5))
 }
 
-#[cfg(not(target_os = "linux"))]
+/// Bytes that can still be added to memory, of which addresses have 32 bits. It never shrinks: what is free within it is more.
+#[cfg(target_arch = "wasm32")]
+fn left_by_limits() -> u64 {
+    const PAGE_BYTES: u64 = 1 << 16;
+    (1 << 32) - PAGE_BYTES * core::arch::wasm32::memory_size(0) as u64
+}
+
+#[cfg(not(any(target_os = "linux", target_arch = "wasm32")))]
 fn left_by_limits() -> u64 {
     u64::MAX
 }

@@ -1,5 +1,6 @@
-//! Threads that the system may refuse.
+//! Threads that the system may refuse, and how one waits.
 
+mod block;
 mod hand_over;
 mod in_order;
 
@@ -8,10 +9,14 @@ use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 use crate::error::{Error, Result};
 use crate::memory::has_room_for_thread;
+pub use block::block;
 #[cfg(all(test, feature = "gpu"))]
 pub use hand_over::with_delays;
 pub use hand_over::{hand_over, steps_of_piece};
 pub use in_order::in_order;
+
+/// Whether there are threads at all. In browsers there are none: what one would do is done where it is asked for.
+pub const EXIST: bool = cfg!(not(target_arch = "wasm32"));
 
 /// Starts a thread of this name, which does what `purpose` says.
 ///

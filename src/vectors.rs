@@ -7,7 +7,9 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::error::{Error, Result};
 
-/// Names the most bits of a vector: 128, 256 or 512. It is read once; processors other than x86 have but one length.
+/// Names the most bits of a vector: 128, 256 or 512. It is read once; processors other than x86 have but one length. Those of 128 bits
+/// have no fused multiply-add: with them x86 computes the same bits as a browser, whose vectors have none either. All else that
+/// is rounded in training is plain arithmetic of the library, or a function of the standard library in f64 whose result is rounded to f32.
 const VARIABLE: &str = "TINYTRAIN_VECTORS";
 
 /// Does some work that is compiled for each kind of processor.

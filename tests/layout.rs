@@ -154,6 +154,54 @@ fn host_and_shader_have_the_same_constants() {
     }
 }
 
+/// A variable that is declared in a loop without a value begins with 0 on every turn; Chromium's compiler gives it 0 on the first alone.
+#[test]
+fn every_variable_of_a_function_has_a_value_from_the_start() {
+    let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders"));
+    let (mut folders, mut seen) = (vec![root.to_owned()], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            for line in std::fs::read_to_string(&path).unwrap().lines() {
+                let Some(variable) = line.trim_start().strip_prefix("var ").filter(|_| line.starts_with(' '))
+                else {
+                    continue;
+                };
+                assert!(variable.contains('='), "{}: {}", path.display(), line.trim());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+/// Writes what browsers are to compile, for `scripts/test-web`, into the file that TINYTRAIN_KERNELS names.
+#[test]
+fn kernels_are_handed_to_browsers() {
+    let mut programs = BTreeSet::new();
+    // What a browser's device has: no immediates, and no subgroups that wgpu knows of.
+    for tuning in Tuning::ALL.iter().filter(|tuning| **tuning != Tuning::SOFTWARE_SUBGROUPS) {
+        for kernel in variants(tuning) {
+            let program = program(&*kernel, tuning, RecordTransport::Offsets);
+            let source = program.source().to_owned();
+            assert!(
+                !source.contains("subgroup") && !source.contains("var<immediate>"),
+                "{}",
+                program.entry()
+            );
+            programs.insert((program.entry(), source));
+        }
+    }
+    assert!(programs.len() > 200, "{}", programs.len());
+    if let Some(file) = std::env::var_os("TINYTRAIN_KERNELS") {
+        std::fs::write(file, serde_json::to_string(&programs).unwrap()).unwrap();
+    }
+}
+
 /// Whether a barrier stands in this block, or in a function that it calls.
 fn has_barrier(module: &Module, block: &Block) -> bool {
     block.iter().any(|statement| match statement {

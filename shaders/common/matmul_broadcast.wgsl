@@ -7,10 +7,10 @@ fn multiply(group: vec3<u32>, thread: vec3<u32>, inner: u32) {
     let m = 8u * group.y;
     let n = 8u * group.x + lane;
     let rows = row_places(m, lane);
-    var c0: Eight;
-    var c1: Eight;
-    var c2: Eight;
-    var c3: Eight;
+    var c0 = Eight();
+    var c1 = Eight();
+    var c2 = Eight();
+    var c3 = Eight();
     for (var k = 0u; k < inner; k += 1u) {
         let a = a_lane(rows, step_places(k), m, k, lane);
         let b = b_block(k, n);

@@ -9,14 +9,14 @@ fn multiply(group: vec3<u32>, thread: vec3<u32>, inner: u32) {
     let n = 8u * group.x + lane;
     let upper_rows = row_places(m, lane);
     let lower_rows = row_places(m + 8u, lane);
-    var c0: Eight;
-    var c1: Eight;
-    var c2: Eight;
-    var c3: Eight;
-    var c4: Eight;
-    var c5: Eight;
-    var c6: Eight;
-    var c7: Eight;
+    var c0 = Eight();
+    var c1 = Eight();
+    var c2 = Eight();
+    var c3 = Eight();
+    var c4 = Eight();
+    var c5 = Eight();
+    var c6 = Eight();
+    var c7 = Eight();
     for (var k = 0u; k < inner; k += 1u) {
         let steps = step_places(k);
         let upper = a_lane(upper_rows, steps, m, k, lane);

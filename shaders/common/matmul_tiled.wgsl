@@ -63,7 +63,7 @@ fn a_places(m: u32, k: u32, local: u32) -> vec4<u32> {
 
 fn a_fetched(places: vec4<u32>, m: u32, k: u32, local: u32) -> mat4x4<f32> {
     let block = select(k, m, TRANSPOSE_A);
-    var values: mat4x4<f32>;
+    var values = mat4x4<f32>();
     values[0] = a_row(places.x, block + a_element(local, 0u).y);
     if loads(DOWN) > 1u {
         values[1] = a_row(places.y, block + a_element(local, 1u).y);
@@ -80,7 +80,7 @@ fn b_fetched_one(k: u32, n: u32, element: vec2<u32>) -> vec4<f32> {
 }
 
 fn b_fetched(k: u32, n: u32, local: u32) -> mat4x4<f32> {
-    var values: mat4x4<f32>;
+    var values = mat4x4<f32>();
     values[0] = b_fetched_one(k, n, b_element(local, 0u));
     if loads(THREADS_X) > 1u {
         values[1] = b_fetched_one(k, n, b_element(local, 1u));
@@ -133,9 +133,9 @@ fn multiply(group: vec3<u32>, thread: vec3<u32>, inner: u32) {
     let a_pitch = depth() * (DOWN + 1u);
     let b_pitch = depth() * (THREADS_X + 1u);
     let b_start = 4u * a_pitch;
-    var places: vec4<u32>;
-    var a: mat4x4<f32>;
-    var b: mat4x4<f32>;
+    var places = vec4<u32>();
+    var a = mat4x4<f32>();
+    var b = mat4x4<f32>();
     if inner > 0u {
         places = a_places(m0, 0u, local);
         a = a_fetched(places, m0, 0u, local);
@@ -147,8 +147,8 @@ fn multiply(group: vec3<u32>, thread: vec3<u32>, inner: u32) {
     // Of the rows that this thread stores, with those that stand for a split inner dimension.
     let row = 4u * (m0 + thread.y) + thread.z;
     let n = n0 + thread.x;
-    var before0: Before;
-    var before1: Before;
+    var before0 = Before();
+    var before1 = Before();
     if SPLIT > 1u {
         if c_has(row, n) {
             before0 = before(row, n);
@@ -157,8 +157,8 @@ fn multiply(group: vec3<u32>, thread: vec3<u32>, inner: u32) {
             before1 = before(row + 2u, n);
         }
     }
-    var c: mat4x4<f32>;
-    var lower: mat4x4<f32>;
+    var c = mat4x4<f32>();
+    var lower = mat4x4<f32>();
     for (var k0 = 0u; k0 < inner; k0 += depth()) {
         workgroupBarrier();
         share_all(0u, DOWN, !TRANSPOSE_A, local, a);

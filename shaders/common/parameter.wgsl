@@ -12,7 +12,7 @@ fn state_place(index: u32, number: u32) -> u32 {
 }
 
 fn load_parameter(index: u32) -> Parameter {
-    var parameter: Parameter;
+    var parameter = Parameter();
     if NUMBERS > 0u {
         parameter.value = result[index];
     }

@@ -21,7 +21,7 @@ mod windows;
 use ndarray::{Array, Array1, Array2, Dimension};
 
 pub use gradient_record::GradientRecord;
-pub use network::{cpu_engine, gpu_engine};
+pub use network::{cpu_engine, gpu_engine, gpu_engine_async};
 pub use training_record::TrainingRecord;
 
 use crate::error::Result;
@@ -149,13 +149,42 @@ pub type Sink<'a> = dyn FnMut(Outcome) + 'a;
 /// The cases of one device.
 struct Cases<'a> {
     compute: &'a Compute,
-    sink: &'a mut Sink<'a>,
+    sink: &'a mut dyn FnMut(Outcome),
+    /// Cases that are over already.
+    done: usize,
+    /// Cases so far.
+    number: usize,
 }
 
 impl Cases<'_> {
-    /// Runs one case.
+    /// Runs one case, unless it is over already, or one before it waits for what it reads.
     fn case(&mut self, subject: &str, shape: &str, run: impl FnOnce(&Compute) -> Result<Figures>) {
-        (self.sink)(outcome(subject, shape, run(self.compute)));
+        self.number += 1;
+        if self.number <= self.done || self.compute.awaits() {
+            return;
+        }
+        let outcome = outcome(subject, shape, run(self.compute));
+        if !self.compute.awaits() {
+            (self.sink)(outcome);
+            self.compute.begin_other();
+            self.done = self.number;
+        }
+    }
+
+    /// Runs all.
+    fn run(&mut self) {
+        elementwise::run(self);
+        reductions::run(self);
+        windows::run(self);
+        scans::run(self);
+        products::run(self);
+        rows::run(self);
+        training::run(self);
+        training::run_activations(self);
+        losses::run(self);
+        training::run_optimizers(self);
+        input_layer::run(self);
+        whole_steps::run(self);
     }
 }
 
@@ -170,20 +199,24 @@ fn outcome(subject: &str, shape: &str, figures: Result<Figures>) -> Outcome {
 
 /// Runs every kernel on the device, with outputs that are full of NaN before and have traps behind them. `sink` hears of
 /// each as it ends.
-pub fn kernels<'a>(compute: &'a Compute, sink: &'a mut Sink<'a>) {
-    let mut cases = Cases { compute, sink };
-    elementwise::run(&mut cases);
-    reductions::run(&mut cases);
-    windows::run(&mut cases);
-    scans::run(&mut cases);
-    products::run(&mut cases);
-    rows::run(&mut cases);
-    training::run(&mut cases);
-    training::run_activations(&mut cases);
-    losses::run(&mut cases);
-    training::run_optimizers(&mut cases);
-    input_layer::run(&mut cases);
-    whole_steps::run(&mut cases);
+pub fn kernels(compute: &Compute, sink: &mut Sink<'_>) {
+    Cases { compute, sink, done: 0, number: 0 }.run();
+}
+
+/// As [`kernels`], for threads that must not wait.
+///
+/// # Errors
+/// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
+pub async fn kernels_async(compute: &Compute, sink: &mut Sink<'_>) -> Result<()> {
+    let (compute, mut done) = (compute.replaying(), 0);
+    loop {
+        let mut cases = Cases { compute: &compute, sink: &mut *sink, done, number: 0 };
+        cases.run();
+        done = cases.done;
+        if !compute.arrived().await? {
+            return Ok(());
+        }
+    }
 }
 
 /// Normal numbers; `stream` keeps matrices of one case apart.

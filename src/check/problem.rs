@@ -6,7 +6,7 @@ use super::Figures;
 use super::targets::{Expected, dataset, stacked};
 use super::training::{RATE, rule};
 use crate::data::{Dataset, Features};
-use crate::engine::{Drive, Engine, EngineOptions};
+use crate::engine::{Batches, Engine, EngineOptions, Order};
 use crate::error::Result;
 use crate::kernels::LossTargets;
 use crate::model::{Dense, Network, Parameters};
@@ -136,8 +136,8 @@ impl Problem {
     }
 
     /// The gradients of the batch.
-    pub fn gradients(&self, engine: &mut dyn Engine) -> Result<Figures> {
-        let got = engine.gradients(&self.data.view())?;
+    pub async fn gradients(&self, engine: &mut dyn Engine) -> Result<Figures> {
+        let got = engine.gradients_async(&self.data.view()).await?;
         let reference = self.reference();
         let want = reference.gradients(self.x.view(), self.wanted.targets());
         let bound = bounds::gradients(&reference, &self.x, self.wanted.targets());
@@ -146,11 +146,12 @@ impl Problem {
     }
 
     /// Parameters and state after one step, as near to the reference as the gradient is: a schedule may keep none.
-    pub fn one_step(&self, engine: &mut dyn Engine) -> Result<Figures> {
+    pub async fn one_step(&self, engine: &mut dyn Engine) -> Result<Figures> {
         let order = Vec::from_iter(0..self.data.rows() as u32);
-        engine.train(&self.data.view(), &order, &mut |_| Ok(()))?;
-        engine.finish(&mut |_| Ok(()))?;
-        let (parameters, state) = engine.snapshot()?;
+        let rows = self.data.view();
+        engine.submit(&Batches { rows, order: Order::Given(&order), positions: 0..order.len() })?;
+        while !engine.poll_async(true).await?.is_empty() {}
+        let (parameters, state) = engine.snapshot_async().await?;
         let before = (&self.parameters, &[][..]);
         let want = bounds::step(&self.network, &self.rule, before, (&self.x, self.wanted.targets()), 0);
         let mut figures = Figures::default();

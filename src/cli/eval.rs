@@ -17,7 +17,7 @@ use super::args::{self, Format};
 use super::devices;
 use super::eval_text::{
     error_table, errors_text, intervals, intervals_by_target, list, measure_table, target_table, text,
-    value_names, value_of, weight_line,
+    value_of, weight_line,
 };
 use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
@@ -178,7 +178,7 @@ fn values(
         return Err(Error::NonFiniteTest { path: file.into(), loss: *mean_loss }.into());
     }
     let measured = measures(&values, data.targets.view(), &data.view().counts());
-    let names = value_names(&model.data_schema, model.network.outputs());
+    let names = model.data_schema.value_names(model.network.outputs());
     match options.format {
         Format::Json => {
             let each = |of: fn(&TargetErrors) -> f64| Value::from_iter(targets.iter().map(of));

@@ -2,7 +2,7 @@
 
 use crate::data::{Classes, Dataset};
 use crate::engine::Evaluation;
-use crate::model::{DataSchema, Model};
+use crate::model::Model;
 use crate::train::{ClassFigures, Measure, ValueErrors, confusion};
 use serde_json::{Value, json};
 
@@ -215,11 +215,4 @@ pub fn errors_text(errors: &ValueErrors) -> String {
         _ if r2.is_nan() => format!("loss {}", loss(*mean_loss)),
         count => format!("R2 {r2:.4} (mean of {count} targets)"),
     }
-}
-
-/// The names of the values that a network predicts: of their columns, or numbers.
-pub fn value_names(data_schema: &DataSchema, outputs: usize) -> Vec<String> {
-    let columns = data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.values);
-    let name = |index: usize| columns.get(index).and_then(|column| column.name.clone());
-    (0..outputs).map(|index| name(index).unwrap_or_else(|| format!("value{index}"))).collect()
 }

@@ -29,7 +29,6 @@ mod model_choice;
 mod open_data;
 mod output_place;
 mod predict;
-mod prediction_lines;
 mod profile;
 mod profile_text;
 mod progress;

@@ -12,14 +12,15 @@ use crate::data::{
 use crate::engine::DeviceRequest;
 use crate::model::Model;
 use crate::output::Destination;
+use crate::prediction_lines::{Form, Lines};
 use crate::train::{OutputDecoder, Predictions, Predictor};
 use crate::{Error, Result, in_order};
 use clap::Args;
 
 use super::model_choice::ModelChoice;
 use super::output::warn;
-use super::prediction_lines::{Form, Lines};
-use super::text::{counted, unknown_cells};
+use super::output_place::ending_of;
+use super::text::{counted, shell_word, unknown_cells};
 use super::{args, devices, table_options};
 
 /// Predict with a model.
@@ -83,7 +84,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let files = options.files.iter().map(|file| (file.as_path(), "which holds the data"));
     let model_file = [(model_file.as_path(), "which is the model")];
     data_paths::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
-    options.out.as_deref().map_or(Ok(()), |out| options.format.refuse_name(out))?;
+    options.out.as_deref().map_or(Ok(()), |out| refuse_name(options.format, out))?;
     let device = devices::find_and_report(&options.device, options.bounds_checks)?;
     let (lines, reading) = (Lines::new(options.format, &model), OutputDecoder::new(&model));
     let predictor = Predictor::new(&model, &device, options.threads)?;
@@ -256,4 +257,26 @@ fn tell_changes(files: &[&PathBuf], wanted: ImageForm, is_strict: bool) -> Resul
         "{file}{more} has {found}; it is converted to {wanted}, the form of the model's images; use --strict to refuse such files"
     ));
     Ok(())
+}
+
+/// Endings of names that say of a file that it is neither CSV nor JSON, and that it is JSON.
+const OTHERS: &str = "parquet arrow feather npz npy safetensors idx xlsx tsv gz zst zip";
+const JSON: &str = "json jsonl ndjson";
+
+/// Refuses the name of a file that says of what is written that it is something else.
+///
+/// # Errors
+/// [`Error::Config`].
+fn refuse_name(form: Form, out: &Path) -> Result<()> {
+    let is_other = ending_of(out, OTHERS).is_some();
+    let (what, remedy) = match form {
+        Form::Csv if ending_of(out, JSON).is_some() => ("CSV", "; use --format json to write JSON"),
+        Form::Csv if is_other => ("CSV", ""),
+        Form::Json if is_other => ("JSON", ""),
+        _ => return Ok(()),
+    };
+    let out = shell_word(out);
+    Err(Error::Config(format!(
+        "--out: expected a file name for {what}, the output format, found {out}{remedy}"
+    )))
 }

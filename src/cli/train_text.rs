@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::config_file::{table, words};
 use super::data_text::data_line;
-use super::eval_text::{errors_text, value_names};
+use super::eval_text::errors_text;
 use super::text::{counted, grouped, loss, percent, seconds};
 
 /// The most lines of the table of epochs, but for the first and the last.
@@ -202,7 +202,7 @@ pub fn reached(summary: &Summary, loss: Loss) -> (String, Vec<String>) {
     let kept = summary.kept_epoch();
     if !loss.of_classes() {
         let Model { data_schema, network, .. } = &summary.model;
-        return value_figures(kept, &value_names(data_schema, network.outputs()));
+        return value_figures(kept, &data_schema.value_names(network.outputs()));
     }
     let line = match kept.map(|epoch| (&epoch.test, &epoch.validation, &epoch.train)) {
         Some((Some(test), ..)) => format!("test accuracy {}", percent(test.accuracy)),

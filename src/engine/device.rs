@@ -10,6 +10,7 @@ use crate::gpu::{Adapter, Backend, DeviceOptions};
 use crate::model::{Network, Parameters};
 #[cfg(feature = "gpu")]
 use crate::model::{ParameterLayout, blocks};
+use crate::threads::block;
 
 /// What the user asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -121,10 +122,25 @@ impl Device {
         network: &Network,
         options: &EngineOptions,
     ) -> Result<Box<dyn Engine>> {
+        block(self.engine_async(parameters, network, options))
+    }
+
+    /// As [`Device::engine`], for threads that must not wait.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn engine_async(
+        &self,
+        parameters: &Parameters,
+        network: &Network,
+        options: &EngineOptions,
+    ) -> Result<Box<dyn Engine>> {
         Ok(match self {
             Device::Cpu => Box::new(CpuEngine::new(parameters, network, options)),
             #[cfg(feature = "gpu")]
-            Device::Gpu(adapter) => Box::new(super::GpuEngine::new(adapter, parameters, network, options)?),
+            Device::Gpu(adapter) => {
+                Box::new(super::GpuEngine::new_async(adapter, parameters, network, options).await?)
+            }
         })
     }
 }

@@ -11,8 +11,12 @@ pub(crate) mod gpu;
 mod options;
 mod order;
 pub(crate) mod recorder;
+#[cfg(feature = "gpu")]
+mod verified;
 
+use std::future::ready;
 use std::ops::Range;
+use std::pin::Pin;
 
 pub use cpu::{CpuEngine, CpuTeam, TeamRows};
 pub use description::{Description, EngineKind};
@@ -25,6 +29,8 @@ pub use gpu::{GpuEngine, GpuPack, MemberMetrics, PackMember};
 pub use options::{EngineOptions, Measurements};
 pub(crate) use recorder::begin;
 pub use recorder::{Clock, Detail, Log, Member, Observer, Recorder, Stage, Submission, Work};
+#[cfg(feature = "gpu")]
+pub(crate) use verified::verified_engine;
 
 use crate::data::Rows;
 use crate::error::Result;
@@ -86,7 +92,11 @@ pub struct EngineState {
     pub optimizer: Vec<Parameters>,
 }
 
-/// A network on a device, in training.
+/// What comes when a device is ready.
+pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
+
+/// A network on a device, in training. What waits for a device is a call, and also a future, for threads that must not wait, such as
+/// those of a browser. Of an engine that computes in the call the future is ready at once.
 pub trait Engine: Instrumented + Send {
     /// Begins to train on `batches`, of the configured size each; the last may be shorter. Takes as many whole batches as
     /// there is room for, and gives the number of positions that it took: 0 when [`Engine::poll`] has to make room first.
@@ -103,17 +113,32 @@ pub trait Engine: Instrumented + Send {
     /// Those of the device.
     fn poll(&mut self, wait: bool) -> Result<Vec<BatchMetrics>>;
 
+    /// As [`Engine::poll`].
+    fn poll_async(&mut self, wait: bool) -> Waiting<'_, Vec<BatchMetrics>> {
+        Box::pin(ready(self.poll(wait)))
+    }
+
     /// The parameters as they are. Call it when nothing is on its way, as with all methods below.
     ///
     /// # Errors
     /// Those of the device.
     fn parameters(&mut self) -> Result<Parameters>;
 
+    /// As [`Engine::parameters`].
+    fn parameters_async(&mut self) -> Waiting<'_, Parameters> {
+        Box::pin(ready(self.parameters()))
+    }
+
     /// The parameters, what the optimizer remembers and the number of steps, all of one moment.
     ///
     /// # Errors
     /// Those of the device; [`Error::Config`](crate::Error::Config) while metrics of a step have not been polled.
     fn snapshot(&mut self) -> Result<(Parameters, EngineState)>;
+
+    /// As [`Engine::snapshot`].
+    fn snapshot_async(&mut self) -> Waiting<'_, (Parameters, EngineState)> {
+        Box::pin(ready(self.snapshot()))
+    }
 
     /// Begins again with these parameters, this state and no rows, in the buffers and with the kernels that are there.
     ///
@@ -127,6 +152,11 @@ pub trait Engine: Instrumented + Send {
     /// Those of the device.
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation>;
 
+    /// As [`Engine::evaluate`].
+    fn evaluate_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Evaluation> {
+        Box::pin(ready(self.evaluate(rows)))
+    }
+
     /// Outputs of the last layer for `rows`, [rows, outputs]: those from which [`Engine::evaluate`] predicts, bit for bit.
     /// A set may come in blocks, one call each, from its front on. Targets are not looked at.
     ///
@@ -134,11 +164,21 @@ pub trait Engine: Instrumented + Send {
     /// Those of the device.
     fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>>;
 
+    /// As [`Engine::outputs`].
+    fn outputs_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Vec<f32>> {
+        Box::pin(ready(self.outputs(rows)))
+    }
+
     /// Gradient of the mean loss over one batch, the first rows of `rows` (at most a batch), without an update.
     ///
     /// # Errors
     /// Those of the device.
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters>;
+
+    /// As [`Engine::gradients`].
+    fn gradients_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Parameters> {
+        Box::pin(ready(self.gradients(rows)))
+    }
 }
 
 /// What can be known of an engine beside its work. Call its methods when nothing is on its way.

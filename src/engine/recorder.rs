@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
+use crate::clock::Instant;
 use crate::timing::Span;
 
 /// What the host does in a span of time.

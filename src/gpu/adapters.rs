@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use super::device_options::DeviceOptions;
 use super::limits::{USED_FEATURES, largest_storage, storage_size};
-use super::wait::block;
 use crate::error::{Error, Result};
+use crate::threads::block;
 
 /// A graphics interface that wgpu can go through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,11 +19,14 @@ pub enum Backend {
     Dx12,
     /// OpenGL 4.3 or OpenGL ES 3.1.
     Gl,
+    /// What a browser goes through for its pages.
+    BrowserWebGpu,
 }
 
 impl Backend {
     /// All back ends, in the order in which they are tried.
-    pub const ALL: [Backend; 4] = [Backend::Vulkan, Backend::Metal, Backend::Dx12, Backend::Gl];
+    pub const ALL: [Backend; 5] =
+        [Backend::Vulkan, Backend::Metal, Backend::Dx12, Backend::Gl, Backend::BrowserWebGpu];
 
     fn wgpu(self) -> wgpu::Backends {
         match self {
@@ -31,6 +34,7 @@ impl Backend {
             Backend::Metal => wgpu::Backends::METAL,
             Backend::Dx12 => wgpu::Backends::DX12,
             Backend::Gl => wgpu::Backends::GL,
+            Backend::BrowserWebGpu => wgpu::Backends::BROWSER_WEBGPU,
         }
     }
 
@@ -40,7 +44,8 @@ impl Backend {
             wgpu::Backend::Metal => Some(Backend::Metal),
             wgpu::Backend::Dx12 => Some(Backend::Dx12),
             wgpu::Backend::Gl => Some(Backend::Gl),
-            _ => None,
+            wgpu::Backend::BrowserWebGpu => Some(Backend::BrowserWebGpu),
+            wgpu::Backend::Noop => None,
         }
     }
 }
@@ -52,6 +57,7 @@ impl fmt::Display for Backend {
             Backend::Metal => "metal",
             Backend::Dx12 => "dx12",
             Backend::Gl => "gl",
+            Backend::BrowserWebGpu => "webgpu",
         })
     }
 }
@@ -184,7 +190,8 @@ pub async fn adapters_async(only: Option<Backend>) -> Vec<Adapter> {
                 backend: Backend::from_wgpu(info.backend)?,
                 kind: DeviceKind::from_info(&info),
                 driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
-                name: info.name,
+                // A browser may tell none.
+                name: if info.name.is_empty() { "GPU".to_owned() } else { info.name },
                 device_options: DeviceOptions::default(),
                 handle,
             })

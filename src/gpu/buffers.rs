@@ -1,8 +1,9 @@
 //! Reading buffers back to the host.
 
 use super::context::Context;
-use super::wait::{Arrival, block};
+use super::wait::Arrival;
 use crate::error::{Error, Result};
+use crate::threads::block;
 
 /// A host-visible copy target whose contents arrive some time after the submission that fills it.
 pub struct Readback {

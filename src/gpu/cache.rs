@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use super::unchecked_shaders;
-use super::wait::block;
 use crate::output::Destination;
+use crate::threads::block;
 
 /// What a file begins with: what it is, and in which version.
 const MAGIC: &[u8; 8] = b"tinytrn1";

@@ -7,8 +7,9 @@ use super::cache::Cache;
 use super::device_options::DeviceOptions;
 use super::limits::{USED_FEATURES, largest_storage, storage_size};
 use super::record_transport::RecordTransport;
-use super::wait::{PATIENCE, block};
+use super::wait::PATIENCE;
 use crate::error::{Error, Result};
+use crate::threads::block;
 
 /// Bytes that a kernel may take as immediates: what every device with that feature has room for.
 const IMMEDIATE_BYTES: u32 = 64;
@@ -130,6 +131,11 @@ impl Context {
         }
     }
 
+    /// Drops the error that the device has reported.
+    pub(crate) fn forget(&self) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// As [`Context::ended`], on a thread that may wait.
     ///
     /// # Errors
@@ -139,11 +145,15 @@ impl Context {
     }
 
     /// Waits until a submission, and with it all earlier ones, has ended and its callbacks have run. Nobody but the caller
-    /// drives a device outside browsers, so that the first poll of this future does, and waits there.
+    /// drives a device outside browsers, so that the first poll of this future does, and waits there. A browser drives it by
+    /// itself: there nothing waits but for what the callbacks bring.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails or hangs.
     pub async fn ended(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
+        if self.backend == Backend::BrowserWebGpu {
+            return self.check();
+        }
         self.device
             .poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) })
             // What the device has reported before is why.

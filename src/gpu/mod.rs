@@ -14,6 +14,8 @@ mod timestamps;
 mod unchecked_shaders;
 mod wait;
 
+/// Runs a future to its end, on a thread that may wait.
+pub use crate::threads::block;
 pub use adapters::{Adapter, Backend, DeviceKind, adapters, adapters_async};
 pub use buffers::{Readback, read_buffer, read_buffer_at};
 pub use context::Context;
@@ -23,4 +25,3 @@ pub use pipeline::{Access, Pipelines, Prepared, Program};
 pub use record_transport::RecordTransport;
 pub use steps::{StepBinding, StepRecords};
 pub use timestamps::Timestamps;
-pub use wait::block;

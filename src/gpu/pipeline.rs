@@ -11,9 +11,8 @@ use super::context::Context;
 use super::record_transport::RecordTransport;
 use super::steps::{StepBinding, entry, step_layout};
 use super::unchecked_shaders;
-use super::wait::block;
 use crate::error::{Error, Result};
-use crate::threads::spawn_scoped;
+use crate::threads::{EXIST, block, spawn_scoped};
 
 /// How a kernel uses a storage buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -247,7 +246,8 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
             context.name
         )));
     }
-    let scope = context.device.push_error_scope(wgpu::ErrorFilter::Validation);
+    // What is wrong with a program a browser tells later: `Context::check` has it.
+    let scope = EXIST.then(|| context.device.push_error_scope(wgpu::ErrorFilter::Validation));
     let descriptor = wgpu::ShaderModuleDescriptor {
         label: Some(program.entry),
         source: wgpu::ShaderSource::Wgsl(program.source.as_str().into()),
@@ -285,7 +285,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         },
         cache: context.cache.as_ref().map(|cache| &cache.handle),
     });
-    match block(scope.pop()) {
+    match scope.and_then(|scope| block(scope.pop())) {
         Some(error) => Err(Error::Gpu(format!("{}: {error}", program.entry))),
         None => Ok(Pipeline { pipeline, group_layout }),
     }

@@ -2,8 +2,8 @@
 
 use super::buffers::Readback;
 use super::context::Context;
-use super::wait::block;
 use crate::error::Result;
+use crate::threads::block;
 use crate::timing::Span;
 
 /// Pairs of stamps in one set of queries: the most that WebGPU allows.

@@ -1,35 +1,15 @@
-//! Where the host waits for a device. All that waits is an `async fn`; [`block`] is for threads that may wait, which that of a
-//! browser's page may not.
+//! Where the host waits for a device. All that waits is an `async fn`; [`block`](crate::threads::block) is for threads that may wait,
+//! which those of a browser may not.
 
 use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use crate::clock::Instant;
 
 /// How long a single wait for the device may take before it counts as hung.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
-
-/// How often a future is polled to see whether it has timed out.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// Runs a future to its end. A future that waits for a callback is polled again now and then, so that it can time out, which no crate for this does.
-pub fn block<T>(future: impl Future<Output = T>) -> T {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let (waker, mut future) = (Waker::from(Arc::new(Unpark(thread::current()))), pin!(future));
-    loop {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return value;
-        }
-        thread::park_timeout(LOOK);
-    }
-}
 
 /// A value that a callback brings: [`Sender::send`] there, [`Arrival::taken`] here. It may be used again once it was taken.
 pub(super) struct Arrival<T>(Arc<Mutex<Slot<T>>>);
@@ -104,7 +84,10 @@ fn slot<T>(slot: &Mutex<Slot<T>>) -> MutexGuard<'_, Slot<T>> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
+    use crate::threads::block;
 
     #[test]
     fn a_value_arrives_from_another_thread_again_and_again() {

@@ -68,6 +68,13 @@ impl DataSchema {
         Self { classes: Classes::numbered(classes), schema: None, image: None, target_scale: None }
     }
 
+    /// The names of the values that a network predicts: of their columns, or numbers.
+    pub fn value_names(&self, outputs: usize) -> Vec<String> {
+        let columns = self.schema.as_ref().map_or(&[][..], |schema| &schema.values);
+        let name = |index: usize| columns.get(index).and_then(|column| column.name.clone());
+        (0..outputs).map(|index| name(index).unwrap_or_else(|| format!("value{index}"))).collect()
+    }
+
     /// The schema as metadata: lists are JSON.
     pub(super) fn entries(&self) -> Vec<(String, String)> {
         let mut entries = Vec::new();

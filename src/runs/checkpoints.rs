@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::clock::Instant;
 use crate::error::{Error, Result};
 use crate::settings::values::duration;
 

@@ -1,7 +1,8 @@
 //! Cross-validation: a network for each fold, tested on the rows that did not train it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::clock::Instant;
 use crate::data::{Fold, Reader, Split};
 use crate::engine::{Device, Measurements};
 use crate::error::{Error, Result};

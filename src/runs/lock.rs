@@ -3,8 +3,9 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::clock::Instant;
 use crate::error::{Error, Result};
 
 /// The file that is locked, and holds the number of the process that has the lock.

@@ -292,4 +292,26 @@ mod tests {
         assert_eq!(names, found);
         assert!(explained.iter().all(|(_, text)| text.len() > 10), "{explained:?}");
     }
+
+    /// The page has no command line: it has the explanations as a file, which TINYTRAIN_WRITE_SETTINGS writes anew.
+    #[test]
+    fn the_page_explains_settings_as_the_program_does() {
+        let explained = TrainSettings::explained().into_iter().map(|(name, help)| {
+            let default = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
+            let default =
+                default.map(|(default, _)| default.split_whitespace().collect::<Vec<_>>().join(" "));
+            (name, serde_json::json!({ "default": default, "help": help }))
+        });
+        let expected = serde_json::Value::Object(explained.collect());
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/web/src/settings.json");
+        if std::env::var_os("TINYTRAIN_WRITE_SETTINGS").is_some() {
+            let text = serde_json::to_string_pretty(&expected).unwrap();
+            std::fs::write(file, text + "\n").unwrap();
+        }
+        let found: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        assert!(
+            found == expected,
+            "TINYTRAIN_WRITE_SETTINGS=1 cargo test --lib the_page_explains writes {file}"
+        );
+    }
 }

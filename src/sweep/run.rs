@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::halving::{Halving, ranked};
 use super::member::{FinishedMember, Member, TrialStatus};
@@ -14,6 +14,7 @@ use super::pack;
 use super::queue::Job;
 use super::worker::{PausedRun, WorkerContext, WorkerMessage};
 use super::{team, worker};
+use crate::clock::Instant;
 use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::threads::spawn;

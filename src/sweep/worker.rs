@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::member::{Member, TrainedModel, TrialStatus};
 use super::member_engine::{BatchTrainer, MemberEngine};
 use super::queue::{Job, Queue};
 use super::team;
+use crate::clock::Instant;
 use crate::engine::Device;
+use crate::threads::block;
 use crate::threads::hand_over;
 use crate::train::{End, Epoch, Event, Run};
 
@@ -272,7 +274,7 @@ impl ActiveMember {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => {
-                    if let Err(error) = self.run.temper() {
+                    if let Err(error) = block(self.run.temper()) {
                         return self.ended(common, TrialStatus::Failed(error.to_string()));
                     }
                     let is_late = self.run.end() == Some(End::Time) && common.is_late();

@@ -1,6 +1,6 @@
 //! A network in training, and what it gives for rows that do not train.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::checkpoint::PartOfEpoch;
 use super::class_figures::class_figures;
@@ -10,6 +10,7 @@ use super::events::{ClassScores, Score};
 use super::training_data::{ObservedRows, TrainingData};
 use super::training_warning::TrainingWarning;
 use super::value_errors::ValueErrors;
+use crate::clock::Instant;
 use crate::data::{Dataset, TargetsRef, Transform};
 use crate::engine::{Engine, Evaluation, Observer};
 use crate::error::Result;
@@ -44,7 +45,7 @@ impl ActiveRun {
     }
 
     /// The score over some rows, and a warning if the network is not useful there.
-    pub(super) fn evaluate(
+    pub(super) async fn evaluate(
         &mut self,
         rows: Option<&Dataset>,
         name: &'static str,
@@ -53,7 +54,7 @@ impl ActiveRun {
         let Some(rows) = rows else { return Ok((None, None)) };
         let counts = rows.view().counts();
         if let TargetsRef::Values { values, columns } = rows.targets.view() {
-            let outputs = self.engine.outputs(&rows.view())?;
+            let outputs = self.engine.outputs_async(&rows.view()).await?;
             let scale = self.data_schema.target_scale.as_ref();
             let errors =
                 ValueErrors::from_outputs(self.network.loss(), &outputs, values, columns, scale, &counts);
@@ -63,11 +64,11 @@ impl ActiveRun {
         let labels = rows.labels();
         // An engine evaluates rows that count alike.
         let (evaluation, auc) = if wants_auc || !rows.weights.is_empty() {
-            let outputs = self.engine.outputs(&rows.view())?;
+            let outputs = self.engine.outputs_async(&rows.view()).await?;
             let auc = if wants_auc { auc(&outputs, labels, &counts) } else { None };
             (evaluation(&outputs, labels, &counts), auc)
         } else {
-            (self.engine.evaluate(&rows.view())?, None)
+            (self.engine.evaluate_async(&rows.view()).await?, None)
         };
         let Evaluation { loss, predictions } = &evaluation;
         let warning =
@@ -79,33 +80,34 @@ impl ActiveRun {
     }
 
     /// Completes the score over some rows by the AUC, if it lacks one. The engine has the parameters of the score.
-    pub(super) fn complete(&mut self, score: Option<&mut Score>, rows: Option<&Dataset>) -> Result<()> {
+    pub(super) async fn complete(&mut self, score: Option<&mut Score>, rows: Option<&Dataset>) -> Result<()> {
         let classes = score.and_then(|score| score.classes.as_mut()).filter(|classes| classes.auc.is_none());
         if let (Some(classes), Some(rows)) = (classes, rows) {
-            classes.auc = auc(&self.engine.outputs(&rows.view())?, rows.labels(), &rows.view().counts());
+            classes.auc =
+                auc(&self.engine.outputs_async(&rows.view()).await?, rows.labels(), &rows.view().counts());
         }
         Ok(())
     }
 
     /// Whether the loss over the training rows is a finite number.
-    pub(super) fn is_finite_on(&mut self, data: &TrainingData) -> Result<bool> {
+    pub(super) async fn is_finite_on(&mut self, data: &TrainingData) -> Result<bool> {
         match data.view().targets {
-            TargetsRef::Classes(_) => Ok(self.engine.evaluate(&data.view())?.loss.is_finite()),
+            TargetsRef::Classes(_) => Ok(self.engine.evaluate_async(&data.view()).await?.loss.is_finite()),
             TargetsRef::Values { .. } => {
-                Ok(self.engine.outputs(&data.view())?.iter().all(|value| value.is_finite()))
+                Ok(self.engine.outputs_async(&data.view()).await?.iter().all(|value| value.is_finite()))
             }
         }
     }
 
     /// The warning for the training rows, where there are no others. They are evaluated only if the training score suggests it.
-    pub(super) fn training_rows_warning(
+    pub(super) async fn training_rows_warning(
         &mut self,
         train: &Score,
         data: &TrainingData,
     ) -> Result<Option<TrainingWarning>> {
         let counts = data.counts();
         if let TargetsRef::Values { values, columns } = data.view().targets {
-            let outputs = self.engine.outputs(&data.view())?;
+            let outputs = self.engine.outputs_async(&data.view()).await?;
             return Ok(TrainingWarning::for_values(
                 // How good they are is the same in any unit.
                 &ValueErrors::from_outputs(self.network.loss(), &outputs, values, columns, None, &counts),
@@ -120,7 +122,7 @@ impl ActiveRun {
         if !data.has_row_weights() && train.accuracy > most + 0.1 * (1.0 - most) {
             return Ok(None);
         }
-        let evaluation = self.engine.evaluate(&data.view())?;
+        let evaluation = self.engine.evaluate_async(&data.view()).await?;
         Ok(TrainingWarning::for_predictions(labels, &evaluation.predictions, &counts, classes, "training"))
     }
 }

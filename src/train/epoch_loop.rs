@@ -109,7 +109,7 @@ impl EpochLoop {
     ///
     /// # Errors
     /// Those of the data and of the engine.
-    pub fn advance(
+    pub async fn advance(
         &mut self,
         engine: &mut dyn Engine,
         data: &mut RunData,
@@ -128,7 +128,7 @@ impl EpochLoop {
             let ready = self.ready_rows(data).min(limit);
             if self.trained < ready {
                 let taken = self.submit(engine, data, ready)?;
-                let ended = engine.poll(taken == 0)?;
+                let ended = engine.poll_async(taken == 0).await?;
                 if !ended.is_empty() {
                     return Ok(Advance::Batches(ended));
                 }
@@ -136,7 +136,7 @@ impl EpochLoop {
                 let _reading = begin(observer, Work::Reading);
                 data.read_block()?;
             } else {
-                let ended = engine.poll(true)?;
+                let ended = engine.poll_async(true).await?;
                 let is_over = ended.is_empty();
                 return Ok(if is_over { Advance::Ended } else { Advance::Batches(ended) });
             }

@@ -1,10 +1,11 @@
 //! What a run tells while it goes on, and what it gives in the end.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Instant;
 use crate::data::{Transform, UnknownCells};
 use crate::engine::Description;
 use crate::error::Result;

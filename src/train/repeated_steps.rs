@@ -1,15 +1,17 @@
 //! The first steps of a training run, again and again: what a profile looks at.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::config::Config;
 use super::epoch_loop::{Advance, EpochLoop};
 use super::shared_data::RunData;
 use super::training_data::TrainingData;
+use crate::clock::Instant;
 use crate::data::Reader;
 use crate::engine::{BatchMetrics, Description, Device, Engine, EngineState, Observer, Work, begin};
 use crate::error::{Error, Result};
 use crate::model::{Network, Parameters};
+use crate::threads::block;
 use crate::timing::Ceilings;
 use crate::timing::Span;
 
@@ -94,7 +96,7 @@ impl<'a> RepeatedSteps<'a> {
         epochs.limit(steps.saturating_mul(batch_size));
         let (mut done, mut batch) = (0, 0);
         loop {
-            match epochs.advance(&mut **engine, data, &seen, observer)? {
+            match block(epochs.advance(&mut **engine, data, &seen, observer))? {
                 Advance::Misled(_) => return changed(data),
                 Advance::Batches(batches) => {
                     for BatchMetrics { loss, rows, .. } in batches {

@@ -5,7 +5,7 @@ mod tempering;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::active_run::ActiveRun;
 use super::checkpoint::{PartOfEpoch, TrainedOrder, TrainedRows};
@@ -16,9 +16,13 @@ use super::events::{End, Epoch, Event, Score, Started, Summary};
 use super::model_selection::{ModelSelection, SelectedModel};
 use super::shared_data::{HeldOutRows, RunData, SharedData};
 use super::training_data::{TESTED_ROWS, TrainingData};
+use crate::clock::Instant;
+#[cfg(feature = "gpu")]
+use crate::engine::verified_engine;
 use crate::engine::{BatchMetrics, Device, Engine, EngineKind, EngineState, Observer};
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
+use crate::threads::block;
 
 /// A run without an engine, between two steps.
 struct SuspendedRun {
@@ -63,6 +67,11 @@ pub struct Run {
     began: Instant,
     /// Whether it must not begin when its time is over.
     needs_time: bool,
+    /// Whether the engine is compared with the CPU engine before it trains.
+    #[cfg(feature = "gpu")]
+    is_verified: bool,
+    /// What was refused then, a line each.
+    refused: Vec<String>,
     end: Option<End>,
 }
 
@@ -108,6 +117,9 @@ impl Run {
             is_stopped: false,
             began: Instant::now(),
             needs_time: false,
+            #[cfg(feature = "gpu")]
+            is_verified: false,
+            refused: Vec::new(),
             end: None,
         })
     }
@@ -127,6 +139,19 @@ impl Run {
         Self { first: Some((parameters, state)), ..self }
     }
 
+    /// Before it trains, its device takes some steps that are compared with those of the CPU engine. Another schedule takes the place of
+    /// one that is computed wrongly, or in the end the CPU engine: [`Run::refused`] says so.
+    #[cfg(feature = "gpu")]
+    #[must_use]
+    pub fn verified(self) -> Self {
+        Self { is_verified: true, ..self }
+    }
+
+    /// What a device computed wrongly when the run began, a line each.
+    pub fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
     /// Stops the run between two steps: the next events are its last.
     pub fn stop(&mut self) {
         self.is_stopped = true;
@@ -137,7 +162,7 @@ impl Run {
     /// # Errors
     /// As [`Run::next`].
     pub(crate) fn attach_engine(&mut self, engine: Box<dyn Engine>) -> Result<()> {
-        self.start(Some(engine)).inspect_err(|_| self.end = Some(End::Interrupted))
+        block(self.start(Some(engine))).inspect_err(|_| self.end = Some(End::Interrupted))
     }
 
     /// Lets go of the engine of a run that has ended: what it has kept stays.
@@ -183,8 +208,16 @@ impl Run {
     /// Those of the data and of the device; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or infinite.
     #[expect(clippy::should_implement_trait, reason = "an iterator would go on after an error")]
     pub fn next(&mut self) -> Result<Option<Event>> {
+        block(self.next_async())
+    }
+
+    /// As [`Run::next`], for threads that must not wait, such as those of a browser.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn next_async(&mut self) -> Result<Option<Event>> {
         while self.events.is_empty() && self.end.is_none() {
-            if let Err(error) = self.advance() {
+            if let Err(error) = self.advance().await {
                 self.end = Some(End::Interrupted);
                 return Err(error);
             }
@@ -196,12 +229,20 @@ impl Run {
     ///
     /// # Errors
     /// [`Error::NonFiniteTest`] if the test rows have no finite loss; [`Error::Interrupted`] if there is no model yet.
-    pub fn summary(mut self) -> Result<Summary> {
+    pub fn summary(self) -> Result<Summary> {
+        block(self.summary_async())
+    }
+
+    /// As [`Run::summary`], for threads that must not wait.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn summary_async(mut self) -> Result<Summary> {
         let end = self.end.unwrap_or(End::Interrupted);
         if let (Some(loss), End::Done | End::Patience | End::Accuracy | End::Time) = (self.bad_test, end) {
             return Err(Error::NonFiniteTest { path: self.data.test_name.clone(), loss });
         }
-        self.temper()?;
+        self.temper().await?;
         let Some(SelectedModel { epoch: kept, model, warning }) = self.selection.kept else {
             return Err(Error::Interrupted);
         };
@@ -214,8 +255,8 @@ impl Run {
                 trained.engine.restore(&model.parameters, &EngineState::default())?;
             }
             let epoch = &mut self.epochs[epoch];
-            trained.complete(epoch.validation.as_mut(), validation.as_ref())?;
-            trained.complete(epoch.test.as_mut(), test.as_ref())?;
+            trained.complete(epoch.validation.as_mut(), validation.as_ref()).await?;
+            trained.complete(epoch.test.as_mut(), test.as_ref()).await?;
         }
         Ok(Summary {
             epochs: self.epochs,
@@ -230,13 +271,13 @@ impl Run {
         })
     }
 
-    fn advance(&mut self) -> Result<()> {
+    async fn advance(&mut self) -> Result<()> {
         if self.trained.is_none() {
-            return self.start(None);
+            return self.start(None).await;
         }
         self.compare_rows()?;
         if self.is_stopped {
-            return self.interrupt();
+            return self.interrupt().await;
         }
         if let Some(limit) =
             self.config.max_time.filter(|_| self.needs_time && self.steps == 0 && self.is_over())
@@ -244,7 +285,11 @@ impl Run {
             return Err(Error::NoTime { limit, taken: self.began.elapsed() });
         }
         let Some(trained) = &mut self.trained else { return Ok(()) };
-        match trained.epochs.advance(&mut *trained.engine, &mut self.data, &trained.seen, &self.observer)? {
+        let advanced = trained
+            .epochs
+            .advance(&mut *trained.engine, &mut self.data, &trained.seen, &self.observer)
+            .await?;
+        match advanced {
             Advance::Batches(batches) => {
                 self.count(&batches)?;
                 if self.is_over()
@@ -254,7 +299,7 @@ impl Run {
                 }
                 Ok(())
             }
-            Advance::Ended => self.end_epoch(),
+            Advance::Ended => self.end_epoch().await,
             Advance::Misled(reason) => {
                 self.events.push_back(Event::Restarted { reason });
                 // Its memory is free for the network that takes its place.
@@ -269,7 +314,7 @@ impl Run {
     }
 
     /// Makes the network for what the rows so far have shown; without an engine for it, that, too.
-    fn start(&mut self, engine: Option<Box<dyn Engine>>) -> Result<()> {
+    async fn start(&mut self, engine: Option<Box<dyn Engine>>) -> Result<()> {
         let Self { config, data, .. } = self;
         if let Some(data) = data.own() {
             if config.needs_all_rows() && data.rows().is_none() {
@@ -304,7 +349,17 @@ impl Run {
                     }
                     None => (config.initial_parameters(&network), None),
                 };
-                let mut engine = device.engine(&parameters, &network, &options)?;
+                #[cfg(feature = "gpu")]
+                let mut engine = if self.is_verified {
+                    let (engine, refused) =
+                        verified_engine(device, &data.view(), &parameters, &network, &options).await?;
+                    self.refused = refused;
+                    engine
+                } else {
+                    device.engine_async(&parameters, &network, &options).await?
+                };
+                #[cfg(not(feature = "gpu"))]
+                let mut engine = device.engine_async(&parameters, &network, &options).await?;
                 if let Some(state) = state {
                     engine.restore(&parameters, state)?;
                 }
@@ -393,28 +448,28 @@ impl Run {
     }
 
     /// Evaluates the network, reports the epoch, and goes on to the next.
-    fn end_epoch(&mut self) -> Result<()> {
+    async fn end_epoch(&mut self) -> Result<()> {
         let is_last = self.epochs.len() + 1 == self.config.epochs;
         let Some(trained) = &mut self.trained else { return Ok(()) };
         let duration = trained.end_epoch(&self.observer);
         let held_out = Self::hold_out(&mut self.held_out, &mut self.data, trained, &mut self.events)?;
         let [validation, test] = &*held_out;
         let (validation, of_validation) =
-            trained.evaluate(validation.as_ref(), "validation", self.config.auc_by_epoch)?;
-        let (test, of_test) = trained.evaluate(test.as_ref(), "test", self.config.auc_by_epoch)?;
-        let (parameters, number) = (trained.engine.parameters()?, trained.epochs.epoch());
+            trained.evaluate(validation.as_ref(), "validation", self.config.auc_by_epoch).await?;
+        let (test, of_test) = trained.evaluate(test.as_ref(), "test", self.config.auc_by_epoch).await?;
+        let (parameters, number) = (trained.engine.parameters_async().await?, trained.epochs.epoch());
         let is_finite = |score: &Option<Score>| score.as_ref().is_none_or(|score| score.loss.is_finite());
         if !(is_finite(&validation) && parameters.is_finite()) {
             return Err(self.non_finite(number));
         }
-        if !is_finite(&test) && !trained.is_finite_on(&self.data)? {
+        if !is_finite(&test) && !trained.is_finite_on(&self.data).await? {
             // Not the fault of the test rows alone.
             return Err(self.non_finite(number));
         }
         self.bad_test = test.as_ref().map(|test| test.loss).filter(|loss| !loss.is_finite());
         let train = trained.totals.score();
         let warning = match (&validation, &test) {
-            (None, None) if is_last => trained.training_rows_warning(&train, &self.data)?,
+            (None, None) if is_last => trained.training_rows_warning(&train, &self.data).await?,
             _ => of_test.or(of_validation),
         };
         let PartOfEpoch { rows, .. } = std::mem::take(&mut trained.totals);

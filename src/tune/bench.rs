@@ -1,7 +1,8 @@
 //! Steps of training under one candidate: what they take, and whether they come to what they should.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::clock::Instant;
 use crate::data::{Rows, rows_at};
 use crate::engine::{BatchMetrics, Drive, Engine, GpuEngine};
 use crate::error::{Error, Result};

@@ -2,8 +2,9 @@
 
 mod bench;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::clock::Instant;
 use crate::error::Result;
 use crate::kernels::{TileParameter, Tuning};
 use crate::schedule::{DeviceLimits, ScheduleKind, SelectedPlan, TrainingStep, estimates};

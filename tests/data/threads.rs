@@ -69,9 +69,40 @@ fn a_table_is_the_same_on_any_number_of_threads() {
     assert_eq!(expected.blocks.len(), 5);
     assert_eq!(expected.blocks[0].3[0].text(1), Some("kind 0"));
     assert!(expected.blocks[4].3[0].numbers() > 300 && expected.blocks[4].2.len() == 4);
-    for threads in [Some(2), Some(3), Some(7), None] {
+    for threads in [Some(0), Some(2), Some(3), Some(7), None] {
         assert!(read(text.as_bytes(), threads).unwrap() == expected, "{threads:?}");
         assert!(read(&gzip(text.as_bytes()), threads).unwrap() == expected, "{threads:?}");
+    }
+}
+
+/// Images, and what is wrong behind the last of them.
+#[test]
+fn images_are_the_same_without_a_thread() {
+    let idx = |dimensions: &[u32], values: usize| {
+        let mut file = vec![0, 0, 8, dimensions.len() as u8];
+        dimensions.iter().for_each(|size| file.extend(size.to_be_bytes()));
+        file.extend((0..values).map(|value| (value * 7 % 10) as u8));
+        file
+    };
+    let read = |threads, images: Vec<u8>| {
+        let options = ReadOptions { threads, ..ReadOptions::default() };
+        let labels = Cursor::new(idx(&[10_000], 10_000));
+        let [images_name, labels_name] = ["i", "l"].map(Path::new);
+        let mut reader = Reader::from_idx(images_name, Cursor::new(images), labels_name, labels, &options)?;
+        let mut blocks = Vec::new();
+        while reader.next_block()? {
+            blocks.push(format!("{:?}", reader.take_block()));
+        }
+        Ok::<_, tinytrain::Error>(blocks)
+    };
+    let whole = idx(&[10_000, 2, 3], 60_000);
+    let expected = read(None, whole.clone()).unwrap();
+    assert_eq!(expected.len(), 3);
+    assert_eq!(read(Some(0), whole.clone()).unwrap(), expected);
+    let (cut, longer) = (whole[..whole.len() - 5000].to_vec(), [&whole[..], b"x"].concat());
+    for broken in [cut, longer] {
+        let errors = [None, Some(0)].map(|threads| read(threads, broken.clone()).unwrap_err().to_string());
+        assert_eq!(errors[0], errors[1]);
     }
 }
 
@@ -94,7 +125,7 @@ fn the_first_error_of_the_file_is_reported() {
     ] {
         let expected = read(text.as_bytes(), Some(1)).unwrap_err();
         assert_error(&expected, &["t.csv, ", place]);
-        for threads in [Some(2), Some(7)] {
+        for threads in [Some(0), Some(2), Some(7)] {
             assert_eq!(read(text.as_bytes(), threads).unwrap_err().to_string(), expected.to_string());
         }
     }

@@ -1,7 +1,8 @@
 //! `tinytrain check` as a library call: every kernel has its place, and all pass here as users run them. What every tuning
 //! computes is tested kernel by kernel.
 
-use tinytrain::check::{Outcome, kernels};
+use tinytrain::check::{Outcome, kernels, kernels_async};
+use tinytrain::gpu::block;
 use tinytrain::kernels::Tuning;
 
 use crate::lab::labs;
@@ -30,4 +31,16 @@ fn every_kernel_has_a_place_and_passes() {
             assert!(path.is_dir() || outcomes.iter().any(named), "{name} is not checked");
         }
     }
+}
+
+/// Cases that begin again, instead of waiting for what they read, come to the same.
+#[test]
+fn every_kernel_passes_where_nothing_waits() {
+    let lab = &labs()[0];
+    let compute = lab.compute(&Tuning::for_device(&lab.context));
+    let _turn = lab.turn();
+    let (mut expected, mut outcomes): (Vec<Outcome>, Vec<Outcome>) = (Vec::new(), Vec::new());
+    kernels(&compute, &mut |outcome| expected.push(outcome));
+    block(kernels_async(&compute, &mut |outcome| outcomes.push(outcome))).unwrap();
+    assert!(outcomes.len() > 100 && outcomes == expected);
 }

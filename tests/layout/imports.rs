@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// The folders and files of `src/`, those that use others first: the table of docs/ARCHITECTURE.md in its order.
-const ORDER: [&str; 29] = [
+const ORDER: [&str; 32] = [
     "cli",
     "trainer",
     "profile",
@@ -14,6 +14,7 @@ const ORDER: [&str; 29] = [
     "sweep",
     "runs",
     "evaluate",
+    "prediction_lines",
     "settings",
     "train",
     "engine",
@@ -29,10 +30,12 @@ const ORDER: [&str; 29] = [
     "step",
     "pictures",
     "named",
+    "printable",
     "output",
     "timing",
     "threads",
     "memory",
+    "clock",
     "vectors",
     "random",
 ];

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use super::evaluated_run::EvaluatedRun;
 use super::pictures::{cells, columns, picture};
-use crate::cli::eval_text::value_names;
 use crate::cli::html::{escaped, table};
 use crate::cli::text::{Align, Table, counted, percent, short};
 
@@ -66,7 +65,7 @@ pub fn of_classes(evaluated: &EvaluatedRun) -> String {
 /// Rows whose values are furthest from those that are predicted; of several targets, in units of the standard deviation of each.
 pub fn of_values(evaluated: &EvaluatedRun) -> String {
     let (columns, values) = evaluated.values();
-    let names = value_names(&evaluated.model.data_schema, columns);
+    let names = evaluated.model.data_schema.value_names(columns);
     let predicted = &evaluated.predictions.values;
     let widths: Vec<f64> =
         (0..columns).map(|column| deviation(values.iter().skip(column).step_by(columns))).collect();

@@ -8,7 +8,7 @@ use super::evaluated_run::EvaluatedRun;
 use super::mistakes;
 use super::pictures::weights;
 use super::values::values;
-use crate::cli::eval_text::{measure_table, target_table, value_names, weight_line};
+use crate::cli::eval_text::{measure_table, target_table, weight_line};
 use crate::cli::html::{self, Axis, Plot, SIZE, escaped, short, table, thinned};
 use crate::cli::runs::{compared, differing, names, settings, side_by_side};
 use crate::cli::text::{Table, counted, loss};
@@ -75,7 +75,7 @@ fn section(evaluated: &EvaluatedRun) -> String {
     );
     html += &weight_line(&evaluated.model, &evaluated.rows.data)
         .map_or_else(String::new, |line| format!("<p>Measures are {}.</p>\n", escaped(&line)));
-    let names = value_names(&evaluated.model.data_schema, evaluated.model.network.outputs());
+    let names = evaluated.model.data_schema.value_names(evaluated.model.network.outputs());
     html += &match &evaluated.errors {
         Some(errors) if errors.targets.len() > 1 => {
             table("Measures by target", &target_table(&evaluated.measured, &names))

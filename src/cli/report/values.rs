@@ -1,7 +1,6 @@
 //! How near predicted values are to those of the rows: point by point, and how both are distributed.
 
 use super::evaluated_run::EvaluatedRun;
-use crate::cli::eval_text::value_names;
 use crate::cli::html::{Axis, Plot, SIZE, escaped, short};
 use crate::cli::text::{counted, grouped};
 
@@ -17,7 +16,7 @@ const BARS: usize = 24;
 /// The section.
 pub fn values(evaluated: &EvaluatedRun) -> String {
     let (columns, values) = evaluated.values();
-    let names = value_names(&evaluated.model.data_schema, columns);
+    let names = evaluated.model.data_schema.value_names(columns);
     let mut html = String::from("<h3>Predictions and targets</h3>\n<div class=\"plots\">\n");
     for (column, name) in names.iter().enumerate().take(MOST_TARGETS) {
         let pairs: Vec<(f64, f64)> = (values.iter().zip(&evaluated.predictions.values))

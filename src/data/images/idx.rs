@@ -95,6 +95,8 @@ pub(crate) fn read_labels(stream: &mut Stream) -> Result<Vec<u8>> {
 pub(crate) struct Images {
     stream: Stream,
     rows: usize,
+    /// Rows that have been read.
+    done: usize,
     inputs: usize,
     /// The form of an image, where it has height and width.
     form: Option<ImageForm>,
@@ -115,7 +117,7 @@ impl Images {
         let sizes: Vec<usize> = header.dimensions[1..].iter().map(|size| *size as usize).collect();
         let form = <[usize; 2]>::try_from(sizes.as_slice()).ok();
         let form = form.map(|[height, width]| ImageForm { height, width, colour: false });
-        Ok(Self { stream, rows: header.rows(), inputs: sizes.iter().product(), form })
+        Ok(Self { stream, rows: header.rows(), done: 0, inputs: sizes.iter().product(), form })
     }
 
     /// The name in messages.
@@ -143,22 +145,20 @@ impl Images {
         self.form
     }
 
-    /// Reads everything, chunk by chunk, until `emit` wants no more.
-    pub(crate) fn read(mut self, mut emit: impl FnMut(Chunk) -> bool) -> Result<()> {
-        let mut done = 0;
-        while done < self.rows {
-            let rows = CHUNK_ROWS.min(self.rows - done);
-            let bytes = self.stream.take(rows * self.inputs)?;
-            if bytes.len() < rows * self.inputs {
-                let expected = format!("{} rows of {} values", self.rows, self.inputs);
-                let place = Place::row((done + bytes.len() / self.inputs) as u64 + 1);
-                return Err(self.stream.error(place, expected, "the end of the file"));
-            }
-            if !emit(Chunk { features: Features::Bytes(bytes), ..Chunk::default() }) {
-                return Ok(());
-            }
-            done += rows;
+    /// Reads the next chunk; nothing at the end of the file, which is then looked at.
+    pub(crate) fn next(&mut self) -> Result<Option<Chunk>> {
+        let rows = CHUNK_ROWS.min(self.rows - self.done);
+        if rows == 0 {
+            self.stream.expect_end(&format!("{} rows of {} values", self.rows, self.inputs))?;
+            return Ok(None);
         }
-        self.stream.expect_end(&format!("{} rows of {} values", self.rows, self.inputs))
+        let bytes = self.stream.take(rows * self.inputs)?;
+        if bytes.len() < rows * self.inputs {
+            let expected = format!("{} rows of {} values", self.rows, self.inputs);
+            let place = Place::row((self.done + bytes.len() / self.inputs) as u64 + 1);
+            return Err(self.stream.error(place, expected, "the end of the file"));
+        }
+        self.done += rows;
+        Ok(Some(Chunk { features: Features::Bytes(bytes), ..Chunk::default() }))
     }
 }

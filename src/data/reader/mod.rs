@@ -16,9 +16,9 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use self::mixed_columns::Reopening;
+use crate::clock::Instant;
 use crate::data::columns::classes::Classes;
 use crate::data::columns::schema::Schema;
 use crate::data::columns::{IgnoredColumn, NumbersAsText};
@@ -210,7 +210,8 @@ impl Reader {
             table.reserve(values, &name)?;
         }
         let times = options.timed.then(Times::default);
-        let state = State::Reading(Mutex::new(Delivery::images(images, times.clone())?).into());
+        let state =
+            State::Reading(Mutex::new(Delivery::images(images, options.threads, times.clone())?).into());
         let reader = Self::empty(name, inputs, form, state);
         Ok(Self { table, known_rows, times, threads: options.threads, ..reader })
     }

@@ -1,7 +1,8 @@
 //! Threads that read and parse, and the rows they deliver in the order of the file.
 //!
 //! One thread reads at a time: it takes the next piece of the text, puts the place where its rows will be in the queue, and parses it
-//! while another one reads on. The consumer takes these slots in their order.
+//! while another one reads on. The consumer takes these slots in their order. Where there are no threads, it does their work, a slot
+//! whenever it wants one.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -9,7 +10,6 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, available_parallelism};
-use std::time::Instant;
 
 use super::csv_table::CsvRows;
 use super::merge::Merger;
@@ -17,10 +17,11 @@ use super::pieces::{PIECE_BYTES, Piece, Pieces};
 use super::records::Cells;
 use super::row_parser::{Parsed, RowParser};
 use super::table::{Chunk, Room, Table};
+use crate::clock::Instant;
 use crate::data::dataset::BLOCK_ROWS;
 use crate::data::images::idx::{CHUNK_ROWS, Images};
 use crate::error::Result;
-use crate::threads::{hand_over, spawn};
+use crate::threads::{EXIST, hand_over, spawn};
 
 /// Chunks of images that may wait: a whole block, which is there when the one before is trained.
 const WAITING_CHUNKS: usize = BLOCK_ROWS / CHUNK_ROWS;
@@ -43,6 +44,8 @@ pub(crate) struct Delivery {
     /// What puts together the rows of a table.
     merger: Option<Merger>,
     threads: Vec<JoinHandle<()>>,
+    /// Puts the next slot in the queue, where no thread does; false at the end.
+    own: Option<Box<dyn FnMut() -> bool + Send>>,
 }
 
 /// The next rows.
@@ -75,27 +78,28 @@ struct Source {
 }
 
 impl Delivery {
-    /// Images, read by a thread.
-    pub(crate) fn images(images: Images, times: Option<Times>) -> Result<Self> {
+    /// Images, read by a thread, or by the caller's where there are to be none.
+    ///
+    /// # Errors
+    /// Where the system has no room for a thread.
+    pub(crate) fn images(mut images: Images, threads: Option<usize>, times: Option<Times>) -> Result<Self> {
         let (sender, queue) = sync_channel(WAITING_CHUNKS);
-        let work = move || {
-            let mut begun = times.is_some().then(Instant::now);
-            let read = images.read(|chunk| {
-                note(times.as_ref(), begun);
-                hand_over();
-                let wanted = sender.send(Slot::Here(Ok(Box::new(chunk)))).is_ok();
-                begun = times.is_some().then(Instant::now);
-                wanted
-            });
-            if let Err(error) = read {
-                // Where nobody listens any more, nobody misses the error.
-                let _ = sender.send(Slot::Here(Err(error)));
-            }
+        let turn = move || {
+            let begun = times.is_some().then(Instant::now);
+            let Some(read) = images.next().transpose() else { return false };
+            note(times.as_ref(), begun);
+            hand_over();
+            let is_read = read.is_ok();
+            // Where nobody listens any more, nobody misses an error.
+            sender.send(Slot::Here(read.map(Box::new))).is_ok() && is_read
         };
-        Ok(Self { queue, merger: None, threads: vec![spawn("reader", "reads data", work)?] })
+        let mut delivery = Self { queue, merger: None, threads: Vec::new(), own: None };
+        delivery.begin(has_own(threads), ["reader", "reads data"], turn)?;
+        Ok(delivery)
     }
 
-    /// A table, read by `threads` threads: by default one per core, at most eight, and no more than there are pieces.
+    /// A table, read by `threads` threads: by default one per core, at most eight, and no more than there are pieces; by the
+    /// caller's where there are to be none.
     ///
     /// # Errors
     /// Where the system has no room for a single one.
@@ -104,37 +108,50 @@ impl Delivery {
         let table = Arc::new(table);
         let cores = || available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
         let all_pieces = length.map_or(usize::MAX, |bytes| bytes as usize / PIECE_BYTES + 1);
-        let wanted = threads.unwrap_or_else(cores).clamp(1, all_pieces);
+        let has_own = has_own(threads);
+        let wanted = if has_own { 1 } else { threads.unwrap_or_else(cores).clamp(1, all_pieces) };
         let least = LEAST_WAITING * wanted;
         let waiting = (BLOCK_ROWS * row_bytes / PIECE_BYTES).clamp(least, MOST_WAITING.max(least));
         let (sender, queue) = sync_channel(waiting);
         let source =
             Arc::new(Mutex::new(Source { first: Some(first), pieces, queue: sender, is_over: false }));
         let merger = Some(Merger::new(Arc::clone(&table), wanted));
-        let mut delivery = Self { queue, merger, threads: Vec::new() };
+        let mut delivery = Self { queue, merger, threads: Vec::new(), own: None };
         for thread in 0..wanted {
             let (source, times) = (Arc::clone(&source), times.cloned());
             let mut parser = RowParser::new(Arc::clone(&table));
             let mut cells = Cells::new(table.dialect.delimiter);
-            let work = move || {
-                while let Some((piece, done)) = next(&source, thread) {
-                    hand_over();
-                    let begun = times.is_some().then(Instant::now);
-                    let parsed = parser.parse(&piece, &mut cells);
-                    note(times.as_ref(), begun);
-                    hand_over();
-                    if done.send(parsed).is_err() {
-                        break;
-                    }
-                }
+            let turn = move || {
+                let Some((piece, done)) = next(&source, thread) else { return false };
+                hand_over();
+                let begun = times.is_some().then(Instant::now);
+                let parsed = parser.parse(&piece, &mut cells);
+                note(times.as_ref(), begun);
+                hand_over();
+                done.send(parsed).is_ok()
             };
-            match spawn("parser", "reads and parses data", work) {
-                Ok(handle) => delivery.threads.push(handle),
-                Err(error) if delivery.threads.is_empty() => return Err(error),
+            match delivery.begin(has_own, ["parser", "reads and parses data"], turn) {
+                Err(error) if thread == 0 => return Err(error),
                 Err(_) => break,
+                Ok(()) => {}
             }
         }
         Ok(delivery)
+    }
+
+    /// Has a thread of this name and purpose take turns until one is the last, or keeps them for the consumer.
+    fn begin(
+        &mut self,
+        is_own: bool,
+        [name, purpose]: [&'static str; 2],
+        mut turn: impl FnMut() -> bool + Send + 'static,
+    ) -> Result<()> {
+        if is_own {
+            self.own = Some(Box::new(turn));
+        } else {
+            self.threads.push(spawn(name, purpose, move || while turn() {})?);
+        }
+        Ok(())
     }
 
     /// Adds the wanted rows to a table; false at the end, which may have come behind some of them.
@@ -161,6 +178,8 @@ impl Delivery {
     }
 
     fn next(&mut self) -> Option<Result<Chunk>> {
+        // What it has put in the queue stays there when it goes.
+        self.own.take_if(|turn| !turn());
         match self.queue.recv().ok()? {
             Slot::Here(chunk) => Some(chunk.map(|chunk| *chunk)),
             Slot::Coming(thread, parsed) => {
@@ -169,6 +188,11 @@ impl Delivery {
             }
         }
     }
+}
+
+/// Whether the consumer does the work of threads.
+fn has_own(threads: Option<usize>) -> bool {
+    !EXIST || threads == Some(0)
 }
 
 /// The next piece of a table, and where its rows go, when there is room for them; `None` at the end, or when no more are wanted.

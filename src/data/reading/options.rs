@@ -14,7 +14,7 @@ pub struct ReadOptions {
     /// What images in folders become.
     pub images: ImageOptions,
     /// Most threads that parse a table, and that look through its columns; nothing is one for each core, of those that parse
-    /// eight at most. They change nothing of what is read.
+    /// eight at most. With 0, and in browsers, whoever asks for rows reads them. They change nothing of what is read.
     pub threads: Option<usize>,
     /// Whether the threads that parse read the clock round every piece: see [`Reader::times`](crate::data::Reader::times).
     pub timed: bool,

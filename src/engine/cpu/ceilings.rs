@@ -2,10 +2,11 @@
 
 use std::hint::black_box;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pulp::{Simd, WithSimd};
 
+use crate::clock::Instant;
 use crate::timing::Ceilings;
 use crate::vectors::vectorized;
 

@@ -53,7 +53,7 @@ mod view;
 
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use evaluation::{EvaluatedPart, EvaluationOutput, evaluate};
 use groups::Groups;
@@ -64,6 +64,7 @@ use plan::{Phase, Plan};
 pub use team::{CpuTeam, TeamRows};
 use tensors::{Owned, Tensors};
 
+use crate::clock::Instant;
 use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_epoch, check_order, unpolled};
 use crate::engine::{

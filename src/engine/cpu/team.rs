@@ -4,7 +4,6 @@
 //! of a network is the list of phases of [`CpuEngine`] with one thread, so its bits are the same.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use super::evaluation::{EvaluatedPart, EvaluationOutput, evaluate};
 use super::inputs::Inputs;
@@ -13,6 +12,7 @@ use super::partitioned_network::PartitionedNetwork;
 use super::parts::Parts;
 use super::plan::Plan;
 use super::{CpuEngine, ceilings, evaluation, fitting_steps, skipped_groups};
+use crate::clock::Instant;
 use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_epoch, check_order};
 use crate::engine::{Batches, Description, Evaluation, Instrumented};

@@ -1,28 +1,39 @@
-//! A thread that ends encoders: wgpu does the work of recording there, some microseconds per dispatch.
+//! A thread that ends encoders: wgpu does the work of recording there, some microseconds per dispatch. In browsers, which have no threads
+//! for it, they are ended where they are sent.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use crate::engine::{Observer, Work, recorder};
 use crate::error::{Error, Result};
-use crate::threads::{hand_over, spawn};
+use crate::threads::{EXIST, hand_over, spawn};
 
 /// The thread, and what goes there and back. It lives as long as this does.
 pub struct EncoderThread {
     /// `None` once the thread is to end.
-    encoders: Option<Sender<(wgpu::CommandEncoder, Observer)>>,
+    encoders: Option<Encoders>,
     commands: Receiver<wgpu::CommandBuffer>,
     thread: Option<JoinHandle<()>>,
 }
 
+/// Where encoders go.
+enum Encoders {
+    ToThread(Sender<(wgpu::CommandEncoder, Observer)>),
+    /// What becomes of them goes straight to those who wait for it.
+    Here(Sender<wgpu::CommandBuffer>),
+}
+
 impl EncoderThread {
-    /// Starts the thread.
+    /// Starts the thread, where there are any.
     ///
     /// # Errors
     /// [`Error::Thread`] when the system has no more threads.
     pub fn new() -> Result<Self> {
         let (encoders, incoming) = channel::<(wgpu::CommandEncoder, Observer)>();
         let (outgoing, commands) = channel();
+        if !EXIST {
+            return Ok(Self { encoders: Some(Encoders::Here(outgoing)), commands, thread: None });
+        }
         let work = move || {
             for (encoder, observer) in incoming {
                 let finishing = recorder::begin(&observer, Work::Finishing);
@@ -36,7 +47,7 @@ impl EncoderThread {
             }
         };
         let thread = spawn("finisher", "ends encoders", work)?;
-        Ok(Self { encoders: Some(encoders), commands, thread: Some(thread) })
+        Ok(Self { encoders: Some(Encoders::ToThread(encoders)), commands, thread: Some(thread) })
     }
 
     /// Sends an encoder to the thread; an observer records the work.
@@ -44,7 +55,15 @@ impl EncoderThread {
     /// # Errors
     /// [`Error::Gpu`] when the thread is gone.
     pub fn send(&self, encoder: wgpu::CommandEncoder, observer: Observer) -> Result<()> {
-        self.encoders.as_ref().and_then(|encoders| encoders.send((encoder, observer)).ok()).ok_or_else(gone)
+        let sent = match &self.encoders {
+            Some(Encoders::ToThread(encoders)) => encoders.send((encoder, observer)).ok(),
+            Some(Encoders::Here(commands)) => {
+                let _finishing = recorder::begin(&observer, Work::Finishing);
+                commands.send(encoder.finish()).ok()
+            }
+            None => None,
+        };
+        sent.ok_or_else(gone)
     }
 
     /// Waits for the commands of the encoder that was handed over first.

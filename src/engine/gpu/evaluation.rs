@@ -1,11 +1,10 @@
 //! Evaluation on an adapter: many batches a submission, predictions read back.
 
-use std::time::Instant;
-
 use super::GpuEngine;
 use super::bound::BoundSchedule;
 use super::rows::{DeviceRows, stored};
 use super::submission_sizing::fitting_steps;
+use crate::clock::Instant;
 use crate::data::Rows;
 use crate::engine::Evaluation;
 use crate::error::Result;

@@ -25,16 +25,18 @@ use crate::data::Rows;
 use crate::engine::order::{HostOrder, unpolled};
 use crate::engine::{
     BatchMetrics, Batches, Description, Engine, EngineKind, EngineOptions, EngineState, Evaluation,
-    Instrumented, Observer,
+    Instrumented, Observer, Waiting,
 };
 use crate::error::{Error, Result};
-use crate::gpu::{Adapter, Context, block, read_buffer_at};
+use crate::gpu::{Adapter, Context, read_buffer_at};
 use crate::kernels::{Compute, StepRecord, Tuning, blocks, measure_ceilings};
 use crate::model::{Network, ParameterLayout, Parameters};
 use crate::schedule::{
     Buffer, DeviceLimits, DispatchPlan, SelectedPlan, TileSource, Tiles, TrainingStep, parameter_layout,
     resolve,
 };
+use crate::step::ScheduleKind;
+use crate::threads::block;
 use crate::timing::Ceilings;
 
 /// Rows that a batch of an evaluation has at most.
@@ -71,7 +73,20 @@ impl GpuEngine {
         network: &Network,
         options: &EngineOptions,
     ) -> Result<Self> {
-        let context = Context::open(adapter)?;
+        block(Self::new_async(adapter, parameters, network, options))
+    }
+
+    /// As [`GpuEngine::new`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn new_async(
+        adapter: &Adapter,
+        parameters: &Parameters,
+        network: &Network,
+        options: &EngineOptions,
+    ) -> Result<Self> {
+        let context = Context::open_async(adapter).await?;
         let step = training_step(network, options);
         let resolved = resolve(adapter, &context, &step, options.schedule, &options.measured);
         Self::on(Compute::new(context), resolved, parameters, network, options)
@@ -128,6 +143,23 @@ impl GpuEngine {
         Ok(engine)
     }
 
+    /// The schedule that trains.
+    pub(crate) fn schedule(&self) -> ScheduleKind {
+        self.selected.kind
+    }
+
+    /// The same on the same device with another schedule, where it can be had, from these parameters on.
+    pub(crate) fn with_schedule(&self, kind: ScheduleKind, parameters: &Parameters) -> Result<Self> {
+        let options = EngineOptions { schedule: Some(kind), ..self.options.clone() };
+        let tuning = self.tiles.tuning;
+        Self::with_tuning(self.compute.clone(), tuning, parameters, &self.network, &options)
+    }
+
+    /// As if the device had reported no error: a kernel that it refuses is no reason to refuse others.
+    pub(crate) fn forget_failure(&self) {
+        self.compute.context.forget();
+    }
+
     fn step(&self) -> TrainingStep<'_> {
         training_step(&self.network, &self.options)
     }
@@ -155,32 +187,12 @@ fn training_step<'a>(network: &'a Network, options: &'a EngineOptions) -> Traini
     TrainingStep { network, rule: &options.rule, rows: options.batch, weighted: options.weighted }
 }
 
-/// What [`Engine`] waits for, as futures. What still blocks beneath them: kernels that are compiled when they are first wanted, time
-/// stamps, and outside browsers the first poll of [`Context::ended`], as nothing else drives a device there.
+/// What still blocks beneath these futures: kernels that are compiled when they are first wanted, time stamps, and outside browsers
+/// the first poll of [`Context::ended`], as nothing else drives a device there.
 impl GpuEngine {
-    /// As [`Engine::poll`].
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub async fn poll_async(&mut self, wait: bool) -> Result<Vec<BatchMetrics>> {
-        self.submissions.poll(&self.compute.context, wait).await
-    }
-
-    /// As [`Engine::parameters`].
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub async fn parameters_async(&self) -> Result<Parameters> {
-        self.read_region(&self.parameters, 0).await
-    }
-
-    /// As [`Engine::snapshot`].
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn snapshot_async(&self) -> Result<(Parameters, EngineState)> {
+    async fn take_snapshot(&self) -> Result<(Parameters, EngineState)> {
         // First of all, whether the device is there.
-        let parameters = self.parameters_async().await?;
+        let parameters = self.read_region(&self.parameters, 0).await?;
         if !self.submissions.is_idle() {
             return Err(unpolled());
         }
@@ -191,27 +203,7 @@ impl GpuEngine {
         Ok((parameters, EngineState { step: self.steps, optimizer }))
     }
 
-    /// As [`Engine::evaluate`].
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub async fn evaluate_async(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        Ok(self.evaluate_rows(rows, &[ParametersAt::Engine]).await?.swap_remove(0))
-    }
-
-    /// As [`Engine::outputs`].
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub async fn outputs_async(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        Ok(self.outputs_of_rows(rows, &[ParametersAt::Engine]).await?.swap_remove(0))
-    }
-
-    /// As [`Engine::gradients`].
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn gradients_async(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
+    async fn compute_gradients(&self, rows: &Rows<'_>) -> Result<Parameters> {
         let (stored, count, most) = (stored(rows), rows.len(), self.options.batch);
         if count == 0 || count > most {
             return Err(Error::Config(format!("{count} rows are no batch of 1 to {most}")));
@@ -244,15 +236,27 @@ impl Engine for GpuEngine {
     }
 
     fn poll(&mut self, wait: bool) -> Result<Vec<BatchMetrics>> {
-        block(self.poll_async(wait))
+        block(self.submissions.poll(&self.compute.context, wait))
+    }
+
+    fn poll_async(&mut self, wait: bool) -> Waiting<'_, Vec<BatchMetrics>> {
+        Box::pin(self.submissions.poll(&self.compute.context, wait))
     }
 
     fn parameters(&mut self) -> Result<Parameters> {
-        block(self.parameters_async())
+        block(self.read_region(&self.parameters, 0))
+    }
+
+    fn parameters_async(&mut self) -> Waiting<'_, Parameters> {
+        Box::pin(self.read_region(&self.parameters, 0))
     }
 
     fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
-        block(self.snapshot_async())
+        block(self.take_snapshot())
+    }
+
+    fn snapshot_async(&mut self) -> Waiting<'_, (Parameters, EngineState)> {
+        Box::pin(self.take_snapshot())
     }
 
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
@@ -271,12 +275,24 @@ impl Engine for GpuEngine {
         block(self.evaluate_async(rows))
     }
 
+    fn evaluate_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Evaluation> {
+        Box::pin(async { Ok(self.evaluate_rows(rows, &[ParametersAt::Engine]).await?.swap_remove(0)) })
+    }
+
     fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
         block(self.outputs_async(rows))
     }
 
+    fn outputs_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Vec<f32>> {
+        Box::pin(async { Ok(self.outputs_of_rows(rows, &[ParametersAt::Engine]).await?.swap_remove(0)) })
+    }
+
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
-        block(self.gradients_async(rows))
+        block(self.compute_gradients(rows))
+    }
+
+    fn gradients_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Parameters> {
+        Box::pin(self.compute_gradients(rows))
     }
 }
 

@@ -1,8 +1,9 @@
 //! How many steps a submission has, by how long those before it took.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::bound::MOST_STEPS;
+use crate::clock::Instant;
 use crate::threads::steps_of_piece;
 
 /// How long a submission should take: short enough that the progress bar moves and no watchdog bites, long enough

@@ -1,12 +1,12 @@
 //! Submissions on their way: sized by measured time, their metrics read back without a stall.
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use super::bound::{BoundSchedule, MOST_STEPS};
 use super::encoder_thread::EncoderThread;
 use super::submission_sizing::SubmissionSizing;
 use super::timestamp_recorder::{PendingTimestamps, TimestampRecorder};
+use crate::clock::Instant;
 use crate::engine::{BatchMetrics, Observer, Work, recorder};
 use crate::error::Result;
 use crate::gpu::{Context, Readback};

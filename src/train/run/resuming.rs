@@ -6,6 +6,7 @@ use super::{Run, SuspendedRun};
 use crate::engine::EngineState;
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::threads::block;
 use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
 use crate::train::events::{End, Event};
 use crate::train::model_selection::SelectedModel;
@@ -60,7 +61,7 @@ impl Run {
     /// # Errors
     /// Those of the device; [`Error::NonFiniteModel`] if a parameter is NaN or infinite.
     pub fn checkpoint(&mut self) -> Result<Option<Checkpoint>> {
-        self.drain()?;
+        block(self.drain())?;
         let Some(trained) = &mut self.trained else { return Ok(None) };
         let (parameters, state) = trained.engine.snapshot()?;
         let order = trained.epochs.trained_order(&self.data);
@@ -102,6 +103,21 @@ impl Run {
         }
     }
 
+    /// Waits for what the device still does, and gives the model as it stands; nothing before the run has begun.
+    ///
+    /// # Errors
+    /// Those of the device; [`Error::NonFiniteModel`] if a parameter is NaN or infinite.
+    pub async fn current_async(&mut self) -> Result<Option<Model>> {
+        self.drain().await?;
+        let Some(trained) = &mut self.trained else { return Ok(None) };
+        let (parameters, number) =
+            (trained.engine.parameters_async().await?, trained.model_epoch(self.epochs.len()));
+        if !parameters.is_finite() {
+            return Err(self.non_finite(number));
+        }
+        self.model(parameters, number).map(Some)
+    }
+
     /// Whether all training rows have been read.
     fn has_all_rows(&self) -> bool {
         self.data.rows() == Some(self.data.view().len())
@@ -136,15 +152,15 @@ impl Run {
     }
 
     /// Waits for what the device still does, and reports the model if it would be kept.
-    pub(super) fn interrupt(&mut self) -> Result<()> {
-        self.drain()?;
+    pub(super) async fn interrupt(&mut self) -> Result<()> {
+        self.drain().await?;
         self.end = Some(End::Interrupted);
         let Some(trained) = &mut self.trained else { return Ok(()) };
         if !self.selection.keeps_last() {
             return Ok(());
         }
         let epoch = trained.model_epoch(self.epochs.len());
-        let parameters = trained.engine.parameters()?;
+        let parameters = trained.engine.parameters_async().await?;
         if !parameters.is_finite() {
             return Err(self.non_finite(epoch));
         }
@@ -155,9 +171,9 @@ impl Run {
     }
 
     /// Waits for what the device still does.
-    fn drain(&mut self) -> Result<()> {
+    async fn drain(&mut self) -> Result<()> {
         while let Some(trained) = &mut self.trained {
-            let batches = trained.engine.poll(true)?;
+            let batches = trained.engine.poll_async(true).await?;
             if batches.is_empty() {
                 break;
             }

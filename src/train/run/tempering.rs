@@ -17,7 +17,7 @@ const GREATEST: f64 = 64.0;
 impl Run {
     /// Divides the last layer of the model that is kept by its temperature, if the run has ended, was trained with label smoothing,
     /// and the model is better for it on the validation rows. A checkpoint that is to go on is made before.
-    pub(crate) fn temper(&mut self) -> Result<()> {
+    pub(crate) async fn temper(&mut self) -> Result<()> {
         let has_ended = !matches!(self.end, None | Some(End::Interrupted));
         let is_wanted = has_ended && self.config.temperature && self.config.label_smoothing > 0.0;
         let (true, Some(trained), Some(kept)) = (is_wanted, &mut self.trained, &mut self.selection.kept)
@@ -30,7 +30,7 @@ impl Run {
         };
         let state = EngineState { step: self.steps, ..EngineState::default() };
         trained.engine.restore(&kept.model.parameters, &state)?;
-        let outputs = trained.engine.outputs(&validation.view())?;
+        let outputs = trained.engine.outputs_async(&validation.view()).await?;
         let factor = factor(&outputs, validation.labels(), &validation.view().counts());
         let mut model = Model::clone(&kept.model);
         if let Some(layer) = model.parameters.layers.last_mut() {
@@ -39,7 +39,7 @@ impl Run {
         model.settings.insert("temperature".to_owned(), factor.recip().to_string());
         trained.engine.restore(&model.parameters, &state)?;
         let (epoch, wants_auc) = (&mut self.epochs[number], self.config.auc_by_epoch);
-        let (validated, _) = trained.evaluate(Some(validation), "validation", wants_auc)?;
+        let (validated, _) = trained.evaluate(Some(validation), "validation", wants_auc).await?;
         let is_better = validated
             .as_ref()
             .zip(epoch.validation.as_ref())
@@ -47,7 +47,8 @@ impl Run {
         if !(is_better && model.parameters.is_finite()) {
             return trained.engine.restore(&kept.model.parameters, &state);
         }
-        (epoch.validation, epoch.test) = (validated, trained.evaluate(test.as_ref(), "test", wants_auc)?.0);
+        (epoch.validation, epoch.test) =
+            (validated, trained.evaluate(test.as_ref(), "test", wants_auc).await?.0);
         kept.model = Arc::new(model);
         Ok(())
     }

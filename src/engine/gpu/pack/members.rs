@@ -8,9 +8,10 @@ use crate::engine::gpu::rows::stored;
 use crate::engine::order::unpolled;
 use crate::engine::{EngineOptions, EngineState, Evaluation};
 use crate::error::Result;
-use crate::gpu::{block, read_buffer_at};
+use crate::gpu::read_buffer_at;
 use crate::model::{Network, ParameterLayout, Parameters};
 use crate::schedule::ScheduleKind;
+use crate::threads::block;
 
 /// As in [`Engine`](crate::engine::Engine), call these when nothing is on its way.
 impl GpuPack {

@@ -1,15 +1,16 @@
 //! Submissions of a pack on their way, and what they give.
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use super::group::Group;
+use crate::clock::Instant;
 use crate::engine::BatchMetrics;
 use crate::engine::gpu::bound::MetricSlots;
 use crate::engine::gpu::submission_sizing::SubmissionSizing;
 use crate::error::Result;
-use crate::gpu::{Context, Readback, block};
+use crate::gpu::{Context, Readback};
 use crate::kernels::sum_metrics;
+use crate::threads::block;
 
 /// Submissions that may be on their way: one that runs, one that waits.
 const IN_FLIGHT: usize = 2;

@@ -1,16 +1,19 @@
 //! A device on which single kernels run, by themselves or one after the other.
 
 mod invocation;
+mod replay;
 mod tensor;
 
 pub use invocation::Invocation;
 pub use tensor::{Element, Matrix, Tensor, Vector};
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytemuck::Pod;
+use replay::SharedReplay;
 
+use crate::clock::Instant;
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, Pipelines, Prepared, StepRecords, adapters};
 use crate::kernels::{Cost, Kernel, MOST_BUFFERS, StepRecord, Tuning, check_extents, prepare};
@@ -40,6 +43,8 @@ pub struct Compute {
     pub tuning: Tuning,
     cost: Arc<Mutex<Cost>>,
     guarded: bool,
+    /// What was read before, where work begins again instead of waiting.
+    replay: Option<SharedReplay>,
 }
 
 impl Compute {
@@ -52,6 +57,7 @@ impl Compute {
             tuning,
             cost: Arc::default(),
             guarded: false,
+            replay: None,
         }
     }
 
@@ -61,6 +67,14 @@ impl Compute {
     /// [`Error::Device`] when the driver refuses.
     pub fn open(adapter: &Adapter) -> Result<Self> {
         Context::open(adapter).map(Self::new)
+    }
+
+    /// As [`Compute::open`], as a future.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_async(adapter: &Adapter) -> Result<Self> {
+        Context::open_async(adapter).await.map(Self::new)
     }
 
     /// Opens the best adapter of this machine: a real GPU if there is one, else a software driver.

@@ -7,7 +7,6 @@ use ndarray::Array2;
 
 use super::{Compute, TRAP, TRAP_WORDS};
 use crate::error::{Error, Result};
-use crate::gpu::read_buffer;
 use crate::kernels::{blocks, pad_rows, unpad_rows};
 
 mod sealed {
@@ -190,7 +189,7 @@ impl Matrix {
 fn read_words<T: Element>(compute: &Compute, buffer: &wgpu::Buffer, words: usize) -> Result<Vec<T>> {
     let trap = if compute.is_guarded() { TRAP_WORDS } else { 0 };
     let mut contents: Vec<u32> =
-        bytemuck::pod_collect_to_vec(&read_buffer(&compute.context, buffer, 4 * (words + trap) as u64)?);
+        bytemuck::pod_collect_to_vec(&compute.read_bytes(buffer, 4 * (words + trap) as u64)?);
     if contents.split_off(words).iter().any(|word| *word != TRAP) {
         return Err(Error::Gpu("a kernel wrote behind its output".to_owned()));
     }

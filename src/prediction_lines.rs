@@ -2,48 +2,21 @@
 //! of them is made once, and nothing is allocated for a row.
 
 use std::io::Write;
-use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::train::Predictions;
 use serde_json::Value;
 
-use super::eval_text::value_names;
-use super::output_place::ending_of;
-use super::text::{printable_json, shell_word};
+use crate::model::Model;
+use crate::printable::printable_json;
+use crate::train::Predictions;
 
 /// How predictions are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Form {
     /// A table with a header.
     Csv,
     /// One object a line.
     Json,
-}
-
-/// Endings of names that say of a file that it is neither CSV nor JSON, and that it is JSON.
-const OTHERS: &str = "parquet arrow feather npz npy safetensors idx xlsx tsv gz zst zip";
-const JSON: &str = "json jsonl ndjson";
-
-impl Form {
-    /// Refuses the name of a file that says of what is written that it is something else.
-    ///
-    /// # Errors
-    /// [`Error::Config`].
-    pub fn refuse_name(self, out: &Path) -> Result<()> {
-        let is_other = ending_of(out, OTHERS).is_some();
-        let (what, remedy) = match self {
-            Self::Csv if ending_of(out, JSON).is_some() => ("CSV", "; use --format json to write JSON"),
-            Self::Csv if is_other => ("CSV", ""),
-            Self::Json if is_other => ("JSON", ""),
-            _ => return Ok(()),
-        };
-        let out = shell_word(out);
-        Err(Error::Config(format!(
-            "--out: expected a file name for {what}, the output format, found {out}{remedy}"
-        )))
-    }
 }
 
 /// What predictions of one model are written with.
@@ -65,7 +38,7 @@ impl Lines {
         let names = if of_classes {
             classes.to_vec()
         } else {
-            value_names(&model.data_schema, model.network.outputs())
+            model.data_schema.value_names(model.network.outputs())
         };
         let mut numbers: Vec<(usize, String)> = names.into_iter().enumerate().collect();
         let shown = match form {
