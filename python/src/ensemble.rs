@@ -9,7 +9,7 @@ use tinytrain::train::engine;
 use tinytrain::{Device, DeviceRequest, Error, Reader, Sweep, TrainSettings, find_device};
 
 use crate::errors::{exception, in_python};
-use crate::fit::{GivenRows, LONG, Source, source};
+use crate::fit::{GivenRows, Source, source};
 use crate::model::Model;
 use crate::remote::Remote;
 use crate::settings;
@@ -47,8 +47,8 @@ pub(crate) fn ensemble<'py>(
     let training = source(&rows, &names, repeats, threads)?;
     let validation = validation.map(|rows| source(&rows, &names, false, threads)).transpose()?;
     let request: DeviceRequest = device.parse().unwrap_or_default();
-    let is_long = training.cells() + validation.as_ref().map_or(0, Source::cells) >= LONG;
-    let mut job = Remote::new(None, is_long)?;
+    // Several networks are long work, and to end a sweep is to wait for its threads.
+    let mut job = Remote::new(None, true)?;
     let start = move |slot: &mut Option<Job>| {
         let validation = validation.map(Source::reader).transpose()?;
         *slot = Some(Job::new(settings, training.reader()?, validation, find_device(&request)?, threads)?);

@@ -80,7 +80,7 @@ def test_encodings_are_those_of_the_first_call(mixed):
     strange = frame.with_columns(polars.lit("violet").alias("color"))
     with pytest.warns(UserWarning, match="no row of the first call"):
         classifier.partial_fit(strange, answer)
-    with pytest.raises(ValueError, match="feature names should match"):
+    with pytest.raises(ValueError, match="feature names should match|X has 3 features"):
         classifier.partial_fit(frame.select("number", "color", "flag"), answer)
 
 

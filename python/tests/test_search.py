@@ -67,13 +67,23 @@ def test_what_cannot_be_trained_has_an_error_score():
         TinytrainSearchCV(GridSearchCV(base, {}), {"lr": [0.1]}).fit(X, y)
 
 
-def test_whole_weights_and_rows_that_validate_are_those_of_a_grid_search(iris):
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_rows_that_validate_are_those_of_each_fit_alone(iris, is_weighted):
+    from sklearn.base import clone
+    from sklearn.metrics import log_loss
+    from sklearn.model_selection import StratifiedKFold
+
     X, y = iris
-    weights = np.random.default_rng(1).integers(0, 4, size=len(y))
+    # Rows that the weights repeat, and one of iris that comes twice.
+    weights = np.random.default_rng(1).integers(0, 4, size=len(y)) if is_weighted else np.ones(len(y))
     base = TinytrainClassifier(epochs=6, hidden=(8,), random_state=5, preset="plain")
     space = {"lr": [0.01, 0.1], "validation_fraction": [0.2, 0.3]}
-    # Rows that the weights repeat, and one of iris that comes twice.
-    for given in ({}, {"sample_weight": weights}):
-        ours = TinytrainSearchCV(base, space, cv=3, scoring="neg_log_loss").fit(X, y, **given)
-        theirs = GridSearchCV(base, space, cv=3, scoring="neg_log_loss").fit(X, y, **given)
-        assert (ours.cv_results_["mean_test_score"] == theirs.cv_results_["mean_test_score"]).all()
+    given = {"sample_weight": weights} if is_weighted else {}
+    ours = TinytrainSearchCV(base, space, cv=3, scoring="neg_log_loss").fit(X, y, **given)
+    for params, found in zip(ours.cv_results_["params"], ours.cv_results_["mean_test_score"]):
+        scores = []
+        for train, test in StratifiedKFold(3).split(X, y):
+            own = {"sample_weight": weights[train]} if is_weighted else {}
+            fitted = clone(base).set_params(**params).fit(X[train], y[train], **own)
+            scores.append(-log_loss(y[test], fitted.predict_proba(X[test])))
+        assert np.mean(scores) == pytest.approx(found, rel=1e-12)
