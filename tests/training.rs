@@ -29,3 +29,5 @@ mod support;
 mod sweep;
 #[path = "training/tune.rs"]
 mod tune;
+#[path = "training/verified.rs"]
+mod verified;

@@ -137,7 +137,7 @@ impl Trial {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let outputs = distance(&wide(&self.outputs), &wide(&expected.outputs));
         let of = |of, share| Some(Difference { of, share });
-        if !(outputs <= MOST_OF_OUTPUTS) {
+        if !is_within(outputs, MOST_OF_OUTPUTS) {
             return of("outputs", outputs);
         }
         let pairs = self.predictions.iter().zip(&expected.predictions);
@@ -148,7 +148,7 @@ impl Trial {
             return of("predictions", wrong);
         }
         let losses = distance(&self.losses, &expected.losses);
-        if !(losses <= MOST_OF_OUTPUTS) {
+        if !is_within(losses, MOST_OF_OUTPUTS) {
             return of("losses", losses);
         }
         let tensors = self.parameters.tensors().zip(expected.parameters.tensors()).zip(first.tensors());
@@ -163,6 +163,11 @@ impl Trial {
         }
         None
     }
+}
+
+/// NaN is not.
+fn is_within(share: f64, most: f64) -> bool {
+    share <= most
 }
 
 fn norm(numbers: impl Iterator<Item = f64>) -> f64 {
