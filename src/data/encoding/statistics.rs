@@ -20,12 +20,12 @@ pub(crate) fn moments(values: &[f32]) -> (f64, f64) {
     (mean, if is_one { deviation } else { 0.0 })
 }
 
-/// Whether values about a center are so far from 0 that 32-bit floats hardly tell apart what lies within a width; not where the
-/// width is 0, as of a column of equal values, of which nothing is learnt.
+/// Whether values about a center are so far from 0 that 32-bit floats hardly tell apart what lies within a width; or within 1 where the
+/// width is 0: values that seem equal may have been rounded to one.
 pub(crate) fn is_coarse(center: f64, width: f64) -> bool {
     // Half the distance between two neighbours.
     let rounding = center.abs() * f64::from(f32::EPSILON) / 2.0;
-    width > 0.0 && rounding > 0.02 * width
+    rounding > 0.02 * if width > 0.0 { width } else { 1.0 }
 }
 
 /// Whether 32-bit floats may have rounded some of these values: not where all are whole numbers below 2^23, among which fractions
