@@ -102,7 +102,7 @@ pub fn update_weights<'a>(
             copy.pack(*delta);
         }
     }
-    let height = (TILE / width).next_multiple_of(ROWS_OF_TILES);
+    let height = (TILE / width).max(1).next_multiple_of(ROWS_OF_TILES);
     for first in (0..rows).step_by(height) {
         let places = first..rows.min(first + height);
         let gradients = zeros(tile, places.len() * width);

@@ -98,6 +98,14 @@ fn plain_gradient_descent_and_regression_train_as_the_reference_does() {
     }
 }
 
+/// A row of weights is longer than a tile, and the deltas are so many that they are copied for all tiles.
+#[test]
+fn wide_layers_train_as_the_reference_does() {
+    let problem = Problem::new(&[3, 40, 3700, 2], Activation::Tanh, 0.0, Loss::CrossEntropy, false);
+    let rule = UpdateRule { clip_norm: None, ..rule(OptimizerKind::Momentum) };
+    check_training(&problem, &rule, &[Plan::Rows(2), Plan::Columns(1), Plan::Columns(2)]);
+}
+
 #[test]
 fn batches_of_one_row_and_layers_of_one_unit_train() {
     let rule = rule(OptimizerKind::AdamW);
