@@ -4,8 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use crate::data::{
-    Column, ColumnSummary, Contents, Format as Written, IgnoredBecause, ReadOptions, Reader, Schema, Target,
-    data_paths,
+    Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, data_paths,
 };
 use crate::error::Error;
 use crate::settings::text::text_of;
@@ -147,14 +146,8 @@ impl<'a> Inspection<'a> {
             }
             object
         };
-        let left_out = reader.left_out().iter().map(|column| {
-            let why = match column.why {
-                IgnoredBecause::NumbersRows => "numbers the rows",
-                IgnoredBecause::DifferentTexts => "different texts",
-                IgnoredBecause::Empty => "no name and no value",
-            };
-            json!({ "column": column.column, "why": why })
-        });
+        let left_out = reader.left_out().iter();
+        let left_out = left_out.map(|column| json!({ "column": column.column, "why": column.why.name() }));
         let rows_of_classes = reader.classes().names().iter().zip(classes);
         vec![
             ("rows", reader.rows().into()),

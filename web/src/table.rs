@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tinytrain::data::{Column, ColumnSummary, Contents, Format, IgnoredBecause, Selection, Target};
+use tinytrain::data::{Column, ColumnSummary, Contents, Format, Selection, Target};
 use tinytrain::{Error, ReadOptions, Reader};
 use wasm_bindgen::prelude::*;
 
@@ -74,14 +74,8 @@ impl Table {
         reader.labels().iter().for_each(|label| rows[*label as usize] += 1);
         let classes = reader.classes().names().iter().zip(rows);
         let targets = reader.schema().into_iter().flat_map(|schema| schema.targets());
-        let left_out = reader.left_out().iter().map(|column| {
-            let why = match column.why {
-                IgnoredBecause::NumbersRows => "numbers the rows",
-                IgnoredBecause::DifferentTexts => "different texts",
-                IgnoredBecause::Empty => "no name and no value",
-            };
-            json!({ "column": column.column, "why": why })
-        });
+        let left_out = reader.left_out().iter();
+        let left_out = left_out.map(|column| json!({ "column": column.column, "why": column.why.name() }));
         json!({
             "rows": reader.rows(),
             "image": reader.image().map(|form| [form.height, form.width]),

@@ -115,6 +115,17 @@ pub enum IgnoredBecause {
     Empty,
 }
 
+impl IgnoredBecause {
+    /// The reason as data about a table have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            IgnoredBecause::NumbersRows => "numbers the rows",
+            IgnoredBecause::DifferentTexts => "different texts",
+            IgnoredBecause::Empty => "no name and no value",
+        }
+    }
+}
+
 /// A column of text that may be meant as numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumbersAsText {

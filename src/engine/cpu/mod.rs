@@ -34,6 +34,7 @@ mod matrix;
 mod outputs;
 mod packed;
 mod packed_rows;
+mod packing;
 mod partition;
 mod partitioned_network;
 mod parts;

@@ -6,10 +6,10 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use bytemuck::cast_slice_mut;
 use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
+use super::packing::{pack, pack_columns};
 use super::partition::{LANES, by_length, runs};
 use super::tiles::{add_columns, add_rows, height, next_height, width};
 use super::view::View;
@@ -24,9 +24,6 @@ const COLUMNS: usize = 15 * LANES;
 
 /// Rows of A that are copied at a time, where they are columns in memory.
 const ROWS: usize = 256;
-
-/// Rows and columns that are transposed together.
-const SIDE: usize = 8;
 
 thread_local! {
     static BLOCKS: RefCell<Blocks> = RefCell::default();
@@ -84,7 +81,7 @@ impl PackedFactor {
     pub fn pack(&mut self, b: View<'_>) {
         (self.depth, self.columns) = (b.row_count(), b.column_count());
         self.values.room(self.depth * self.columns.next_multiple_of(LANES));
-        vectorized(Pack { b, to: &mut self.values });
+        vectorized(Pack { b, to: self });
     }
 
     /// C += A B, as [`add_packed`] does it.
@@ -100,24 +97,22 @@ impl PackedFactor {
         }
     }
 
-    /// The blocks of B: their rows and columns, and where they stand.
-    fn blocks(depth: usize, columns: usize) -> impl Iterator<Item = [Range<usize>; 3]> {
-        let width = columns.next_multiple_of(LANES);
-        let depths = (0..depth).step_by(DEPTH).map(move |k| k..depth.min(k + DEPTH));
-        depths.flat_map(move |depth| {
-            (0..columns).step_by(COLUMNS).map(move |column| {
-                let (last, start) =
-                    (columns.min(column + COLUMNS), depth.start * width + column * depth.len());
-                let room = (last.next_multiple_of(LANES) - column) * depth.len();
-                [depth.clone(), column..last, start..start + room]
-            })
-        })
+    /// Where a block of B stands.
+    fn place(&self, depth: &Range<usize>, columns: &Range<usize>) -> Range<usize> {
+        let width = self.columns.next_multiple_of(LANES);
+        let start = depth.start * width + columns.start * depth.len();
+        start..start + columns.len().next_multiple_of(LANES) * depth.len()
     }
+}
+
+/// `length` in pieces of `most`.
+fn pieces(length: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..length).step_by(most).map(move |start| start..length.min(start + most))
 }
 
 struct Pack<'a> {
     b: View<'a>,
-    to: &'a mut [f32],
+    to: &'a mut PackedFactor,
 }
 
 impl WithSimd for Pack<'_> {
@@ -126,10 +121,12 @@ impl WithSimd for Pack<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { b, to } = self;
-        for [depth, columns, place] in PackedFactor::blocks(b.row_count(), b.column_count()) {
-            let (vectors, length) = (columns.len().div_ceil(S::F32_LANES), depth.len());
-            let (to, _) = S::as_mut_simd_f32s(&mut to[place]);
-            pack(simd, b.rows(depth).columns(columns), vectors, &mut to[..vectors * length]);
+        for depth in pieces(to.depth, DEPTH) {
+            for columns in pieces(to.columns, COLUMNS) {
+                let (place, vectors) = (to.place(&depth, &columns), columns.len().div_ceil(S::F32_LANES));
+                let (to, _) = S::as_mut_simd_f32s(&mut to.values[place]);
+                pack(simd, b.rows(depth.clone()).columns(columns), vectors, &mut to[..vectors * depth.len()]);
+            }
         }
     }
 }
@@ -148,14 +145,14 @@ impl WithSimd for AddFactor<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { c, stride, a, b, blocks } = self;
-        for [depth, columns, place] in PackedFactor::blocks(b.depth, b.columns) {
+        for depth in pieces(b.depth, DEPTH) {
             let a = a.columns(depth.clone());
             let factors = Factors::of::<S>(a, &mut blocks.a);
-            let vectors = columns.len().div_ceil(S::F32_LANES);
-            let (b, _) = S::as_simd_f32s(&b.values[place]);
-            let block = Block { factors, depth: depth.len(), b, vectors, stride: stride / S::F32_LANES };
-            let (c, _) = S::as_mut_simd_f32s(&mut c[columns.start..]);
-            block.add(simd, c, a.row_count());
+            for columns in pieces(b.columns, COLUMNS) {
+                let (c, _) = S::as_mut_simd_f32s(&mut c[columns.start..]);
+                let (b, _) = S::as_simd_f32s(&b.values[b.place(&depth, &columns)]);
+                Block::new(factors, &depth, &columns, b, stride).add(simd, c, a.row_count());
+            }
         }
     }
 }
@@ -175,129 +172,21 @@ impl WithSimd for AddPacked<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { c, stride, a, b, blocks } = self;
         let (rows, columns) = (a.row_count(), b.column_count());
-        let are_rows = a.column_stride() == 1;
-        for k in (0..a.column_count()).step_by(DEPTH) {
-            let depth = k..a.column_count().min(k + DEPTH);
+        // Rows whose numbers stand side by side are not copied.
+        let height = if a.column_stride() == 1 { rows } else { ROWS };
+        for depth in pieces(a.column_count(), DEPTH) {
             let (a, b) = (a.columns(depth.clone()), b.rows(depth.clone()));
-            for row in (0..rows).step_by(if are_rows { rows } else { ROWS }) {
-                let a = a.rows(row..if are_rows { rows } else { rows.min(row + ROWS) });
+            for rows in pieces(rows, height) {
+                let a = a.rows(rows.clone());
                 let factors = Factors::of::<S>(a, &mut blocks.a);
-                for column in (0..columns).step_by(COLUMNS) {
-                    let b = b.columns(column..columns.min(column + COLUMNS));
-                    let vectors = b.column_count().div_ceil(S::F32_LANES);
+                for columns in pieces(columns, COLUMNS) {
+                    let vectors = columns.len().div_ceil(S::F32_LANES);
                     let packed = blocks.b.room(vectors * S::F32_LANES * depth.len());
                     let (packed, _) = S::as_mut_simd_f32s(packed);
-                    pack(simd, b, vectors, packed);
-                    let block = Block {
-                        factors,
-                        depth: depth.len(),
-                        b: packed,
-                        vectors,
-                        stride: stride / S::F32_LANES,
-                    };
-                    let (c, _) = S::as_mut_simd_f32s(&mut c[row * stride + column..]);
-                    block.add(simd, c, a.row_count());
+                    pack(simd, b.columns(columns.clone()), vectors, packed);
+                    let (c, _) = S::as_mut_simd_f32s(&mut c[rows.start * stride + columns.start..]);
+                    Block::new(factors, &depth, &columns, packed, stride).add(simd, c, a.row_count());
                 }
-            }
-        }
-    }
-}
-
-/// Copies A, whose rows are columns in memory: for each tile, one step of the inner dimension after the other.
-#[inline(always)]
-fn pack_columns<S: Simd>(a: View<'_>, to: &mut [f32]) {
-    let (rows, depth) = (a.row_count(), a.column_count());
-    let mut row = 0;
-    while row < rows {
-        let height = next_height(S::F32_LANES, rows - row);
-        let to = &mut to[row * depth..][..height * depth];
-        match height {
-            8 => pack_tile::<8>(a, row, to),
-            6 => pack_tile::<6>(a, row, to),
-            4 => pack_tile::<4>(a, row, to),
-            2 => pack_tile::<2>(a, row, to),
-            _ => pack_tile::<1>(a, row, to),
-        }
-        row += height;
-    }
-}
-
-#[inline(always)]
-fn pack_tile<const M: usize>(a: View<'_>, row: usize, to: &mut [f32]) {
-    let values = &a.values()[row..];
-    for (k, to) in to.as_chunks_mut::<M>().0.iter_mut().enumerate() {
-        to.copy_from_slice(&values[k * a.column_stride()..][..M]);
-    }
-}
-
-/// Copies B as rows of whole vectors: the runs of columns one behind the other, each row by row; behind the last column
-/// zeros.
-#[inline(always)]
-fn pack<S: Simd>(simd: S, b: View<'_>, vectors: usize, to: &mut [S::f32s]) {
-    let depth = b.row_count();
-    let most = width(S::F32_LANES);
-    for run in runs(vectors, most) {
-        let to = &mut to[run.start * depth..run.end * depth];
-        let first = run.start * S::F32_LANES;
-        by_length!(run.len(), most, N => pack_run::<S, N>(simd, b, first, to));
-    }
-}
-
-/// Copies N vectors of columns from `first` on.
-#[inline(always)]
-fn pack_run<S: Simd, const N: usize>(simd: S, b: View<'_>, first: usize, to: &mut [S::f32s]) {
-    let columns = b.column_count().saturating_sub(first).min(N * S::F32_LANES);
-    let lanes = N * S::F32_LANES;
-    if b.column_stride() == 1 && columns == lanes {
-        let values = &b.values()[first..];
-        for (k, to) in to.as_chunks_mut::<N>().0.iter_mut().enumerate() {
-            to.copy_from_slice(S::as_simd_f32s(&values[k * b.row_stride()..][..lanes]).0);
-        }
-        return;
-    }
-    if columns < lanes {
-        to.fill(simd.splat_f32s(0.0));
-    }
-    if columns == 0 {
-        return;
-    }
-    let to: &mut [f32] = cast_slice_mut(to);
-    if b.column_stride() == 1 {
-        for (k, to) in to.chunks_exact_mut(lanes).enumerate() {
-            to[..columns].copy_from_slice(&b.values()[k * b.row_stride() + first..][..columns]);
-        }
-    } else {
-        transpose(b.transposed().rows(first..first + columns), to, lanes);
-    }
-}
-
-/// Copies the rows of a matrix, whose numbers stand side by side, into the first columns of rows of `width`.
-#[inline(always)]
-fn transpose(rows: View<'_>, to: &mut [f32], width: usize) {
-    let (count, length) = (rows.row_count(), rows.column_count());
-    for first in (0..count).step_by(SIDE) {
-        let side = SIDE.min(count - first);
-        for start in (0..length).step_by(SIDE) {
-            let long = SIDE.min(length - start);
-            let from = |row: usize| &rows.values()[(first + row) * rows.row_stride() + start..][..long];
-            if side < SIDE || long < SIDE {
-                for row in 0..side {
-                    for (number, value) in from(row).iter().enumerate() {
-                        to[(start + number) * width + first + row] = *value;
-                    }
-                }
-                continue;
-            }
-            let mut square = [[0.0; SIDE]; SIDE];
-            for (row, line) in square.iter_mut().enumerate() {
-                line.copy_from_slice(from(row));
-            }
-            for number in 0..SIDE {
-                let mut line = [0.0; SIDE];
-                for (to, row) in line.iter_mut().zip(&square) {
-                    *to = row[number];
-                }
-                to[(start + number) * width + first..][..SIDE].copy_from_slice(&line);
             }
         }
     }
@@ -336,7 +225,20 @@ struct Block<'a, S: Simd> {
     stride: usize,
 }
 
-impl<S: Simd> Block<'_, S> {
+impl<'a, S: Simd> Block<'a, S> {
+    /// Blocks of so many columns and steps of the inner dimension, for a C whose rows are `stride` numbers apart.
+    #[inline(always)]
+    fn new(
+        factors: Factors<'a>,
+        depth: &Range<usize>,
+        columns: &Range<usize>,
+        b: &'a [S::f32s],
+        stride: usize,
+    ) -> Self {
+        let (vectors, stride) = (columns.len().div_ceil(S::F32_LANES), stride / S::F32_LANES);
+        Self { factors, depth: depth.len(), b, vectors, stride }
+    }
+
     /// Adds the product to `rows` rows of C.
     #[inline(always)]
     fn add(&self, simd: S, c: &mut [S::f32s], rows: usize) {
@@ -428,6 +330,12 @@ mod tests {
                     }
                     let mut here = c.clone();
                     add_packed(&mut here, stride, a, b);
+                    // Behind the last of some other product.
+                    let (mut kept, mut copied) = (PackedFactor::default(), c.clone());
+                    kept.pack(View::new(&a_values, 1));
+                    kept.pack(b);
+                    kept.add(&mut copied, stride, a);
+                    assert_eq!(copied, here);
                     for (lanes, got) in [
                         (0, here),
                         (1, with(pulp::Scalar, c.clone(), stride, [a, b])),

@@ -151,7 +151,7 @@ impl PackedRows {
 }
 
 /// Fewer than four values, and zeros.
-pub fn padded<T: Input>(rest: &[T]) -> [T; QUAD] {
+fn padded<T: Input>(rest: &[T]) -> [T; QUAD] {
     let mut quad = [T::default(); QUAD];
     quad[..rest.len()].copy_from_slice(rest);
     quad

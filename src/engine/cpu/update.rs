@@ -57,19 +57,15 @@ pub fn update_panel(
     inputs: &Parts<Inputs>,
     delta: View<'_>,
     memory: &mut UpdateMemory,
-    update: Update<'_>,
+    mut update: Update<'_>,
 ) {
-    let Update { owned, rule, record, factor } = update;
     let width = panel.width;
     // The lists of a group are in one share; each share has all inputs of its own rows.
     for share in inputs.read_all() {
-        match share.held() {
-            ShareInputs::SparseRows(lists) => {
-                let coefficients = Coefficients::new(record, factor * record.rate, record.decay);
-                let lists = SparseUpdate { lists, width, delta, owned, coefficients };
-                rule.optimizer.kind.with_formula(lists);
-            }
-            ShareInputs::Rows(..) => {}
+        if let ShareInputs::SparseRows(lists) = share.held() {
+            let Update { owned, rule, record, factor } = &mut update;
+            let coefficients = Coefficients::new(record, *factor * record.rate, record.decay);
+            rule.optimizer.kind.with_formula(SparseUpdate { lists, width, delta, owned, coefficients });
         }
     }
     let factors = inputs.read_all().filter_map(|share| match share.held() {
@@ -79,7 +75,7 @@ pub fn update_panel(
             Some((View::new(x, panel.inputs), (columns.clone(), delta.rows(rows).columns(columns))))
         }
     });
-    update_weights([panel.inputs, width], factors, memory, Update { owned, rule, record, factor });
+    update_weights([panel.inputs, width], factors, memory, update);
 }
 
 /// Updates weights, [rows, width], from the sum of X'D over some X and D; from nothing where there are none.
@@ -96,22 +92,23 @@ pub fn update_weights<'a>(
     let Update { owned, rule, record, factor } = update;
     let UpdateMemory { tile, copies } = memory;
     copies.resize_with(factors.len().max(copies.len()), PackedFactor::default);
-    let is_copied = |delta: View<'_>| product::pays_to_copy(rows, delta);
-    for ((_, (_, delta)), copy) in factors.iter().zip(&mut *copies) {
-        if is_copied(*delta) {
+    let pairs = factors.iter().zip(copies);
+    let copied = pairs.map(|((_, (_, delta)), copy)| {
+        product::pays_to_copy(rows, *delta).then(|| {
             copy.pack(*delta);
-        }
-    }
+            &*copy
+        })
+    });
+    let copies: Vec<Option<&PackedFactor>> = copied.collect();
     let height = (TILE / width).max(1).next_multiple_of(ROWS_OF_TILES);
     for first in (0..rows).step_by(height) {
         let places = first..rows.min(first + height);
         let gradients = zeros(tile, places.len() * width);
-        for ((x, (columns, delta)), copy) in factors.iter().zip(&*copies) {
+        for ((x, (columns, delta)), copy) in factors.iter().zip(&copies) {
             let x = x.columns(places.clone()).transposed();
-            if is_copied(*delta) {
-                copy.add(&mut gradients[columns.start..], width, x);
-            } else {
-                product::add(gradients, width, columns.start, x, *delta);
+            match copy {
+                Some(copy) => copy.add(&mut gradients[columns.start..], width, x),
+                None => product::add(gradients, width, columns.start, x, *delta),
             }
         }
         let weights = places.start * width..places.end * width;
