@@ -6,10 +6,12 @@ import warnings
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
-from . import _input, _settings
+from . import _settings
 from ._estimators import TinytrainClassifier, TinytrainRegressor, _Bar
 from ._tinytrain import ensemble
 
+# Parameters of an ensemble alone.
+_OWN = ("n_estimators", "n_picks", "param_distributions")
 # Parameters of a network alone.
 _NOT_HERE = ("warm_start", "callbacks")
 # What members of an ensemble have in common, since it decides which rows there are, what a score means, or what trains.
@@ -27,24 +29,26 @@ param_distributions : dict or list of dict, default=None
 """
 
 
-def _with_signature(of):
-    """Gives `__init__` the parameters of a network and those of an ensemble, by their names."""
+def _init(of):
+    """`__init__` with the parameters of an ensemble and those of a network, by their names."""
 
-    def decorate(init):
-        shared = [
-            parameter
-            for name, parameter in inspect.signature(of.__init__).parameters.items()
-            if name not in _NOT_HERE
-        ]
-        own = [
-            parameter
-            for parameter in inspect.signature(init).parameters.values()
-            if parameter.default is not inspect.Parameter.empty
-        ]
-        init.__signature__ = inspect.Signature([shared[0], *own, *shared[1:]])
-        return init
+    def __init__(self, *, n_estimators=8, n_picks=None, param_distributions=None, **settings):
+        for name in _NOT_HERE:
+            if name in settings:
+                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {name!r}")
+        of.__init__(self, **settings)
+        for name in _NOT_HERE:
+            delattr(self, name)
+        self.n_estimators = n_estimators
+        self.n_picks = n_picks
+        self.param_distributions = param_distributions
 
-    return decorate
+    own = [parameter for parameter in inspect.signature(__init__).parameters.values() if parameter.name in _OWN]
+    first, *shared = (
+        parameter for name, parameter in inspect.signature(of.__init__).parameters.items() if name not in _NOT_HERE
+    )
+    __init__.__signature__ = inspect.Signature([first, *own, *shared])
+    return __init__
 
 
 class _Ensemble:
@@ -55,15 +59,6 @@ class _Ensemble:
     @property
     def partial_fit(self):
         raise AttributeError("the networks of an ensemble are trained from the start")
-
-    def _begin(self, init, settings):
-        """Takes the parameters of a network, without those that are none of an ensemble."""
-        for name in _NOT_HERE:
-            if name in settings:
-                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {name!r}")
-        init(**settings)
-        for name in _NOT_HERE:
-            delattr(self, name)
 
     def _candidates(self, seed):
         """What each network has of its own."""
@@ -84,11 +79,7 @@ class _Ensemble:
         return [drawn[number % len(drawn)] for number in range(self.n_estimators)]
 
     def _fit(self, X, y, sample_weight, eval_set, groups, times):
-        table = self._rows(X, y, reset=True)
-        y, targets = self._targets(y)
-        weights = self._weights(sample_weight, table, y)
-        rows = (table, targets, weights, *_input.kept_together(groups, times, table.shape[0]))
-        validation = self._validation(eval_set)
+        rows, validation = self._given(X, y, sample_weight, eval_set, groups, times)
         seed = self._seed()
         common = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
         made, settings = [], []
@@ -123,7 +114,7 @@ class _Ensemble:
         if failed:
             warnings.warn(f"{len(failed)} of {len(found)} networks failed, the first one: {failed[0]}", FitFailedWarning, stacklevel=4)
         trained = [(member, *one) for member, one in zip(made, found) if one[0] is not None]
-        self.estimators_ = [self._as_member(member, one) for member, one, *_ in trained]
+        self.estimators_ = [self._shared_with(member, one) for member, one, *_ in trained]
         for member, (_, _, _, epochs, _) in zip(self.estimators_, trained):
             member.n_iter_ = epochs
         self._counted([picks for *_, picks in trained])
@@ -134,44 +125,21 @@ class _Ensemble:
     def _counted(self, picks):
         self.estimator_weights_ = np.asarray(picks, dtype=np.float64) / sum(picks)
 
-    def _as_member(self, member, model):
-        """An estimator of this model."""
-        for name in ("n_features_in_", "feature_names_in_", "classes_", "_texts", "_target_names", "n_outputs_", "_is_flat"):
-            if hasattr(self, name):
-                setattr(member, name, getattr(self, name))
-        member._take(model)
-        return member
-
     def _loaded(self, model):
         super()._loaded(model)
         members = model.members()
-        self.estimators_ = [self._as_member(self._member(), member) for member, _ in members]
+        self.estimators_ = [self._shared_with(self._member(), member) for member, _ in members]
         self._counted([picks for _, picks in members])
-
-
-_OWN = ("n_estimators", "n_picks", "param_distributions")
 
 
 class TinytrainEnsembleClassifier(_Ensemble, TinytrainClassifier):
     _member = TinytrainClassifier
-
-    @_with_signature(TinytrainClassifier)
-    def __init__(self, *, n_estimators=8, n_picks=None, param_distributions=None, **settings):
-        self._begin(super().__init__, settings)
-        self.n_estimators = n_estimators
-        self.n_picks = n_picks
-        self.param_distributions = param_distributions
+    __init__ = _init(TinytrainClassifier)
 
 
 class TinytrainEnsembleRegressor(_Ensemble, TinytrainRegressor):
     _member = TinytrainRegressor
-
-    @_with_signature(TinytrainRegressor)
-    def __init__(self, *, n_estimators=8, n_picks=None, param_distributions=None, **settings):
-        self._begin(super().__init__, settings)
-        self.n_estimators = n_estimators
-        self.n_picks = n_picks
-        self.param_distributions = param_distributions
+    __init__ = _init(TinytrainRegressor)
 
 
 _DOC = """{title} of networks that are trained together and predict together.

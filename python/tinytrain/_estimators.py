@@ -83,12 +83,24 @@ class _Tinytrain(BaseEstimator):
         check_consistent_length(range(table.shape[0]), y)
         return table
 
-    def _fit(self, X, y, sample_weight, eval_set, groups, times):
+    def _shared_with(self, estimator, model):
+        """An estimator with this model, of the same rows as this one."""
+        for name in ("n_features_in_", "feature_names_in_", "classes_", "_texts", "_target_names", "n_outputs_", "_is_flat"):
+            if hasattr(self, name):
+                setattr(estimator, name, getattr(self, name))
+        estimator._take(model)
+        return estimator
+
+    def _given(self, X, y, sample_weight, eval_set, groups, times):
+        """The training rows as the library takes them, and those that validate or None."""
         table = self._rows(X, y, reset=True)
         y, targets = self._targets(y)
         weights = self._weights(sample_weight, table, y)
         rows = (table, targets, weights, *_input.kept_together(groups, times, table.shape[0]))
-        validation = self._validation(eval_set)
+        return rows, self._validation(eval_set)
+
+    def _fit(self, X, y, sample_weight, eval_set, groups, times):
+        rows, validation = self._given(X, y, sample_weight, eval_set, groups, times)
         settings = self._settings(self._seed(), validation is not None)
         bar = _Bar(self.callbacks, self.verbose, None)
         try:

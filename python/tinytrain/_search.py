@@ -210,11 +210,7 @@ class TinytrainSearchCV(BaseSearchCV):
             if model is None:
                 fitted.append((None, reason, own * share))
                 continue
-            estimator = clone(made[number // len(folds)])
-            for name in ("n_features_in_", "feature_names_in_", "classes_", "_texts", "n_outputs_", "_is_flat"):
-                if hasattr(probe, name):
-                    setattr(estimator, name, getattr(probe, name))
-            estimator._take(model)
+            estimator = probe._shared_with(clone(made[number // len(folds)]), model)
             estimator.n_iter_ = epochs
             fitted.append((estimator, None, own * share))
         return fitted
