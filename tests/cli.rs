@@ -86,6 +86,8 @@ mod profile;
 #[cfg(unix)]
 #[path = "cli/readme.rs"]
 mod readme;
+#[path = "cli/refit.rs"]
+mod refit;
 #[path = "cli/report.rs"]
 mod report;
 #[path = "cli/runs.rs"]

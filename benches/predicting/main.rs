@@ -1,5 +1,5 @@
 //! Predicting: rows a second of `tinytrain predict` on tables and small networks, from process start to the last byte, beside
-//! what reading the same table takes alone.
+//! what reading the same table takes alone; and of the library on rows in memory, many and one.
 //!
 //! `cargo bench --bench predicting`. A device may be named by TINYTRAIN_DEVICE; without it the processor predicts.
 
@@ -9,8 +9,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use tinytrain::data::{ReadOptions, Reader, Selection, Target};
+use ndarray::Array2;
+use tinytrain::data::{Features, ReadOptions, Reader, Selection, Target};
 use tinytrain::model::Model;
+use tinytrain::train::{Config, Predictor};
+use tinytrain::trainer::Trainer;
+use tinytrain::{Device, DeviceRequest, Preset, TrainSettings};
 
 /// Rows of the tables.
 const ROWS: usize = 1_000_000;
@@ -79,7 +83,52 @@ fn read(file: &Path, model: &Path) {
     assert_eq!(rows, ROWS);
 }
 
+/// Rows in memory, 20 numbers each, through a network of 300 and 100 units to 10 classes, on the processor.
+fn in_memory() {
+    let columns = 20;
+    let numbers = |rows: usize| -> Vec<f32> {
+        (0..rows * columns).map(|place| (place * 7919 % 1009) as f32 / 1009.0).collect()
+    };
+    let x = Array2::from_shape_fn((500, columns), |(row, column)| ((row * 31 + column * 17) % 101) as f32);
+    let y: Vec<u32> = (0..500).map(|row| row % 10).collect();
+    let settings = TrainSettings { epochs: Some(1), preset: Some(Preset::Plain), ..TrainSettings::default() };
+    let model =
+        Trainer::new(settings).device(DeviceRequest::Cpu).fit(&x, &y).expect("these rows can be learnt");
+    let flop: usize = 2 * model.parameters.layers.iter().map(|layer| layer.weights.len()).sum::<usize>();
+    for threads in [Some(1), None] {
+        let mut predictor = Predictor::new(&model, &Device::Cpu, threads).expect("the processor is there");
+        let mut many = Vec::new();
+        for _ in 0..TURNS {
+            let rows = Features::Floats(numbers(ROWS));
+            many.push(timed(|| drop(black_box(predictor.predict(rows, &[]).expect("they are finite")))));
+        }
+        let one = (0..20_001).map(|_| {
+            let row = Features::Floats(numbers(1));
+            timed(|| drop(black_box(predictor.predict(row, &[]).expect("it is finite"))))
+        });
+        let one = middle(one.collect()) * 1e6;
+        let seconds = middle(many);
+        let network = Config::default();
+        let engine = Device::Cpu.engine(
+            &model.parameters,
+            &model.network,
+            &network.engine_options(network.batch_size),
+        );
+        let ceilings =
+            engine.and_then(|mut engine| engine.ceilings()).expect("the processor can be measured");
+        let least = ceilings.least_seconds((4 * ROWS * columns) as u64, (flop * ROWS) as u64);
+        let threads = threads.map_or("all threads".to_owned(), |threads| format!("{threads} thread"));
+        println!(
+            "in memory, 20-300-100-10, {threads}: {:.2} million rows a second, {:.0} GFLOP/s, {:.2} of what all threads can do at most; one row {one:.1} us",
+            ROWS as f64 / seconds / 1e6,
+            (flop * ROWS) as f64 / seconds / 1e9,
+            least / seconds,
+        );
+    }
+}
+
 fn main() {
+    in_memory();
     let device = std::env::var("TINYTRAIN_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();

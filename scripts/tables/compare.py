@@ -42,9 +42,10 @@ BEGIN, END = "<!-- compare-tables: begin -->", "<!-- compare-tables: end -->"
 VALIDATED = ["--validation-fraction", "0.2"]
 OURS = {
     "tinytrain": [],
-    "preset": VALIDATED,
-    "no embeddings": [*VALIDATED, "--embeddings", "none"],
-    "no embeddings, all rows": ["--preset", "table", "--embeddings", "none"],
+    "held out": VALIDATED,
+    "refit": [*VALIDATED, "--refit"],
+    "all rows": ["--validation-fraction", "0"],
+    "plain": ["--preset", "plain"],
 }
 
 

@@ -25,7 +25,7 @@ BEGIN, END = "<!-- ensembles: begin -->", "<!-- ensembles: end -->"
 MEMBERS = 16
 PICKS = 16
 # Columns of the table above that stand beside them.
-BESIDE = ["preset", "LightGBM"]
+BESIDE = ["held out", "LightGBM"]
 
 
 def swept(tinytrain, problem, seed):

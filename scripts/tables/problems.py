@@ -1,4 +1,5 @@
-"""The tables that are compared: the bundled ones, generated ones that are hard in a way of their own, and those of mlbench.
+"""The tables that are compared: the bundled ones, generated ones that are hard in a way of their own, those of mlbench,
+and small ones of R.
 
 Each is a function that gives a data frame, whose columns are numbers or text, and its target: text, or numbers to predict.
 """
@@ -10,6 +11,7 @@ import pandas
 from sklearn.datasets import make_classification, make_friedman1, make_moons
 
 import mlbench
+import small
 
 BUNDLED = pathlib.Path(__file__).resolve().parents[2] / "data" / "tables"
 
@@ -78,4 +80,5 @@ PROBLEMS = {
     "friedman": friedman,
     "cities": cities,
     **mlbench.tables(),
+    **small.tables(),
 }

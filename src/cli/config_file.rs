@@ -19,7 +19,7 @@ use super::train_options::{Options, RunOptions, TrainOptions};
 const OF_A_CALL: [&str; 3] = ["out", "profile", "folds"];
 
 /// Options that may be combined with `--resume`: what decides when a run ends, what trains, and how results are written.
-const BESIDE_RESUME: [&str; 8] = [
+const BESIDE_RESUME: [&str; 9] = [
     "epochs",
     "max-time",
     "patience",
@@ -28,6 +28,7 @@ const BESIDE_RESUME: [&str; 8] = [
     "threads",
     "checkpoint-every",
     "tensorboard",
+    "refit",
 ];
 
 /// The command of which files and lines hold the options.
@@ -56,9 +57,17 @@ pub fn table(options: &impl Serialize) -> Result<Table> {
 pub fn settings(given: &Table, config: &Config, preset: Preset) -> Result<Table> {
     let mut settings = table(&TrainSettings::spelled(config, preset))?;
     // What was given stays as it was.
-    settings.extend(given.clone());
+    override_by(&mut settings, given);
     settings.retain(|name, _| !OF_A_CALL.contains(&name));
     Ok(settings)
+}
+
+/// Takes the options of `others` in the place of those that exclude them.
+fn override_by(options: &mut Table, others: &Table) {
+    if others.contains_key("validation") {
+        options.remove("validation-fraction");
+    }
+    options.extend(others.clone());
 }
 
 /// The contents of a file with these settings.
@@ -102,7 +111,7 @@ pub fn words(table: &Table) -> Vec<String> {
 /// Those of the file, and [`Error::Config`] for options that exclude one another.
 pub fn merged(path: &Path, own: &TrainOptions) -> Result<TrainOptions> {
     let (mut all, given) = (read(path)?, table(own)?);
-    all.extend(given.clone());
+    override_by(&mut all, &given);
     let of_call = |all: TrainOptions| TrainOptions {
         options: Options {
             format: own.options.format,

@@ -7,7 +7,7 @@ use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::runs::figures::{TEST, VALIDATION, by_target, score_fields};
 use crate::runs::{CrossValidation, FoldResult};
-use crate::settings::DatasetInfo;
+use crate::settings::Preset;
 use crate::step::Loss;
 use crate::train::{Config, Event, Score, Started, TrainingData};
 use anyhow::Context;
@@ -36,7 +36,7 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
         ));
     }
     let training = &options.training;
-    let OpenData { reader, validation, info, notice, .. } =
+    let OpenData { reader, validation, settings, info, notice, .. } =
         DataPaths::from_options(options)?.open(options, own)?;
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
@@ -44,12 +44,12 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
     notices.extend(left_out(reader.left_out()));
     as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
-    let settings = training.settings.clone();
+    let preset = settings.preset_for(&info);
     let mut rows = CrossValidation { reader, validation, settings, info, count, measured };
     let mut folds = Folds {
         options,
         own,
-        info,
+        preset,
         count,
         device,
         interrupts,
@@ -102,8 +102,8 @@ struct Folds<'a> {
     options: &'a Options,
     /// The options on the command line.
     own: &'a Table,
-    /// What the defaults depend on.
-    info: DatasetInfo,
+    /// Where defaults come from.
+    preset: Preset,
     count: usize,
     device: Device,
     interrupts: Interrupts,
@@ -177,8 +177,7 @@ impl Folds<'_> {
         let table = FoldTable::new(config.loss);
         if self.options.format == Format::Text && !self.options.quiet {
             let settings = &self.options.training.settings;
-            let [data, network, plan] =
-                started_lines(started, config, settings, settings.preset_for(&self.info));
+            let [data, network, plan] = started_lines(started, config, settings, self.preset);
             console.line(&format!("fold 1 of {}: {data}", self.count))?;
             console.line(&network)?;
             console.line(&plan)?;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::data::{ImageOptions, ReadOptions, Reader, Source, Target, data_paths};
 use crate::error::{Error, Result};
-use crate::settings::DatasetInfo;
 use crate::settings::text::text_of;
+use crate::settings::{DatasetInfo, TrainSettings};
 use crate::train::{Config, TrainingData};
 use toml::Table;
 
@@ -29,6 +29,8 @@ pub struct OpenData {
     pub validation: Option<Reader>,
     /// Test rows, if they are in a separate file.
     pub test: Option<Reader>,
+    /// The settings, with those that a table has by default.
+    pub settings: TrainSettings,
     /// What the defaults of settings depend on.
     pub info: DatasetInfo,
     /// A notice about the image size that was chosen automatically.
@@ -65,8 +67,11 @@ impl DataPaths {
         let mut read = training.read_options()?;
         (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
         let mut reader = open_training(&self.train, &mut read)?;
-        let info = training.settings.inspect(&mut reader, self.validation.is_some(), self.test.is_some())?;
-        training.settings.resolve(&info)?;
+        let validates = self.validation.is_some();
+        let settings = training.settings.with_table_defaults(&mut reader, validates)?;
+        let info = settings.inspect(&mut reader, validates, self.test.is_some())?;
+        settings.resolve(&info)?;
+        options.check_held_out(settings.validates(&info))?;
         let target = training.columns.target_like(&reader, training.settings.loss)?;
         let like = training.columns.written.like(reader.schema().cloned(), target);
         let images = reader.image().map(ImageOptions::from).unwrap_or_default();
@@ -81,7 +86,7 @@ impl DataPaths {
             let of_first = if size.is_none() { ", the size of the first" } else { "" };
             format!("images are converted to {form}{of_first}; use --image-size or --colour to change that")
         });
-        let opened = OpenData { reader, validation, test, info, notice };
+        let opened = OpenData { reader, validation, test, settings, info, notice };
         refuse_unused(given, options, &opened)?;
         Ok(opened)
     }
@@ -97,8 +102,8 @@ pub fn open_alone(
     source: &Source,
     read: &mut ReadOptions,
 ) -> Result<(TrainingData, Config, Vec<String>)> {
-    let settings = &training.settings;
     let mut reader = open_training(source, read)?;
+    let settings = training.settings.with_table_defaults(&mut reader, false)?;
     let info = settings.inspect(&mut reader, false, false)?;
     let (mut data, config) = settings.prepare(info, reader, None, None)?;
     data.read_rows(0)?;
@@ -177,12 +182,12 @@ fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<
         let is_wrong = is_unused && given.contains_key(setting);
         if is_wrong { Err(Error::Setting { setting, expected, found }) } else { Ok(()) }
     };
-    let OpenData { reader, validation, test, info, .. } = opened;
+    let OpenData { reader, test, settings, info, .. } = opened;
     let of_classes = reader.values() == 0;
-    let measures = validation.is_some() || test.is_some() || options.divides();
+    let measures = settings.validates(info) || test.is_some() || options.divides();
     let expected = "validation or test data to measure it over";
     unused(of_classes && !measures, "auc-by-epoch", expected, "none")?;
-    let inputs = options.training.settings.resolve(info)?.data.inputs;
+    let inputs = settings.resolve(info)?.data.inputs;
     unused(!inputs.scaled, "lr-scale", "--input-scaling yes", "inputs without scaling factors")?;
     let categories = reader.schema().map(|schema| schema.categories.len());
     let found = match categories {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::data::Reader;
 use crate::engine::{Detail, Device, DeviceRequest, Observer, Recorder};
 use crate::error::Error;
 use crate::output::Destination;
 use crate::profile::Profile;
-use crate::settings::TrainSettings;
-use crate::train::{Checkpoint, Config, Event, Run, TrainingData};
+use crate::settings::{DatasetInfo, TrainSettings};
+use crate::train::{Checkpoint, Config, End, Event, Run, Summary, TrainingData, refit};
 use anyhow::Context;
 use toml::Table;
 
@@ -19,7 +20,7 @@ use super::folds;
 use super::open_data::{DataPaths, OpenData, refuse_unused_rate};
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
-use super::text::shell_word;
+use super::text::{grouped, shell_word};
 use super::train_options::{Options, RunOptions, TrainOptions};
 use super::train_report::{Setting, TrainReport};
 use crate::runs::{self, CONFIG, RunFolder};
@@ -135,8 +136,8 @@ impl TrainRequest<'_> {
     ) -> anyhow::Result<RunOutcome> {
         let Self { options, run, paths, interrupts, start, .. } = *self;
         // All readers work while the device opens.
-        let OpenData { reader, validation, test, info, notice } = paths.open(options, self.own)?;
-        let settings = &options.training.settings;
+        let OpenData { mut reader, validation, mut test, settings, info, notice } =
+            paths.open(options, self.own)?;
         let (device, mut notices) = match lost {
             Some(error) => {
                 let from = checkpoint.as_ref().map_or("from the beginning".to_owned(), |checkpoint| {
@@ -153,6 +154,8 @@ impl TrainRequest<'_> {
         };
         notices.extend(notice);
         let measured = options.kernels.measured(&device, &mut notices);
+        let once_more =
+            if run.refit { Some(copies(&settings, &info, &mut reader, &mut test)?) } else { None };
         let (mut data, config) = settings.prepare(info, reader, validation, test)?;
         let config = Config { measured, ..config };
         if config.needs_all_rows() {
@@ -163,7 +166,7 @@ impl TrainRequest<'_> {
         notices.extend(read_first_line(&data));
         notices.extend(column_lines(&options.training, &data)?);
         if options.format == Format::Text {
-            notices.extend(of_validation(settings, &data).map(str::to_owned));
+            notices.extend(of_validation(&options.training.settings, &settings, &data));
         }
         let setting = Setting { config: &config, preset: settings.preset_for(&info), given: self.given, run };
         let mut report = TrainReport::new(options, setting, &data, output, notices, interrupts, start);
@@ -183,12 +186,52 @@ impl TrainRequest<'_> {
             }
             done => done,
         };
-        let summary = done.and_then(|()| trained.summary());
+        let summary = done.and_then(|()| trained.summary()).and_then(|summary| match once_more {
+            Some(rows) => once_more_on(rows, summary, &config, &device, &mut report),
+            None => Ok(summary),
+        });
         let made = observer.as_ref().zip(summary.as_ref().ok());
         let made = made.map(|(recorder, summary)| Profile::of_training(recorder, summary)).transpose()?;
         report.end(summary)?;
         Ok(RunOutcome::Reported(Box::new(made)))
     }
+}
+
+/// The rows to train on once more, and those to test on.
+fn copies(
+    settings: &TrainSettings,
+    info: &DatasetInfo,
+    reader: &mut Reader,
+    test: &mut Option<Reader>,
+) -> crate::error::Result<(Reader, Option<Reader>)> {
+    if info.validates || !settings.validates(info) {
+        let expected = "training rows held out for validation (--validation-fraction)".to_owned();
+        let found = if info.validates { "rows of a separate file" } else { "none" }.to_owned();
+        return Err(Error::Setting { setting: "refit", expected, found });
+    }
+    let rows = reader.copied()?;
+    let copied = |test: &mut Reader| test.follow(&rows).and_then(|()| test.copied());
+    let test = test.as_mut().map(copied).transpose()?;
+    Ok((rows, test))
+}
+
+/// Trains on these rows once more, unless the run was interrupted.
+fn once_more_on(
+    (reader, test): (Reader, Option<Reader>),
+    mut summary: Summary,
+    config: &Config,
+    device: &Device,
+    report: &mut TrainReport<'_>,
+) -> crate::error::Result<Summary> {
+    if summary.end == End::Interrupted {
+        return Ok(summary);
+    }
+    report.begin_refit(&summary)?;
+    match refit(&mut summary, config, reader, test, device, &mut |event| report.take_of_refit(&event)) {
+        Err(Error::Interrupted) => summary.end = End::Interrupted,
+        done => report.end_refit(&summary, done)?,
+    }
+    Ok(summary)
 }
 
 /// Asks a run for its events until there is none, with a checkpoint now and then, when it is interrupted, and at its end.
@@ -226,13 +269,17 @@ fn data_name(options: &Options) -> String {
     if name.is_empty() || name == "-" { "data".to_owned() } else { name }
 }
 
-/// The notice about validation data for a table without any and with default settings.
-fn of_validation(settings: &TrainSettings, data: &TrainingData) -> Option<&'static str> {
-    let TrainSettings { seed, threads, test_fraction, .. } = *settings;
-    let is_usual = *settings == TrainSettings { seed, threads, test_fraction, ..TrainSettings::default() };
-    (is_usual && data.is_table() && !data.validates()).then_some(
-        "no validation data, so --preset plain is used; with --validation-fraction 0.2 the table preset is used, which predicts better on most tables (docs/TABLES.md)",
-    )
+/// The notice about the rows of a table that validate, or do not, where none of the options that were `asked` for says so.
+fn of_validation(asked: &TrainSettings, settings: &TrainSettings, data: &TrainingData) -> Option<String> {
+    let fraction = settings.validation_fraction.filter(|_| asked.validation_fraction.is_none())?;
+    if fraction == 0.0 {
+        let text = "all rows train, as they are few; use --validation-fraction 0.2 to hold some out and keep the best epoch";
+        return Some(text.to_owned());
+    }
+    let validating = grouped(data.held_out_rows()[0] as u64);
+    Some(format!(
+        "{validating} rows are held out for validation; use --validation-fraction 0 to train on all rows, or --refit to train on all of them afterwards"
+    ))
 }
 
 /// Refuses paths that are not UTF-8: `config.toml` could not hold them.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::evaluate::names_of_data;
 use crate::runs::CheckpointInterval;
-use crate::settings::{DatasetInfo, HELD_OUT, text};
+use crate::settings::{DatasetInfo, HELD_OUT, Preset, text};
 use crate::train::TrainingData;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -69,6 +69,9 @@ pub struct RunOptions {
     #[arg(long, hide_short_help = true, help_heading = RUNS, value_enum, value_name = "ENGINE")]
     #[serde(skip)]
     pub fallback: Option<Fallback>,
+    /// Train once more on all rows, those held out for validation included, for as many epochs as were best on these.
+    #[arg(long, help_heading = HELD_OUT, conflicts_with_all = ["folds", "max_time"])]
+    pub refit: bool,
     /// Write an event file for TensorBoard into the folder of the run.
     #[arg(long, hide_short_help = true, help_heading = RUNS, conflicts_with = "folds")]
     pub tensorboard: bool,
@@ -151,7 +154,15 @@ impl Options {
     /// Whether rows of the training data are held out.
     pub fn divides(&self) -> bool {
         let settings = &self.training.settings;
-        settings.validation_fraction.is_some() || settings.test_fraction.is_some() || self.folds.is_some()
+        let validates = settings.validation_fraction.is_some_and(|fraction| fraction > 0.0);
+        validates || settings.test_fraction.is_some() || self.folds.is_some()
+    }
+
+    /// Whether rows of the training data may be held out though no option says so.
+    fn may_hold_out(&self) -> bool {
+        let settings = &self.training.settings;
+        let is_open = settings.validation_fraction.is_none() && settings.preset != Some(Preset::Plain);
+        is_open && self.validation.is_none() && !self.training.data.is_empty()
     }
 
     /// Checks whether the options can be combined, as far as that is known without the data.
@@ -159,9 +170,18 @@ impl Options {
     /// # Errors
     /// Of the first that does not.
     pub fn check(&self) -> Result<()> {
-        self.training.check(self.info())?;
+        let info = self.info();
+        self.training.check(DatasetInfo { validates: info.validates || self.may_hold_out(), ..info })?;
+        self.check_held_out(self.may_hold_out())
+    }
+
+    /// Checks whether rows are held out where an option says which; `validates` says whether some are by default.
+    ///
+    /// # Errors
+    /// [`Error::Setting`].
+    pub fn check_held_out(&self, validates: bool) -> Result<()> {
         match self.group.as_ref().map(|_| "group").or(self.time.as_ref().map(|_| "time")) {
-            Some(setting) if !self.divides() => {
+            Some(setting) if !validates && !self.divides() => {
                 let expected = "rows to hold out".to_owned();
                 let found = "neither --validation-fraction nor --test-fraction".to_owned();
                 Err(Error::Setting { setting, expected, found })

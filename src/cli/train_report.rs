@@ -277,6 +277,42 @@ impl<'a> TrainReport<'a> {
         Ok(())
     }
 
+    /// Saves the model of a run whose network is to be trained once more, and says so.
+    ///
+    /// # Errors
+    /// When the model cannot be saved, or standard output cannot be written to.
+    pub fn begin_refit(&mut self, summary: &Summary) -> Result<()> {
+        self.keep(&Arc::new(summary.model.clone()), kept_model(summary.kept, self.validates, self.config))?;
+        self.write_model()?;
+        if self.options.format == Format::Json {
+            return self.console.object(&[("event", "refit".into()), ("epochs", summary.kept.into())]);
+        }
+        let epochs = counted(summary.kept as u64, "epoch", "epochs");
+        self.console.notice(&format!("training once more, the rows that validated included: {epochs}"));
+        Ok(())
+    }
+
+    /// Shows how far a refit has come.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when a signal has come.
+    pub fn take_of_refit(&mut self, event: &Event) -> Result<()> {
+        if let Event::Progress { epoch, rows, total, score } = event {
+            let accuracy = accuracy(Some(score), self.config);
+            self.console.progress().update(*epoch, *rows, *total, score.loss, accuracy);
+        }
+        if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Takes the model of a refit, if there is one.
+    ///
+    /// # Errors
+    /// That of the refit, and when the model cannot be saved.
+    pub fn end_refit(&mut self, summary: &Summary, done: Result<()>) -> Result<()> {
+        done?;
+        self.keep(&Arc::new(summary.model.clone()), "the model of all rows".to_owned())
+    }
+
     /// Prints the end of a run.
     ///
     /// # Errors

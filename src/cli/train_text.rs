@@ -175,7 +175,7 @@ pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: b
     }
     if preset == Preset::Table {
         let spelled = TrainSettings::spelled(config, Preset::Table);
-        let spelled = TrainSettings { preset: None, seed: None, ..spelled };
+        let spelled = TrainSettings { preset: None, seed: None, validation_fraction: None, ..spelled };
         let options = table(&spelled).map(|spelled| words(&spelled).join(" ").replace('=', " "));
         lines.push(format!("--preset table sets {}", options.unwrap_or_default()));
     }

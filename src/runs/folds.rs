@@ -81,7 +81,7 @@ impl FoldRun {
     /// Those of the run and of `on_event`; [`Error::Interrupted`] where that has ended it.
     pub fn train(self, device: &Device, on_event: &mut OnEvent<'_>) -> Result<FoldResult> {
         let Self { index, config, data, begun } = self;
-        let rows = [data.rows().unwrap_or(0), data.held_out_rows()];
+        let rows = [data.rows().unwrap_or(0), data.held_out_rows()[1]];
         let summary = train_on(&config, data, device, &None, on_event)?;
         if let Summary { end: End::Interrupted, .. } = summary {
             return Err(Error::Interrupted);

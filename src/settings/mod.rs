@@ -37,7 +37,8 @@ pub const ENDS: &str = "Length of training";
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(feature = "cli", derive(clap::Args), group(skip))]
 pub struct TrainSettings {
-    /// Defaults of all other settings. [default: table for tables with validation rows, else plain]
+    /// Defaults of all other settings. [default: table for tables with validation rows, and in `tinytrain
+    /// train` for all tables; else plain]
     ///
     /// `table` is RealMLP-TD-S with periodic embeddings (Holzmüller and others, 2024); `--verbose` lists its
     /// settings. `plain` is a ReLU network trained with gradient descent.
@@ -74,7 +75,7 @@ pub struct TrainSettings {
     #[serde(with = "text")]
     pub schedule: Option<ScheduleKind>,
     /// Passes over the training data. [default: 10; below 4,096 training rows as many as make 40,960 rows, at most
-    /// 1,000; 256 with --preset table]
+    /// 1,000; with --preset table 256, or 64 where no rows validate]
     #[cfg_attr(feature = "cli", arg(long, help_heading = ENDS, value_name = "N", value_parser = count, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub epochs: Option<usize>,
@@ -249,7 +250,8 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "FRACTION", value_parser = parse::<f64>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub test_fraction: Option<f64>,
-    /// Fraction of training rows held out for validation, stratified by class.
+    /// Fraction of training rows held out for validation, stratified by class. [default: 0; in `tinytrain
+    /// train` 0.2 for tables of 200 rows or more with --preset table]
     #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "FRACTION", value_parser = parse::<f64>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub validation_fraction: Option<f64>,

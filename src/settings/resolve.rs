@@ -7,6 +7,15 @@ use crate::named::one_of;
 use crate::step::{Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, demand};
 use crate::train::{ClassWeights, Config, DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES, TrainingData};
 
+/// The fraction of the rows of a table that the program holds out for validation.
+const VALIDATION_FRACTION: f64 = 0.2;
+
+/// A table of fewer rows has none to spare for validation: docs/TABLES.md compares.
+const FEW_ROWS: usize = 200;
+
+/// Epochs of the preset for tables where no rows validate: nothing tells then which of 256 was the best.
+const EPOCHS_WITHOUT_VALIDATION: usize = 64;
+
 /// What the defaults of settings depend on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DatasetInfo {
@@ -33,13 +42,44 @@ impl DatasetInfo {
 impl TrainSettings {
     /// Whether rows validate.
     pub fn validates(&self, info: &DatasetInfo) -> bool {
-        info.validates || self.validation_fraction.is_some()
+        info.validates || self.validation_fraction.is_some_and(|fraction| fraction > 0.0)
     }
 
     /// Where defaults come from: by default a table with validation rows uses the preset for tables.
     pub fn preset_for(&self, info: &DatasetInfo) -> Preset {
         let is_table = info.is_table && self.validates(info);
         self.preset.unwrap_or(if is_table { Preset::Table } else { Preset::Plain })
+    }
+
+    /// These settings as the program takes them for rows to train on. Of a table all rows are read then: it trains with the preset for
+    /// tables, and a fifth of its rows are held out for validation if it has enough, unless the settings say otherwise or other rows
+    /// validate.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn with_table_defaults(&self, reader: &mut Reader, validates: bool) -> Result<Self> {
+        let is_open = reader.schema().is_some() && self.preset != Some(Preset::Plain);
+        let has_rows = is_open && (reader.rows() > 0 || reader.next_block()?);
+        if !has_rows || reader.holds_images() {
+            return Ok(self.clone());
+        }
+        let validation_fraction = match self.validation_fraction {
+            None if !validates => Some(if self.can_spare_rows(reader)? { VALIDATION_FRACTION } else { 0.0 }),
+            given => given,
+        };
+        Ok(Self { preset: Some(Preset::Table), validation_fraction, ..self.clone() })
+    }
+
+    /// Whether a table has rows to spare for validation.
+    fn can_spare_rows(&self, reader: &mut Reader) -> Result<bool> {
+        reader.read_to_end()?;
+        if reader.rows() < FEW_ROWS {
+            return Ok(false);
+        }
+        let test = self.test_fraction.unwrap_or(0.0);
+        let split = Split { validation: VALIDATION_FRACTION, test, ..Split::default() };
+        // Of many classes with a row or two none validates.
+        Ok(reader.parts(&split).is_ok_and(|parts| !parts.validation.is_empty()))
     }
 
     /// What is known of rows before all of them are read; looks at the first rows where the preset depends on them.
@@ -92,7 +132,8 @@ impl TrainSettings {
         let asked = self.clone();
         let loss = asked.loss.unwrap_or(if info.predicts_values { Loss::Mse } else { Loss::CrossEntropy });
         let usual = match self.preset_for(info) {
-            Preset::Table => Config::table(loss),
+            Preset::Table if self.validates(info) => Config::table(loss),
+            Preset::Table => Config { epochs: EPOCHS_WITHOUT_VALIDATION, ..Config::table(loss) },
             Preset::Plain => Config {
                 epochs: Config::default_epochs(info.rows),
                 batch_size: Config::default_batch_size(info.rows),
@@ -209,8 +250,7 @@ impl TrainSettings {
         ];
         for (setting, are_given, share) in shares {
             let expected = "either a fraction of the training rows or a separate file";
-            demand(!are_given || share.is_none(), setting, expected, "both")?;
-            demand(share != Some(0.0), setting, "a number between 0 and 1", 0)?;
+            demand(!are_given || share.is_none_or(|share| share == 0.0), setting, expected, "both")?;
         }
         let validates = self.validates(info);
         let fits = validates || !matches!(self.patience, Some(Patience::Epochs(_)));
@@ -251,6 +291,7 @@ impl TrainSettings {
             lr_embeddings: Some(factors.embeddings),
             embeddings: Some(if data.inputs.periodic { Embeddings::Pbld } else { Embeddings::None }),
             input_scaling: Some(if data.inputs.scaled { YesNo::Yes } else { YesNo::No }),
+            validation_fraction: Some(data.split.validation),
             ..settings
         }
     }

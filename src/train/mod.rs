@@ -44,7 +44,7 @@ pub use incremental::{Pass, Passed};
 pub use input_options::{EMBEDDING_SIZE, InputOptions, ONE_HOT_CATEGORIES};
 pub use measures::{Measure, measures};
 pub use repeated_steps::RepeatedSteps;
-pub use run::Run;
+pub use run::{Run, refit};
 pub use shared_data::SharedData;
 pub use training_data::{TESTED_ROWS, TrainingData};
 pub use training_warning::TrainingWarning;

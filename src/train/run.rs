@@ -1,7 +1,10 @@
 //! A run: from a reader to a trained model, event by event.
 
+mod refit;
 mod resuming;
 mod tempering;
+
+pub use self::refit::refit;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

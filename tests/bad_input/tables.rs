@@ -157,7 +157,7 @@ fn a_learning_rate_that_is_far_too_great_is_a_numerical_fault() {
 fn a_last_step_that_ruins_the_weights() {
     let place = Workplace::new();
     place.write("two.csv", "0,1\n1,2\n");
-    let run = ["--test", "two.csv", "--epochs", "1", "--lr", "1e38", "--out", "new/m"];
+    let run = ["--test", "two.csv", "--preset", "plain", "--epochs", "1", "--lr", "1e38", "--out", "new/m"];
     let arguments = [&train("two.csv")[..], &run].concat();
     stopped(&place, &arguments, 3, &["after epoch 1", "learning rate 1e38", "a smaller --lr"]);
 }

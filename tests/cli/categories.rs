@@ -13,8 +13,9 @@ fn table() -> String {
     "colour,size,answer,class\n".to_owned() + &(0..40).map(row).collect::<String>()
 }
 
-const TRAIN: [&str; 12] = [
-    "train", "--data", "t.csv", "--device", "cpu", "--hidden", "8", "--epochs", "40", "--lr", "0.3", "--out",
+const TRAIN: [&str; 14] = [
+    "train", "--preset", "plain", "--data", "t.csv", "--device", "cpu", "--hidden", "8", "--epochs", "40",
+    "--lr", "0.3", "--out",
 ];
 
 fn place() -> Workplace {

@@ -205,7 +205,8 @@ fn patience_ends_a_run() {
     let expected = format!("after {epochs} epochs (best model, epoch {kept}), no improvement since");
     assert!(text.contains(&expected), "{text}");
     for option in [["--patience", "3"], ["--keep", "best"]] {
-        let outcome = train(&place, &[&["--data", "t.csv"], &option[..]].concat());
+        let outcome =
+            train(&place, &[&["--data", "t.csv", "--validation-fraction", "0"], &option[..]].concat());
         assert_eq!(outcome.code, 2);
         assert!(outcome.error().contains(option[0]) && outcome.error().contains("--validation-fraction"));
     }
@@ -237,6 +238,8 @@ fn groups_stay_together_and_times_are_divided_by_order() {
             "4",
             "--epochs",
             "3",
+            "--preset",
+            "plain",
             "--out",
             "m.safetensors",
         ];
@@ -267,7 +270,8 @@ fn groups_stay_together_and_times_are_divided_by_order() {
         (&["--time", "person", "--test-fraction", "0.2"], "row 2, column 3 (person): expected a time"),
         (&["--time", "day", "--group", "person", "--test-fraction", "0.2"], "--group"),
     ] {
-        let outcome = place.run(&[&["train", "--data", "t.csv", "--device", "cpu"][..], options].concat());
+        let common = ["train", "--data", "t.csv", "--device", "cpu", "--validation-fraction", "0"];
+        let outcome = place.run(&[&common[..], options].concat());
         assert_eq!(outcome.code, 2);
         assert!(outcome.error().contains(expected), "{expected}: {}", outcome.stderr);
     }
@@ -370,7 +374,8 @@ fn rows_without_labels_cannot_be_evaluated() {
 fn rows_that_no_loss_can_be_computed_of_are_said_to_be_at_fault() {
     let place = with_tables();
     place.write("huge.csv", Points::new(50, 3).csv(NAMES) + "3e38,-3e38,3e38,low\n-3e38,3e38,3e38,high\n");
-    let outcome = train(&place, &["--data", "t.csv", "--test", "huge.csv", "--epochs", "2"]);
+    let outcome =
+        train(&place, &["--data", "t.csv", "--preset", "plain", "--test", "huge.csv", "--epochs", "2"]);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     let error = outcome.error();
     assert!(error.contains("huge.csv") && error.contains("although all weights are finite"), "{error}");

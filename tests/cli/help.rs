@@ -75,7 +75,7 @@ fn no_command_is_a_usage_error_with_help() {
 }
 
 /// More epochs than a pipe holds lines.
-const EPOCHS: [&str; 4] = ["--epochs", "1000", "--hidden", "4"];
+const EPOCHS: [&str; 6] = ["--epochs", "1000", "--hidden", "4", "--preset", "plain"];
 
 #[test]
 fn training_goes_on_when_the_reader_goes_away() {

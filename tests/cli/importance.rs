@@ -102,7 +102,11 @@ fn values_have_importances_too_and_images_none() {
     place.write("t.csv", "a,b,price\n".to_owned() + &(0..200).map(row).collect::<String>());
     let train = ["train", "--data", "t.csv", "--target", "price", "--task", "regression", "--hidden", "none"];
     place.succeed(
-        &[&train[..], &["--epochs", "30", "--device", "cpu", "--quiet", "--out", "m.safetensors"]].concat(),
+        &[
+            &train[..],
+            &["--preset", "plain", "--epochs", "30", "--device", "cpu", "--quiet", "--out", "m.safetensors"],
+        ]
+        .concat(),
     );
     let found = found(&place, &[]);
     assert_eq!((&found["measure"], &found["columns"][0]["column"]), (&"r2".into(), &"a".into()));

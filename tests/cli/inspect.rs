@@ -85,7 +85,9 @@ fn a_model_and_images_are_described() {
     place.write("t.csv", TABLE.replace("10", "2,5"));
     let options =
         ["--exclude", "name", "--device", "cpu", "--hidden", "3", "--epochs", "2", "--out", "m.safetensors"];
-    place.succeed(&[&["train", "--data", "t.csv", "--scale", "minmax"][..], &options].concat());
+    place.succeed(
+        &[&["train", "--preset", "plain", "--data", "t.csv", "--scale", "minmax"][..], &options].concat(),
+    );
     let text = place.succeed(&["inspect", "--model", "m.safetensors"]).stdout;
     for part in [
         "5-3-2 network, 26 parameters, loss cross-entropy",

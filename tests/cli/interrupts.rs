@@ -62,7 +62,7 @@ fn a_signal_ends_training_with_the_model_saved() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(1000, 4).csv(NAMES));
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
-        let (events, found, error) = interrupted(&place, signal, &["--data", "t.csv"]);
+        let (events, found, error) = interrupted(&place, signal, &["--preset", "plain", "--data", "t.csv"]);
         assert_eq!(found, Some(code), "{error}");
         assert!(error.starts_with("error: interrupted; the model after "), "{error}");
         assert!(error.ends_with(" is saved at m.safetensors\n"), "{error}");

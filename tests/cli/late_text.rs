@@ -35,8 +35,9 @@ fn it_is_as_if_the_column_had_been_named() {
     let again = "so its cells are categories; training restarts after all rows are read";
     for (more, said) in [
         (&[][..], WARNING),
-        (&["--scale", "none"], again),
-        (&["--scale", "none", "--class-weights", "balanced"], WARNING),
+        (&["--preset", "plain"], WARNING),
+        (&["--scale", "none", "--preset", "plain"], again),
+        (&["--scale", "none", "--preset", "plain", "--class-weights", "balanced"], WARNING),
         (&["--validation", "text.csv", "--test", "plain.csv"], WARNING),
         (&["--scale", "none", "--validation", "plain.csv", "--preset", "plain"], again),
         (&["--scale", "none", "--validation", "text.csv", "--preset", "plain"], WARNING),
@@ -62,7 +63,7 @@ fn it_is_as_if_the_column_had_been_named() {
 #[test]
 fn a_run_that_goes_on_has_the_same_columns() {
     let place = place();
-    for more in [&[][..], &["--scale", "none"]] {
+    for more in [&["--preset", "plain"][..], &["--preset", "plain", "--scale", "none"]] {
         place.succeed(&[&TRAIN[..], more, &["--out", "whole"]].concat());
         place.succeed(&[&TRAIN[..5], &["--epochs", "1"], &TRAIN[7..], more, &["--out", "part"]].concat());
         place.succeed(&["train", "--resume", "part", "--epochs", "2"]);

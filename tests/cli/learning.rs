@@ -46,6 +46,8 @@ fn values_are_learnt_evaluated_and_predicted() {
         "32,16",
         "--activation",
         "silu,tanh",
+        "--preset",
+        "plain",
         "--epochs",
         "60",
         "--lr-schedule",
@@ -146,7 +148,8 @@ fn the_target_tells_the_task() {
     }
     place.write("t.csv", table(&many));
     place.succeed(
-        &[&["train", "--data", "t.csv", "--epochs", "40", "--out", "m.safetensors"][..], &CPU].concat(),
+        &[&["train", "--data", "t.csv", "--preset", "plain", "--epochs", "40", "--out", "m.safetensors"][..], &CPU]
+            .concat(),
     );
     let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--format", "json", "--device", "cpu"];
     let figures = place.succeed(&eval).objects()[0].clone();
@@ -161,9 +164,21 @@ fn the_target_tells_the_task() {
         "{}",
         outcome.stderr
     );
-    let unscaled =
-        [&["train", "--data", "t.csv", "--scale-target", "none", "--out", "m.safetensors"][..], &CPU]
-            .concat();
+    let unscaled = [
+        &[
+            "train",
+            "--data",
+            "t.csv",
+            "--preset",
+            "plain",
+            "--scale-target",
+            "none",
+            "--out",
+            "m.safetensors",
+        ][..],
+        &CPU,
+    ]
+    .concat();
     assert_eq!(place.run(&unscaled).code, 3);
 }
 

@@ -74,15 +74,15 @@ fn options_without_an_effect_are_refused() {
             "--one-hot: expected a column of categories, found only numbers",
         ),
         (
-            &["--lr-scale", "2"],
+            &["--lr-scale", "2", "--preset", "plain"],
             "--lr-scale: expected --input-scaling yes, found inputs without scaling factors",
         ),
         (
-            &["--lr-embeddings", "2", "--exclude", "t"],
+            &["--lr-embeddings", "2", "--preset", "plain", "--exclude", "t"],
             "--lr-embeddings: expected columns with embeddings, found only numbers, without --embeddings",
         ),
         (
-            &["--lr-embeddings", "2"],
+            &["--lr-embeddings", "2", "--preset", "plain"],
             "--lr-embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows",
         ),
         (
@@ -107,7 +107,19 @@ fn options_without_an_effect_are_refused() {
     refused(&place, &["--lr-embeddings", "2"], line);
     let line = "--task: expected a table for regression, found images, which have labels";
     refused(&place, &["--task", "regression"], line);
-    let folds = ["train", "--device", "cpu", "--data", "t.csv", "--folds", "3", "--lr-embeddings", "2"];
+    let folds = [
+        "train",
+        "--device",
+        "cpu",
+        "--data",
+        "t.csv",
+        "--folds",
+        "3",
+        "--preset",
+        "plain",
+        "--lr-embeddings",
+        "2",
+    ];
     let line = "error: --lr-embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows";
     let outcome = place.run(&folds);
     assert_eq!((outcome.code, outcome.error()), (2, line));

@@ -93,7 +93,7 @@ fn outputs_that_are_not_finite_are_no_predictions() {
     }
     place.write("train.csv", text);
     let train = ["train", "--data", "train.csv", "--hidden", "4", "--epochs", "1", "--device", "cpu"];
-    place.succeed(&[&train[..], &["--out", "model.safetensors"]].concat());
+    place.succeed(&[&train[..], &["--preset", "plain", "--out", "model.safetensors"]].concat());
     place.write("new.csv", "a,b\n1e-30,0.5\n1e10,0.5\n");
     let outcome = place.run(&["predict", "--model", "model.safetensors", "--device", "cpu", "new.csv"]);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::program::{Workplace, noise};
+use crate::program::{Outcome, Workplace, noise};
 
 /// A column of 12 cities with a value each, one of three kinds, and a number with a curve; the value to predict, or whether it
 /// is high.
@@ -46,7 +46,7 @@ const CLASSES: [&str; 4] = ["--target", "level", "--exclude", "value"];
 const VALIDATED: [&str; 4] = ["--validation-fraction", "0.2", "--test-fraction", "0.2"];
 
 #[test]
-fn tables_with_validation_rows_take_it_and_others_do_not() {
+fn tables_take_it_and_images_do_not() {
     let place = workplace();
     let preset = |arguments: &[&str]| {
         let events = train(&place, &[&CLASSES, arguments].concat());
@@ -54,12 +54,14 @@ fn tables_with_validation_rows_take_it_and_others_do_not() {
     };
     // 12 cities embedded, three kinds, one number that becomes four inputs.
     let table = ("table".to_owned(), serde_json::json!([8 + 3 + 4, 256, 256, 256, 2]));
-    assert_eq!(preset(&VALIDATED), table);
-    assert_eq!(preset(&["--preset", "table"]), table);
+    for arguments in
+        [&VALIDATED[..], &["--preset", "table"], &["--test-fraction", "0.2"], &["--validation-fraction", "0"]]
+    {
+        assert_eq!(preset(arguments), table, "{arguments:?}");
+    }
     let plain = ("plain".to_owned(), serde_json::json!([12, 300, 100, 2]));
     assert_eq!(preset(&[&VALIDATED[..], &["--preset", "plain"]].concat()), plain);
-    assert_eq!(preset(&["--test-fraction", "0.2"]), plain);
-    let all_one_hot = preset(&["--one-hot", "12"]);
+    let all_one_hot = preset(&["--preset", "plain", "--one-hot", "12"]);
     assert_eq!(all_one_hot.1[0], 12 + 3 + 1);
     let images = Workplace::with_data();
     let common =
@@ -214,36 +216,107 @@ fn the_preset_clips_what_is_scaled() {
     }
 }
 
-#[test]
-fn a_bare_command_says_what_validation_data_are_good_for() {
-    let place = workplace();
-    let line = "no validation data, so --preset plain is used; with --validation-fraction 0.2 the table preset is used, which predicts better on most tables (docs/TABLES.md)";
-    let said = |data: &str, arguments: &[&str]| {
-        let train = ["train", "--data", data, "--device", "cpu", "--out", "m.safetensors"];
-        let outcome = place.succeed(&[&train[..], arguments].concat());
-        outcome.stderr.lines().filter(|found| *found == line).count()
+/// A table of so many rows with two classes, or a class for every two rows.
+fn classes(rows: usize, many: bool) -> String {
+    let row = |row: usize| {
+        let class = if many { row / 2 } else { row % 2 };
+        format!("{},{},class {class}\n", row % 7, row % 11)
     };
-    place.write("small.csv", "a,b,class\n".to_owned() + &"1,2,x\n3,1,y\n2,2,x\n".repeat(4));
-    for bare in
-        [&[][..], &["--target", "class", "--test-fraction", "0.2", "--seed", "3", "--task", "classification"]]
-    {
-        assert_eq!(said("small.csv", bare), 1, "{bare:?}");
-    }
-    for silent in [
-        &["--validation-fraction", "0.2", "--epochs", "2"][..],
-        &["--preset", "plain"],
-        &["--hidden", "4"],
-        &["--epochs", "2"],
-        &["--lr", "0.01"],
-        &["--quiet"],
-        &["--format", "json"],
+    "a,b,class\n".to_owned() + &(0..rows).map(row).collect::<String>()
+}
+
+#[test]
+fn a_fifth_of_a_table_validates_by_default_unless_rows_are_few() {
+    let place = Workplace::new();
+    let train = |data: &str, arguments: &[&str]| {
+        let common =
+            ["train", "--data", data, "--device", "cpu", "--hidden", "4", "--out", "run", "--epochs", "2"];
+        let _ = std::fs::remove_dir_all(place.path("run"));
+        place.succeed(&[&common[..], arguments].concat())
+    };
+    place.write("few.csv", classes(199, false));
+    place.write("enough.csv", classes(200, false));
+    place.write("classes.csv", classes(300, true));
+    place.write("images.csv", crate::program::Rows::new(300, 3).csv());
+    let few = "all rows train, as they are few; use --validation-fraction 0.2 to hold some out and keep the best epoch";
+    let enough = "40 rows are held out for validation; use --validation-fraction 0 to train on all rows, or --refit to train on all of them afterwards";
+    let has = |outcome: &Outcome, line: &str| outcome.stderr.lines().any(|found| found == line);
+    let outcome = train("few.csv", &[]);
+    assert!(has(&outcome, few) && !outcome.stdout.contains("val loss"), "{}", outcome.stderr);
+    let outcome = train("classes.csv", &[]);
+    assert!(has(&outcome, few) && !outcome.stdout.contains("val loss"), "{}", outcome.stderr);
+    let outcome = train("enough.csv", &[]);
+    assert!(has(&outcome, enough) && outcome.stdout.contains("val loss"), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("160 rows, 2 inputs"), "{}", outcome.stdout);
+    // What was decided stands in the settings, and the same model comes of them.
+    let settings = std::fs::read_to_string(place.path("run/config.toml")).unwrap();
+    assert!(settings.contains("validation-fraction = 0.2"), "{settings}");
+    let model = place.model("run").tensors;
+    place.write("settings.toml", settings);
+    train("enough.csv", &["--config", "settings.toml"]);
+    assert!(place.model("run").tensors == model);
+    train("enough.csv", &["--validation-fraction", "0.2"]);
+    assert!(place.model("run").tensors == model);
+    // Other rows validate where they are named, also in the place of a fraction in a file.
+    let outcome = train("enough.csv", &["--config", "settings.toml", "--validation", "few.csv"]);
+    assert!(outcome.stdout.contains("200 rows, 2 inputs") && outcome.stdout.contains("val loss"));
+    for (data, arguments) in [
+        ("enough.csv", &["--validation-fraction", "0"][..]),
+        ("enough.csv", &["--preset", "plain"]),
+        ("images.csv", &[]),
     ] {
-        assert_eq!(said("small.csv", silent), 0, "{silent:?}");
+        let outcome = train(data, arguments);
+        let said = [few, enough].iter().any(|line| has(&outcome, line));
+        assert!(!said && !outcome.stdout.contains("val loss"), "{arguments:?}: {}", outcome.stderr);
     }
-    let folds = ["train", "--data", "small.csv", "--device", "cpu", "--folds", "2"];
-    assert!(!place.succeed(&folds).stderr.contains("preset"));
-    place.write("images.csv", crate::program::Rows::new(60, 3).csv());
-    assert_eq!(said("images.csv", &[]), 0);
+    // Groups divide the rows that are held out, and mean nothing where none are.
+    assert!(train("enough.csv", &["--group", "a"]).stdout.contains("val loss"));
+    let outcome = place.run(&["train", "--data", "few.csv", "--group", "a"]);
+    assert!(
+        outcome.code == 2 && outcome.error().contains("--group: expected rows to hold out"),
+        "{}",
+        outcome.stderr
+    );
+    let folds = [
+        "train",
+        "--data",
+        "enough.csv",
+        "--device",
+        "cpu",
+        "--folds",
+        "2",
+        "--epochs",
+        "2",
+        "--format",
+        "json",
+    ];
+    let folds = place.succeed(&folds).objects();
+    assert!(folds[0]["rows"] == 80 && folds[0]["validation_accuracy"].is_number(), "{}", folds[0]);
+}
+
+#[test]
+fn epochs_are_fewer_where_no_rows_validate() {
+    let place = Workplace::new();
+    place.write("t.csv", classes(200, false));
+    let epochs = |arguments: &[&str]| {
+        let common = [
+            "train",
+            "--data",
+            "t.csv",
+            "--device",
+            "cpu",
+            "--hidden",
+            "4",
+            "--out",
+            "m.safetensors",
+            "--format",
+            "json",
+        ];
+        let summary = place.succeed(&[&common[..], arguments].concat()).objects().pop().unwrap();
+        summary["epochs"].as_u64().unwrap()
+    };
+    assert_eq!(epochs(&["--validation-fraction", "0"]), 64);
+    assert_eq!(epochs(&["--patience", "none"]), 256);
 }
 
 /// A table that says nothing of its classes.

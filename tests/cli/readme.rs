@@ -41,7 +41,8 @@ fn the_commands_of_the_readme_run_from_top_to_bottom_and_numpy_reads_the_model()
     ] {
         assert!(place.path(file).is_file(), "{file}");
     }
-    assert_eq!(std::fs::read_to_string(place.path("run1/history.csv")).unwrap().lines().count(), 401);
+    // It has gone on for longer than the preset does without a better epoch.
+    assert!(std::fs::read_to_string(place.path("run1/history.csv")).unwrap().lines().count() > 101);
     let digits = std::fs::read_to_string(place.path("digits.csv")).unwrap();
     let classes: Vec<&str> = digits.lines().skip(1).map(|line| &line[..1]).collect();
     assert_eq!(classes.len(), 10_000);

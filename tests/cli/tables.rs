@@ -65,7 +65,9 @@ fn a_run_says_what_was_chosen() {
     let place = Workplace::new();
     let arguments =
         ["train", "--device", "cpu", "--hidden", "8", "--out", "m.safetensors", "--test-fraction", "0.2"];
-    let text = place.succeed(&[&arguments[..], &["--data", &bundled("iris")]].concat()).stdout;
+    let table = bundled("iris");
+    let iris = [&arguments[..], &["--data", &table]].concat();
+    let text = place.succeed(&[&iris[..], &["--preset", "plain"]].concat()).stdout;
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[0],
@@ -74,6 +76,11 @@ fn a_run_says_what_was_chosen() {
     assert_eq!(
         lines[2],
         "342 epochs of 8 steps, batches of 16 rows (chosen for this table size), learning rate 0.1"
+    );
+    let text = place.succeed(&iris).stdout;
+    assert_eq!(
+        text.lines().nth(2),
+        Some("64 epochs of 1 step, batches of 256 rows (--preset table), adam, learning rate 0.04 (coslog4)")
     );
 }
 
@@ -152,7 +159,7 @@ fn why_training_waits_for_all_rows_is_said() {
         ("few.csv", &[], None),
     ] {
         let target = if options.contains(&"--target") { &[][..] } else { &["--target", "kind"] };
-        let outcome = train(&place, &[&["--data", file], target, options].concat());
+        let outcome = train(&place, &[&["--data", file, "--preset", "plain"], target, options].concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let line = outcome.stderr.lines().find(|line| line.contains("before training starts"));
         let rows = if file == "sorted.csv" { "13,000" } else { "5,000" };
@@ -183,7 +190,9 @@ fn values_are_scaled_as_asked() {
     place.write("t.csv", points.csv(NAMES));
     for (scale, expected) in [("none", "1"), ("bytes", "1/255"), ("standard", "columns"), ("auto", "columns")]
     {
-        let objects = trained(&place, &["--data", "t.csv", "--scale", scale, "--lr", "1e-9"]).objects();
+        let objects =
+            trained(&place, &["--data", "t.csv", "--preset", "plain", "--scale", scale, "--lr", "1e-9"])
+                .objects();
         let model = place.model("m.safetensors");
         assert_eq!((&objects[0]["scaling"], model.entry("input_scaling")), (&expected.into(), expected));
         assert_eq!(model.header.get("input_center").is_some(), expected == "columns");
@@ -212,7 +221,8 @@ fn the_target_is_named_or_known_by_its_name() {
     }
     place.write("t.csv", format!("a,b,c,last\n{rows}"));
     for target in [["--target", "last"], ["--target", "3"], ["--target", "-1"], ["--label-column", "last"]] {
-        let objects = trained(&place, &[&["--data", "t.csv"][..], &target].concat()).objects();
+        let objects =
+            trained(&place, &[&["--data", "t.csv", "--preset", "plain"][..], &target].concat()).objects();
         assert_eq!((&objects[0]["target"], &objects[0]["layers"][0]), (&"last".into(), &3.into()));
     }
     refused(
@@ -243,12 +253,12 @@ fn columns_that_number_the_rows_are_left_out() {
         ",a,b,c,kind\n".to_owned() + &text.lines().enumerate().map(line).collect::<String>()
     };
     place.write("t.csv", numbered(150, 150));
-    let outcome = trained(&place, &["--data", "t.csv"]);
+    let outcome = trained(&place, &["--data", "t.csv", "--preset", "plain"]);
     assert_eq!(outcome.objects()[0]["layers"], serde_json::json!([3, 8, 3]));
     assert!(outcome.error().contains("left out column") && outcome.error().contains("--include"));
     let quiet = trained(&place, &["--data", "t.csv", "--quiet"]);
     assert_eq!(quiet.stderr, "");
-    let only = trained(&place, &["--data", "t.csv", "--include", "0", "a"]);
+    let only = trained(&place, &["--data", "t.csv", "--preset", "plain", "--include", "0", "a"]);
     assert_eq!((&only.objects()[0]["layers"][0], only.stderr.as_str()), (&2.into(), ""));
     assert_eq!(place.model("m.safetensors").entry("positions"), "[0,1]");
 

@@ -250,7 +250,8 @@ fn a_table_that_shows_a_new_class_late_starts_the_run_anew() {
     place.write("late.csv", &table);
     // Without the task all rows are read first, to see whether the target holds values.
     let task = ["--task", "classification"];
-    let train = ["--data", "late.csv", "--target", "0", "--scale", "bytes", "--epochs", "1"];
+    let train =
+        ["--data", "late.csv", "--target", "0", "--scale", "bytes", "--epochs", "1", "--preset", "plain"];
     let objects = json(&place, &[&train[..], &task].concat());
     let events: Vec<&str> = objects.iter().map(|object| object["event"].as_str().unwrap()).collect();
     assert_eq!(events, ["start", "restart", "start", "epoch", "summary"]);

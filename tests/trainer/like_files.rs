@@ -40,9 +40,18 @@ fn tensors(model: &Model) -> Vec<u8> {
     rest[u64::from_le_bytes(length.try_into().unwrap()) as usize..].to_vec()
 }
 
-/// Trains on files with these options, and compares with a model of arrays.
+/// Trains on files with these options, and compares with a model of arrays. Of these no rows are held out that no setting names.
 #[track_caller]
 fn assert_same(place: &Workplace, arguments: &[&str], model: &Model) {
+    let is_divided =
+        ["--validation", "--validation-fraction", "--preset"].iter().any(|it| arguments.contains(it));
+    let plain = if is_divided { &[][..] } else { &["--preset", "plain"] };
+    assert_same_by_default(place, &[arguments, plain].concat(), model);
+}
+
+/// The same, with the defaults of the program.
+#[track_caller]
+fn assert_same_by_default(place: &Workplace, arguments: &[&str], model: &Model) {
     let device = if arguments.contains(&"--device") { &[][..] } else { &["--device", "cpu"] };
     let common = ["train", "--data", "t.csv", "--out", "m.safetensors", "--quiet"];
     place.succeed(&[&common[..], device, arguments].concat());
@@ -67,6 +76,11 @@ fn defaults_are_those_of_the_command_line() {
     let (place, (x, y)) = (Workplace::new(), rows(300, 1));
     place.write("t.csv", csv(&x, NAMES, labels(&y)));
     assert_same(&place, &["--epochs", "3"], &trainer("epochs = 3").fit(&x, &y).unwrap());
+    assert_same_by_default(
+        &place,
+        &["--epochs", "3"],
+        &trainer("epochs = 3\npreset = \"table\"\nvalidation-fraction = 0.2").fit(&x, &y).unwrap(),
+    );
     // As many epochs as few rows take, and a batch of 16.
     assert_same(&place, &["--hidden", "none"], &trainer("hidden = []").fit(&x, &y).unwrap());
     let adam = trainer("epochs = 2\nhidden = 8\noptimizer = \"adam\"");

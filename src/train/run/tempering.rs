@@ -33,10 +33,7 @@ impl Run {
         let outputs = trained.engine.outputs_async(&validation.view()).await?;
         let factor = factor(&outputs, validation.labels(), &validation.view().counts());
         let mut model = Model::clone(&kept.model);
-        if let Some(layer) = model.parameters.layers.last_mut() {
-            layer.weights.iter_mut().chain(&mut layer.bias).for_each(|number| *number *= factor as f32);
-        }
-        model.settings.insert("temperature".to_owned(), factor.recip().to_string());
+        model.divide_outputs(factor.recip());
         trained.engine.restore(&model.parameters, &state)?;
         let (epoch, wants_auc) = (&mut self.epochs[number], self.config.auc_by_epoch);
         let (validated, _) = trained.evaluate(Some(validation), "validation", wants_auc).await?;
@@ -51,6 +48,17 @@ impl Run {
             (validated, trained.evaluate(test.as_ref(), "test", wants_auc).await?.0);
         kept.model = Arc::new(model);
         Ok(())
+    }
+}
+
+impl Model {
+    /// Divides the outputs of the network by a temperature.
+    pub(super) fn divide_outputs(&mut self, temperature: f64) {
+        if let Some(layer) = self.parameters.layers.last_mut() {
+            let factor = temperature.recip() as f32;
+            layer.weights.iter_mut().chain(&mut layer.bias).for_each(|number| *number *= factor);
+        }
+        self.settings.insert("temperature".to_owned(), temperature.to_string());
     }
 }
 

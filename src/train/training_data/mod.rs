@@ -277,12 +277,12 @@ impl TrainingData {
         self.test.is_some()
     }
 
-    /// How many rows of the training file test.
-    pub fn held_out_rows(&self) -> usize {
-        match &self.test {
+    /// How many rows of the training file validate, and how many test.
+    pub fn held_out_rows(&self) -> [usize; 2] {
+        [&self.validation, &self.test].map(|held_out| match held_out {
             Some(HeldOut::Rows(rows, _)) => rows.rows(),
             Some(HeldOut::File(_)) | None => 0,
-        }
+        })
     }
 
     /// The rows that validate and those that test, for a network with these inputs; `unknown` takes the name of each set
