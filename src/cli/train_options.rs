@@ -28,7 +28,7 @@ pub enum Fallback {
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default)]
 #[command(after_help = "Examples:\n  tinytrain train --epochs 3 --device cpu\n  \
-                        tinytrain train --data table.csv --target class --validation-fraction 0.2\n  \
+                        tinytrain train --data table.csv --target class --test-fraction 0.2 --refit\n  \
                         tinytrain train --resume runs/2026-11-23T10-00-00Z-mnist --epochs 20\n\n\
                         Compiled kernels are kept for the next run where the driver allows it, and so is what \
                         `tinytrain tune` measures: in the folder that the environment variable TINYTRAIN_CACHE names \
