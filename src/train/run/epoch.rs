@@ -1,0 +1,141 @@
+//! The batches of an epoch, and its end: the network is evaluated, its model offered to be kept, and the run goes on or ends.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::Run;
+use crate::clock::Instant;
+use crate::engine::{BatchMetrics, EngineKind};
+use crate::error::{Error, Result};
+use crate::model::{Model, Parameters};
+use crate::train::active_run::ActiveRun;
+use crate::train::checkpoint::PartOfEpoch;
+use crate::train::class_figures::only_class;
+use crate::train::events::{End, Epoch, Event, Score};
+use crate::train::shared_data::{HeldOutRows, RunData};
+use crate::train::training_data::TESTED_ROWS;
+
+impl Run {
+    /// Counts batches, and ends the run if the loss of one is no number.
+    pub(super) fn count(&mut self, batches: &[BatchMetrics]) -> Result<()> {
+        let Some(ActiveRun { epochs, totals, .. }) = &mut self.trained else { return Ok(()) };
+        self.first_batch.get_or_insert_with(Instant::now);
+        for batch in batches {
+            self.steps += 1;
+            totals.batches += 1;
+            if !batch.loss.is_finite() {
+                return Err(Error::NonFiniteLoss {
+                    loss: batch.loss,
+                    step: self.steps,
+                    epoch: epochs.epoch(),
+                    batch: totals.batches,
+                    learning_rate: self.config.learning_rate,
+                });
+            }
+            totals.rows += batch.rows;
+            totals.loss += batch.loss;
+            totals.correct += batch.correct;
+        }
+        let (rows, total) = (totals.rows, self.data.rows());
+        self.events.push_back(Event::Progress { epoch: epochs.epoch(), rows, total, score: totals.score() });
+        Ok(())
+    }
+
+    /// The rows that do not train, which are read now if they have not been before.
+    pub(super) fn hold_out(
+        known: &mut Option<Arc<HeldOutRows>>,
+        data: &mut RunData,
+        trained: &ActiveRun,
+        events: &mut VecDeque<Event>,
+    ) -> Result<Arc<HeldOutRows>> {
+        if let Some(known) = known {
+            return Ok(Arc::clone(known));
+        }
+        let rows = data.take_held_out(trained.network.columns(), &trained.data_schema, |set, cells| {
+            events.push_back(Event::Unknown { set, cells });
+        })?;
+        for (set, rows) in ["validation", "test"].into_iter().zip(&rows) {
+            if let Some(class) = rows.as_ref().and_then(|rows| only_class(rows.labels())) {
+                let class = trained.data_schema.classes.name(class).to_owned();
+                events.push_back(Event::OneClass { set, class });
+            }
+        }
+        Ok(Arc::clone(known.insert(Arc::new(rows))))
+    }
+
+    /// Evaluates the network, reports the epoch, and goes on to the next.
+    pub(super) async fn end_epoch(&mut self) -> Result<()> {
+        let is_last = self.epochs.len() + 1 == self.config.epochs;
+        let Some(trained) = &mut self.trained else { return Ok(()) };
+        let duration = trained.end_epoch(&self.observer);
+        let held_out = Self::hold_out(&mut self.held_out, &mut self.data, trained, &mut self.events)?;
+        let [validation, test] = &*held_out;
+        let (validation, of_validation) =
+            trained.evaluate(validation.as_ref(), "validation", self.config.auc_by_epoch).await?;
+        let (test, of_test) = trained.evaluate(test.as_ref(), "test", self.config.auc_by_epoch).await?;
+        let (parameters, number) = (trained.engine.parameters_async().await?, trained.epochs.epoch());
+        let is_finite = |score: &Option<Score>| score.as_ref().is_none_or(|score| score.loss.is_finite());
+        if !(is_finite(&validation) && parameters.is_finite()) {
+            return Err(self.non_finite(number));
+        }
+        if !is_finite(&test) && !trained.is_finite_on(&self.data).await? {
+            // Not the fault of the test rows alone.
+            return Err(self.non_finite(number));
+        }
+        self.bad_test = test.as_ref().map(|test| test.loss).filter(|loss| !loss.is_finite());
+        let train = trained.totals.score();
+        let warning = match (&validation, &test) {
+            (None, None) if is_last => trained.training_rows_warning(&train, &self.data).await?,
+            _ => of_test.or(of_validation),
+        };
+        let PartOfEpoch { rows, .. } = std::mem::take(&mut trained.totals);
+        trained.epochs.next_epoch();
+        trained.epoch_began = Instant::now();
+        let epoch = Epoch { epoch: number, train, validation, test, duration, rows };
+        let model = Arc::new(self.model(parameters, number)?);
+        let is_kept = self.selection.offer(&epoch, &model, warning);
+        self.epochs.push(epoch.clone());
+        self.end = self.end_after_epoch(&epoch);
+        self.events.push_back(Event::Epoch { epoch: Box::new(epoch), model, is_kept });
+        Ok(())
+    }
+
+    /// Why the run ends behind an epoch, if it does.
+    pub(super) fn end_after_epoch(&self, epoch: &Epoch) -> Option<End> {
+        let reached = epoch.validation.as_ref().unwrap_or(&epoch.train).accuracy;
+        if epoch.epoch >= self.config.epochs {
+            Some(End::Done)
+        } else if self.config.target_accuracy.is_some_and(|wanted| reached >= wanted) {
+            Some(End::Accuracy)
+        } else if self.selection.has_lost_patience() {
+            Some(End::Patience)
+        } else {
+            self.is_over().then_some(End::Time)
+        }
+    }
+
+    /// Whether the time of the run is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.config.max_time.is_some_and(|most| self.began.elapsed() >= most)
+    }
+
+    pub(super) fn model(&self, parameters: Parameters, epoch: usize) -> Result<Model> {
+        let Some(ActiveRun { network, transform, data_schema, engine, .. }) = &self.trained else {
+            return Err(Error::Interrupted);
+        };
+        let (network, transform, data_schema) = (network.clone(), transform.clone(), data_schema.clone());
+        let mut settings = self.config.settings();
+        settings.insert("epoch".to_owned(), epoch.to_string());
+        settings.extend(self.data.tested_rows().map(|rows| (TESTED_ROWS.to_owned(), rows.sum.to_string())));
+        let description = engine.description();
+        if description.engine == EngineKind::Gpu {
+            settings.remove("threads");
+        }
+        let origin = Some(description.origin());
+        Ok(Model { network, transform, data_schema, parameters, ensemble: None, origin, settings })
+    }
+
+    pub(super) fn non_finite(&self, epoch: usize) -> Error {
+        Error::NonFiniteModel { epoch, learning_rate: self.config.learning_rate }
+    }
+}
