@@ -130,6 +130,8 @@ class Browser:
 
     def open(self, address, timeout=60):
         """Opens an address, and waits until the page says that it is ready."""
+        # An address that differs behind # alone would not load the page again.
+        self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=address)
         self.wait("document.documentElement?.dataset.ready !== undefined", timeout)
 
@@ -142,12 +144,11 @@ class Browser:
         return found["result"].get("value")
 
     def wait(self, condition, timeout=60):
-        """Waits until a script is true, and gives its value."""
+        """Waits until a script is true; fails at once where the page has an error."""
         until = time.monotonic() + timeout
         while time.monotonic() < until:
-            value = self.run(f"Boolean({condition}) && ({condition})", timeout)
-            if value:
-                return value
+            if self.run(f"Boolean({condition})", timeout):
+                return
             if self.errors:
                 raise Failure("\n".join(self.errors))
             self.take(0.05)

@@ -99,9 +99,11 @@ const requests = {
     const at = begin + chosen * size;
     return { pixels: pictures.slice(at, at + size), label: labels[items(labels).begin + chosen], number: chosen };
   },
-  /** Reads a table, and says what was understood of it. */
+  /** Reads a table, and says what was understood of it; a run of the table before ends. */
   understand({ bytes, options }) {
     const read = new tinytrain.Table(bytes, JSON.stringify(options));
+    end("table");
+    forget("table");
     table?.free();
     table = read;
     return JSON.parse(table.understood());

@@ -1,12 +1,15 @@
 /** What was understood of a table: its columns, what is left out and why, and which column is the target. */
 import { element, table } from "./dom.js";
-import { of, short } from "./format.js";
+import { of } from "./format.js";
 
 /** Categories that are named. */
 const NAMED = 4;
 
+/** A number as it may stand in a file. */
+const number = value => (Number.isFinite(value) ? String(Number(value.toPrecision(6))) : "–");
+
 function holds(column) {
-  if (column.type === "number") return `${short(column.least)} to ${short(column.greatest)}, median ${short(column.median)}`;
+  if (column.type === "number") return `${number(column.least)} to ${number(column.greatest)}, median ${number(column.median)}`;
   const named = column.categories.slice(0, NAMED).map(category => `${category.name} (${category.rows})`).join(", ");
   return column.categories.length > NAMED ? `${named}, …` : named;
 }

@@ -39,9 +39,9 @@ export function table(caption, names, rows) {
   const body = rows.map(row =>
     element("tr", {}, ...row.map((cell, place) =>
       element(place === 0 ? "th" : "td", { ...(place === 0 ? { scope: "row" } : {}), ...kind(place) }, cell))));
-  return element("div", { class: "wide", role: "region", tabIndex: 0, "aria-label": caption },
-    element("table", {}, element("caption", {}, caption),
-      element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body)));
+  return element("figure", { class: "table" }, element("figcaption", {}, caption),
+    element("div", { class: "wide", role: "region", tabIndex: 0, "aria-label": caption },
+      element("table", { "aria-label": caption }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body))));
 }
 
 /**

@@ -3,6 +3,9 @@ import { counted, duration, fixed, percent } from "./format.js";
 
 const SETS = [["train", "training"], ["validation", "validation"], ["test", "test"]];
 
+/** The share of an epoch that a point between epochs is the mean of, at least. */
+const LEAST = 0.01;
+
 /** The curves of a run; between epochs those of training have the mean since the last point. */
 export class History {
   /** @type {any[]} */
@@ -24,7 +27,8 @@ export class History {
 
   #mean(epoch, rows, total, loss, accuracy = NaN) {
     const last = this.#last.epoch === epoch ? this.#last : { rows: 0, loss: 0, accuracy: 0 };
-    if (rows <= last.rows) return;
+    // A mean of few rows says little; an epoch has one point at least.
+    if (rows - last.rows < LEAST * total && last.rows > 0) return;
     const since = (now, before) => (now * rows - before * last.rows) / (rows - last.rows);
     this.#within.push([epoch - 1 + rows / total, since(loss, last.loss), since(accuracy, last.accuracy)]);
     this.#last = { epoch, rows, loss, accuracy };
@@ -60,6 +64,6 @@ export class History {
     const rows = this.epochs.map(epoch => [
       String(epoch.epoch), ...columns.map(([, cell]) => cell(epoch)), duration(epoch.seconds), counted(epoch.rows_per_second),
     ]);
-    return { names: ["epoch", ...columns.map(([name]) => name), "time", "rows a second"], rows: rows.reverse() };
+    return { names: ["epoch", ...columns.map(([name]) => name), "time", "rows/s"], rows: rows.reverse() };
   }
 }

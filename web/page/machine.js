@@ -91,7 +91,7 @@ export function machineTab(adapter) {
       show();
       count.textContent = "";
       status.classList.toggle("error", found.failed > 0);
-      end(`${DEVICES[device]}: ${of(found.checked, "comparison")} with the reference in f64, ${found.failed ? `${found.failed} wrong` : "all right"}.`);
+      end(`${device === "gpu" ? adapter : "The CPU engine"}: ${of(found.checked, "comparison")} with the reference in f64, ${found.failed ? `${found.failed} wrong` : "all right"}.`);
     } catch (error) {
       status.classList.add("error");
       end(error.message);

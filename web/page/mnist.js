@@ -11,7 +11,9 @@ const NAME = "mnist";
 const SETTINGS = ["hidden", "activation", "optimizer", "lr", "batch-size", "epochs", "seed", "device"];
 const MORE = ["lr-schedule", "momentum", "weight-decay", "dropout", "label-smoothing", "schedule"];
 const SIDE = 28;
-const UNITS = 40;
+const UNITS = 30;
+/** Pictures in a row. */
+const COLUMNS = 6;
 /** Milliseconds between two looks at the weights while training. */
 const LOOK = 800;
 
@@ -35,7 +37,6 @@ export function mnistTab(engine, help) {
   );
   const saved = element("div", { class: "row", hidden: true });
   let looked = 0;
-  let columns = 8;
 
   const view = new RunView(engine, NAME, {
     verb: "Train",
@@ -67,8 +68,7 @@ export function mnistTab(engine, help) {
   async function look() {
     const found = await engine.ask("units", { name: NAME, count: UNITS });
     weights.hidden = found.length === 0;
-    columns = innerWidth < 600 ? 8 : 10;
-    drawUnits(canvas, found, SIDE, columns);
+    drawUnits(canvas, found, SIDE, COLUMNS);
     pad.refresh();
   }
 

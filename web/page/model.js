@@ -79,7 +79,7 @@ function preview(lines) {
   const cells = lines.slice(0, SHOWN + 1).map(split);
   const caption = lines.length - 1 > SHOWN ? `The first ${SHOWN} of ${counted(lines.length - 1)} predictions` : "Predictions";
   const [head, ...rows] = cells;
-  return table(caption, ["row|", ...head], rows.map((row, place) => [String(place + 1), ...row]));
+  return table(caption, ["row|", ...head.map(name => (name === "class" ? "class|" : name))], rows.map((row, place) => [String(place + 1), ...row]));
 }
 
 /** The cells of a line of CSV; a cell in quotes may have commas, and two quotes are one. */

@@ -2,9 +2,9 @@
 import { short } from "./format.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
-const SIZE = [480, 280];
+const SIZE = [400, 250];
 /** Room round a plot: left, right, top, bottom. */
-const [LEFT, RIGHT, TOP, BOTTOM] = [58, SIZE[0] - 14, 30, SIZE[1] - 46];
+const [LEFT, RIGHT, TOP, BOTTOM] = [50, SIZE[0] - 12, 28, SIZE[1] - 42];
 /** Points of a curve at most. */
 const POINTS = 400;
 /** How many times the least the greatest number is where the axis is logarithmic. */
@@ -106,10 +106,10 @@ export class Plot {
     }
     for (const [tick, words] of ticks(0, last, 6, false, 1)) {
       line("grid", x(tick), BOTTOM, x(tick), BOTTOM + 5);
-      text(x(tick), BOTTOM + 19, "middle", words);
+      text(x(tick), BOTTOM + 18, "middle", words);
     }
     line("axis", LEFT, BOTTOM, RIGHT, BOTTOM);
-    text(RIGHT, SIZE[1] - 8, "end", "epoch");
+    text(RIGHT, SIZE[1] - 6, "end", "epoch");
     text(4, 16, "start", isLog ? `${this.y}, logarithmic` : this.y);
     for (const { kind, points, isDotted } of curves) {
       const places = thinned(points.filter(point => Number.isFinite(point[1]))).map(([at, value]) => [x(at), y(value)].map(place => place.toFixed(1)));

@@ -11,7 +11,7 @@ const NAME = "table";
 const SETTINGS = ["test-fraction", "validation-fraction", "preset", "hidden", "optimizer", "lr", "batch-size", "epochs", "seed", "device"];
 /** The page holds rows out so that there is something to say of the model; the program holds none out unless asked to. */
 const BEGUN = { "test-fraction": "0.2", "validation-fraction": "0.2" };
-const SAMPLE = "data/tables/penguins.csv";
+const SAMPLE = { path: "data/tables/penguins.csv", name: "penguins.csv", target: "species" };
 
 /**
  * @param {import("./engine.js").Engine} engine
@@ -25,7 +25,7 @@ export function tableTab(engine, help, takeImages) {
 
   const status = byId("table-read");
   const understood = byId("table-understood");
-  const settings = controls(NAME, SETTINGS, help, { "test-fraction": "0", "validation-fraction": "0", seed: "1", preset: "table with validation rows" }, BEGUN);
+  const settings = controls(NAME, SETTINGS, help, { "test-fraction": "0", "validation-fraction": "0", seed: "1" }, BEGUN);
   const results = element("div", { hidden: true });
   const training = byId("table-training");
   const model = new ModelView(engine, NAME);
@@ -52,22 +52,22 @@ export function tableTab(engine, help, takeImages) {
 
   const zone = dropZone("Drop a CSV file here, or a model.safetensors", ".csv,.tsv,.txt,.gz,.zst,.safetensors", take);
   const sample = button("Try it with penguins", async () => {
-    const answer = await fetch(SAMPLE);
-    await take(new Uint8Array(await answer.arrayBuffer()), "penguins.csv");
+    const answer = await fetch(SAMPLE.path);
+    await take(new Uint8Array(await answer.arrayBuffer()), SAMPLE.name, SAMPLE.target);
   });
   sample.id = "penguins";
   byId("table-choose").append(zone, element("div", { class: "row" }, sample,
     element("span", { class: "small" }, "344 penguins of three species. Files stay in this browser.")));
 
   /** Takes a file: a table, or a model. */
-  async function take(bytes, name) {
+  async function take(bytes, name, target = "") {
     status.classList.remove("error");
     status.textContent = `Reading ${name} …`;
     try {
       if (/\.safetensors$/i.test(name)) await takeModel(bytes, name);
       else {
         file = { bytes, name };
-        Object.assign(options, { target: "", task: "auto", excluded: new Set() });
+        Object.assign(options, { target, task: "auto", excluded: new Set() });
         await read();
       }
     } catch (error) {
@@ -102,6 +102,7 @@ export function tableTab(engine, help, takeImages) {
       name: file.name, target: options.target ? [options.target] : [], task: options.task,
       exclude: [...options.excluded].filter(name => name !== options.target),
     };
+    training.hidden = true;
     const found = await engine.ask("understand", { bytes: file.bytes, options: asked });
     view.reset();
     results.hidden = true;
