@@ -10,11 +10,15 @@ import tempfile
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# WebGPU on the processor, also where there is a GPU.
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run", "--mute-audio",
-    "--enable-unsafe-webgpu", "--enable-unsafe-swiftshader", "--use-webgpu-adapter=swiftshader", "--remote-debugging-pipe",
+    "--remote-debugging-pipe",
 )
+# On the processor, also where there is a GPU.
+WEBGPU = ("--enable-unsafe-webgpu", "--enable-unsafe-swiftshader", "--use-webgpu-adapter=swiftshader")
+# What Chromium says then where a page asks for an adapter.
+NO_ADAPTER = "Failed to create WebGPU Context Provider"
+NO_WEBGPU = ("--disable-features=WebGPUService,Vulkan", "--disable-gpu")
 
 
 def chromium():
@@ -120,13 +124,18 @@ class Browser:
             self.attend(given["sessionId"])
         elif method == "Runtime.exceptionThrown":
             details = given["exceptionDetails"]
-            self.errors.append(details.get("exception", {}).get("description") or details["text"])
+            self.fault(details.get("exception", {}).get("description") or details["text"])
         elif method == "Runtime.consoleAPICalled" and given["type"] in ("error", "assert", "warning"):
-            self.errors.append(" ".join(str(part.get("value", part.get("description"))) for part in given["args"]))
+            self.fault(" ".join(str(part.get("value", part.get("description"))) for part in given["args"]))
         elif method == "Log.entryAdded" and given["entry"]["level"] in ("error", "warning"):
-            self.errors.append(f"{given['entry']['text']} {given['entry'].get('url', '')}")
+            self.fault(f"{given['entry']['text']} {given['entry'].get('url', '')}")
         else:
             self.events.append(message)
+
+    def fault(self, text):
+        """Keeps what must not be said."""
+        if NO_ADAPTER not in text:
+            self.errors.append(text)
 
     def open(self, address, timeout=60):
         """Opens an address, and waits until the page says that it is ready."""
@@ -185,9 +194,28 @@ class Browser:
         node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
         self.call("DOM.setFileInputFiles", files=[str(path)], nodeId=node)
 
-    def downloads(self, folder):
-        """Keeps what is downloaded in a folder."""
+    def drop(self, selector, path):
+        """Drops a file on an element, as from the desktop."""
+        x, y = self.place(selector)
+        data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            self.call("Input.dispatchDragEvent", type=kind, x=x, y=y, data=data)
+
+    def text(self, selector):
+        """What an element says."""
+        return self.run(f"document.querySelector({json.dumps(selector)}).textContent")
+
+    def download(self, folder, name, click):
+        """The bytes of the file that a click hands to the downloads."""
+        path = folder / name
+        path.unlink(missing_ok=True)
         self.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+        self.run(click)
+        until = time.monotonic() + 20
+        # Chromium gives a file its name when all of it is there.
+        while not path.exists() and time.monotonic() < until:
+            self.take(0.05)
+        return path.read_bytes()
 
     def look(self, width, height=900, is_dark=False, is_still=False):
         """The window's size, and what its reader prefers."""

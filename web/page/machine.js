@@ -75,7 +75,7 @@ export function machineTab(adapter) {
     const outcomes = [];
     let frame = 0;
     const count = element("p", { class: "small" });
-    const box = element("div");
+    const box = element("div", { class: "tall" });
     results.append(count, box);
     const show = () => {
       frame = 0;
