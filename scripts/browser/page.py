@@ -46,6 +46,8 @@ class Page:
         for width in (1280, 360):
             for is_dark in (False, True):
                 browser.look(width, is_dark=is_dark)
+                # What fades in is there then.
+                time.sleep(0.2)
                 browser.shoot(self.shots / f"{name}-{width}-{'dark' if is_dark else 'light'}.png")
             wide = browser.run("document.documentElement.scrollWidth")
             expect(wide <= width, f"{name}: the page is {wide} wide in a window of {width}")

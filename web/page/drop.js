@@ -3,6 +3,9 @@ import { element } from "./dom.js";
 
 let numbers = 0;
 
+// A file that misses its place must not open in place of the page.
+for (const kind of ["dragover", "drop"]) addEventListener(kind, event => event.preventDefault());
+
 /**
  * @param {string} text
  * @param {string} accept

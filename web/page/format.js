@@ -26,6 +26,7 @@ export const percent = share =>
 
 /** @param {number} seconds */
 export function duration(seconds) {
+  if (seconds < 1) return `${seconds.toFixed(3)} s`;
   if (seconds < 10) return `${seconds.toFixed(2)} s`;
   if (seconds < 100) return `${seconds.toFixed(1)} s`;
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;

@@ -4,7 +4,7 @@ import { counted, duration, fixed, percent } from "./format.js";
 const SETS = [["train", "training"], ["validation", "validation"], ["test", "test"]];
 
 /** The share of an epoch that a point between epochs is the mean of, at least. */
-const LEAST = 0.01;
+const LEAST = 0.04;
 
 /** The curves of a run; between epochs those of training have the mean since the last point. */
 export class History {

@@ -37,6 +37,9 @@ export function mnistTab(engine, help) {
   );
   const saved = element("div", { class: "row", hidden: true });
   let looked = 0;
+  /** The weights that are shown. */
+  let seen = new Float32Array();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawUnits(canvas, seen, SIDE, COLUMNS));
 
   const view = new RunView(engine, NAME, {
     verb: "Train",
@@ -61,14 +64,15 @@ export function mnistTab(engine, help) {
     },
     onerror(message) {
       usual.blame(message);
+      more.blame(message);
     },
   });
 
   /** The weights and the probabilities as they are now. */
   async function look() {
-    const found = await engine.ask("units", { name: NAME, count: UNITS });
-    weights.hidden = found.length === 0;
-    drawUnits(canvas, found, SIDE, COLUMNS);
+    seen = await engine.ask("units", { name: NAME, count: UNITS });
+    weights.hidden = seen.length === 0;
+    drawUnits(canvas, seen, SIDE, COLUMNS);
     pad.refresh();
   }
 

@@ -44,6 +44,7 @@ export class RunView {
     this.halt = button("Stop", () => this.engine.ask("stop", { name }));
     this.halt.id = `${name}-stop`;
     this.status = element("p", { class: "status", role: "status", id: `${name}-status` });
+    this.heard = element("p", { class: "unseen", role: "status" });
     this.notes = element("ul", { class: "notes", hidden: true });
     this.bar = element("progress", { max: 1, value: 0, "aria-label": "Progress of training" });
     this.figures = element("dl", { class: "figures" });
@@ -55,7 +56,7 @@ export class RunView {
     this.results = element("div", { class: "results" }, this.figures,
       element("div", { class: "plots" }, this.loss.element, this.quality.element), this.legend, this.details);
     this.element = element("div", { class: "run" },
-      element("div", { class: "row" }, this.main, this.halt, this.bar), this.status, this.notes, this.results);
+      element("div", { class: "row" }, this.main, this.halt, this.bar), this.status, this.heard, this.notes, this.results);
     this.details.addEventListener("toggle", () => this.#showEpochs());
     engine.watch(name, event => this.#take(event));
     this.#become("idle");
@@ -199,7 +200,7 @@ export class RunView {
     this.#announced = performance.now();
     const scored = last.test ?? last.validation;
     const reached = scored?.r2 === undefined ? `accuracy ${percent((scored ?? last.train).accuracy)}` : `R² ${fixed(scored.r2)}`;
-    this.status.textContent = `Epoch ${last.epoch}: ${last.test ? "test " : last.validation ? "validation " : ""}${reached}.`;
+    this.heard.textContent = `Epoch ${last.epoch}: ${last.test ? "test " : last.validation ? "validation " : ""}${reached}.`;
   }
 }
 

@@ -9,6 +9,7 @@ import { importance, rowsOf, scores } from "./scores.js";
 
 const NAME = "table";
 const SETTINGS = ["test-fraction", "validation-fraction", "preset", "hidden", "optimizer", "lr", "batch-size", "epochs", "seed", "device"];
+const MORE = ["activation", "dropout", "weight-decay", "lr-schedule", "patience", "class-weights", "scale", "schedule"];
 /** The page holds rows out so that there is something to say of the model; the program holds none out unless asked to. */
 const BEGUN = { "test-fraction": "0.2", "validation-fraction": "0.2" };
 const SAMPLE = { path: "data/tables/penguins.csv", name: "penguins.csv", target: "species" };
@@ -25,17 +26,22 @@ export function tableTab(engine, help, takeImages) {
 
   const status = byId("table-read");
   const understood = byId("table-understood");
-  const settings = controls(NAME, SETTINGS, help, { "test-fraction": "0", "validation-fraction": "0", seed: "1" }, BEGUN);
+  const usual = controls(NAME, SETTINGS, help, { "test-fraction": "0", "validation-fraction": "0", seed: "1" }, BEGUN);
+  const more = controls(NAME, MORE, help, {});
   const results = element("div", { hidden: true });
   const training = byId("table-training");
   const model = new ModelView(engine, NAME);
 
   const view = new RunView(engine, NAME, {
     verb: "Train",
-    asked: () => settings.read(),
+    asked() {
+      const [first, second] = [usual.read(), more.read()];
+      return { settings: { ...first.settings, ...second.settings }, device: first.device };
+    },
     onstate(state) {
       const isBusy = state === "going" || state === "paused";
-      settings.disable(isBusy);
+      usual.disable(isBusy);
+      more.disable(isBusy);
       if (isBusy) {
         results.hidden = true;
         model.hide();
@@ -44,10 +50,11 @@ export function tableTab(engine, help, takeImages) {
     onevent(event) {
       if (event.done) measure();
     },
-    onerror: message => settings.blame(message),
+    onerror: message => [usual, more].forEach(part => part.blame(message)),
   });
   training.append(element("h3", {}, "Train"), element("details", { open: !matchMedia("(max-width: 600px)").matches },
-    element("summary", {}, "Settings"), settings.element), view.element, results);
+    element("summary", {}, "Settings"), usual.element,
+    element("details", {}, element("summary", {}, "More settings"), more.element)), view.element, results);
   byId("table-model").append(model.element);
 
   const zone = dropZone("Drop a CSV file here, or a model.safetensors", ".csv,.tsv,.txt,.gz,.zst,.safetensors", take);
@@ -162,7 +169,8 @@ export function tableTab(engine, help, takeImages) {
         }
       });
       more.id = "importance";
-      results.replaceChildren(element("h3", {}, "How good it is"), scores(found, rowsOf(found)), more);
+      results.replaceChildren(element("h3", {}, "How good it is"),
+        element("div", { class: "side" }, scores(found, rowsOf(found)), element("div", {}, more)));
       model.show(await engine.ask("describe", { name: NAME }), "The trained model");
     } catch (error) {
       results.replaceChildren(element("p", { class: "status error" }, error.message));
