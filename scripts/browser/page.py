@@ -188,6 +188,27 @@ class Page:
         expect(all(shown[name] == f"{summary[of]:.4f}" for name, of in scores.items()), f"the page scores {shown}, the program {summary}")
         print(f"wine.csv: bits, predictions and scores ({shown}) of the program")
 
+    def chooses_columns(self, browser):
+        """Target, task and columns are chosen; what is wrong with a choice is said, and mended by another."""
+        change = lambda name, value: browser.run(
+            f"(() => {{ const it = document.querySelector('#table-{name}'); it.value = '{value}'; it.dispatchEvent(new Event('change')); }})()"
+        )
+        says = lambda words: browser.wait(f"document.querySelector('#table-read').textContent.includes({json.dumps(words)})", 10)
+        browser.open(f"{self.address}/#table")
+        browser.click("#penguins")
+        says("344 rows, 7 columns, 3 classes of species")
+        change("target", "body_mass_g")
+        says("drop-missing-target")
+        browser.click("#table-drops")
+        says("342 rows, 7 columns, 2 rows without a target left out, values of body_mass_g")
+        browser.run("[...document.querySelectorAll('#table input[type=checkbox]')].find(it => it.ariaLabel === 'use year').click()")
+        says("342 rows, 6 columns")
+        browser.choose("#table-choose input[type=file]", TABLES / "diabetes.csv")
+        says("442 rows, 11 columns. Which column is the target?")
+        expect(browser.run("document.querySelector('#table-training').hidden"), "a table without a target can be trained on")
+        change("target", "progression")
+        says("442 rows, 10 columns, values of progression")
+
     def takes_models(self, browser):
         """Models of the program are used: of a table, and of images."""
         file = TABLES / "diabetes.csv"

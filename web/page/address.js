@@ -1,6 +1,6 @@
 /**
  * What the address says: settings by their names (`?hidden=32&epochs=2&device=gpu`), `rows` of MNIST to train on, and `bench`, which opens
- * and runs the benchmark. The part behind # is the tab.
+ * and runs the benchmark (with `device` on that alone). The part behind # is the tab.
  */
 const asked = new URLSearchParams(location.search);
 

@@ -57,7 +57,7 @@ export function benchTab(adapter) {
     status.classList.remove("error");
     const found = [];
     try {
-      for (const device of adapter ? ["gpu", "cpu"] : ["cpu"]) {
+      for (const device of devices(adapter)) {
         for (const workload of WORKLOADS) {
           const what = `${workload.name} on ${device === "gpu" ? adapter : "the CPU engine"}`;
           status.textContent = `${what} …`;
@@ -90,6 +90,12 @@ export function benchTab(adapter) {
   }
 
   if (address.isBenchmark) run();
+}
+
+/** What is measured: the device that the address names, or all. */
+function devices(adapter) {
+  const all = adapter ? ["gpu", "cpu"] : ["cpu"];
+  return all.includes(address.given("device")) ? [address.given("device")] : all;
 }
 
 function measured(workload, device, event) {

@@ -43,7 +43,7 @@ export function columnTable(found, excluded, onuse) {
     column.missing ? String(column.missing) : "–", holds(column) + (found.identifiers.includes(column.name) ? " (perhaps an identifier)" : ""),
   ]);
   const reason = new Map(found.left_out.map(({ column, why }) => [String(column), why]));
-  for (const name of excluded) reason.set(name, "not wanted");
+  for (const name of excluded) reason.set(name, "left out by you");
   for (const [name, why] of reason) {
     rows.push([name, excluded.has(name) ? box(name) : "–", "left out", "", "", why]);
   }

@@ -22,7 +22,7 @@ const SAMPLE = { path: "data/tables/penguins.csv", name: "penguins.csv", target:
 export function tableTab(engine, help, takeImages) {
   /** The file, and how it is to be read. */
   let file = null;
-  const options = { target: "", task: "auto", excluded: new Set() };
+  const options = { target: "", task: "auto", drops: false, excluded: new Set() };
 
   const status = byId("table-read");
   const understood = byId("table-understood");
@@ -74,7 +74,7 @@ export function tableTab(engine, help, takeImages) {
       if (/\.safetensors$/i.test(name)) await takeModel(bytes, name);
       else {
         file = { bytes, name };
-        Object.assign(options, { target, task: "auto", excluded: new Set() });
+        Object.assign(options, { target, task: "auto", drops: false, excluded: new Set() });
         await read();
       }
     } catch (error) {
@@ -107,26 +107,25 @@ export function tableTab(engine, help, takeImages) {
   async function read() {
     const asked = {
       name: file.name, target: options.target ? [options.target] : [], task: options.task,
-      exclude: [...options.excluded].filter(name => name !== options.target),
+      exclude: [...options.excluded].filter(name => name !== options.target), "drop-missing-target": options.drops,
     };
     training.hidden = true;
+    model.hide();
     const found = await engine.ask("understand", { bytes: file.bytes, options: asked });
     view.reset();
     results.hidden = true;
-    model.hide();
-    status.classList.toggle("error", Boolean(found.undecided));
-    status.textContent = found.undecided ? `${summary(found)} ${found.undecided}` : `${file.name}: ${summary(found)}`;
+    status.classList.remove("error");
+    status.textContent = `${file.name}: ${summary(found)}${found.undecided ? " Which column is the target? Choose it." : ""}`;
     show(found);
     training.hidden = Boolean(found.undecided);
   }
 
+  /** Reads the file again, with other options; what is wrong with them can be mended by the same controls. */
   async function readAgain(change) {
-    const before = { ...options, excluded: new Set(options.excluded) };
     change();
     try {
       await read();
     } catch (error) {
-      Object.assign(options, before);
       fail(error.message);
     }
   }
@@ -139,12 +138,16 @@ export function tableTab(engine, help, takeImages) {
     const task = element("select", { id: "table-task", onchange: () => readAgain(() => (options.task = task.value)) },
       ...["auto", "classification", "regression"].map(value => element("option", { value }, value)));
     task.value = options.task;
+    const drops = element("input", {
+      type: "checkbox", id: "table-drops", checked: options.drops, onchange: () => readAgain(() => (options.drops = drops.checked)),
+    });
     const isFirst = understood.hidden;
     understood.hidden = false;
     understood.replaceChildren(
       element("div", { class: "fields" },
         element("div", { class: "field" }, element("label", { for: target.id }, "target"), target),
-        element("div", { class: "field" }, element("label", { for: task.id }, "task"), task)),
+        element("div", { class: "field" }, element("label", { for: task.id }, "task"), task),
+        element("div", { class: "field" }, element("label", { for: drops.id }, "drop-missing-target"), drops)),
       ...[classes(found)].filter(Boolean),
       columnTable(found, options.excluded, (name, isUsed) => readAgain(() => {
         if (isUsed) options.excluded.delete(name);
