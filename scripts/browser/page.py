@@ -115,7 +115,7 @@ class Page:
         expected = [f"{100 * float(share):.1f} %" for share in text.splitlines()[1].split(",")[1:]]
         shown = browser.run("[...document.querySelectorAll('.bars .share')].map(it => it.textContent)")
         expect(shown == expected, f"the page shows {shown}, the program predicts {expected}")
-        print(f"Drawing: {browser.text('#digit-answer')} So does the program.")
+        print(f"Drawing: {browser.text('#digit-answer')} The program predicts the same.")
 
     def pauses_and_stops(self, browser):
         """A run stands still, goes on and ends at once; the page draws frames meanwhile."""
@@ -235,7 +235,7 @@ class Page:
         expect(re.fullmatch(r"tinytrain [\d.]+ \| .* \| W1 .* s \(.* %\), .* \| .*", line), line)
         print(line)
         browser.run("document.querySelector('#check-cpu').click()")
-        browser.wait("document.querySelector('#check-status').textContent.includes('all right')", 30)
+        browser.wait("document.querySelector('#check-status').textContent.includes('all passed')", 30)
         print(browser.text("#check-status"))
         self.shoot(browser, "machine")
 
@@ -262,7 +262,7 @@ class Page:
         """The page says that there is no WebGPU, and trains all the same."""
         browser.open(f"{self.address}/?rows=500&epochs=1&hidden=16")
         said = browser.text("#engine")
-        expect("no WebGPU" in said, said)
+        expect("No WebGPU" in said, said)
         browser.click("#mnist-train")
         browser.wait(f"{state('mnist')} === 'ended'", 30)
         expect("CPU engine" in browser.text("#mnist-run .figures"), "what trains?")

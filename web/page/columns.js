@@ -47,7 +47,7 @@ export function columnTable(found, excluded, onuse) {
   for (const [name, why] of reason) {
     rows.push([name, excluded.has(name) ? box(name) : "–", "left out", "", "", why]);
   }
-  return table("Columns", ["column|", "use", "holds|", "distinct", "missing", "values|"], rows);
+  return table("Columns", ["column|", "use", "type|", "distinct", "missing", "values|"], rows);
 }
 
 /** Classes with their rows. @param {any} found */

@@ -102,7 +102,7 @@ export class DigitPad {
       this.#strokes = [];
       this.#shown = Float32Array.from(pixels);
       this.#paint();
-      await this.#ask(true, `Test image ${number} is labelled ${label}; `);
+      await this.#ask(true, `Test image ${number} is labelled ${label}, `);
     } catch (error) {
       this.answer.textContent = error.message;
     }
@@ -124,11 +124,11 @@ export class DigitPad {
         const found = await this.probabilities(inputs);
         this.#bars(found);
         const best = found.indexOf(Math.max(...found));
-        const words = `${before ? "the network says" : "The network says"} ${best}, with ${percent(found[best])}.`;
+        const words = `${before ? "predicted" : "Predicted"}: ${best} (${percent(found[best])}).`;
         if (isSaid) this.answer.textContent = before + words;
       } while (this.#isStale);
     } catch (error) {
-      this.answer.textContent = /no model/.test(error.message) ? "Train the network first: then it says what this is." : error.message;
+      this.answer.textContent = /no model/.test(error.message) ? "Train a network first, then it classifies what you draw." : error.message;
     } finally {
       this.#isAsking = false;
     }

@@ -9,7 +9,7 @@ const DEVICES = { gpu: "WebGPU", cpu: "the CPU engine" };
 export function facts(adapter) {
   return [
     ["WebGPU", adapter ?? (navigator.gpu ? "no adapter" : "not in this browser")],
-    ["Processor", navigator.hardwareConcurrency ? `${of(navigator.hardwareConcurrency, "thread")}, of which one is used` : "one thread is used"],
+    ["Processor", navigator.hardwareConcurrency ? `${of(navigator.hardwareConcurrency, "thread")} (training uses one)` : "training uses one thread"],
     ["Browser", browser()],
   ];
 }
@@ -38,7 +38,7 @@ function byKernel(outcomes) {
   return [...kernels].sort(([, a], [, b]) => b.failed - a.failed);
 }
 
-const verdict = isRight => element("span", { class: isRight ? "right" : "wrong" }, isRight ? "✓ right" : "✗ wrong");
+const verdict = isRight => element("span", { class: isRight ? "right" : "wrong" }, isRight ? "✓ pass" : "✗ fail");
 
 /** @param {string|null} adapter */
 export function machineTab(adapter) {
@@ -91,7 +91,7 @@ export function machineTab(adapter) {
       show();
       count.textContent = "";
       status.classList.toggle("error", found.failed > 0);
-      end(`${device === "gpu" ? adapter : "The CPU engine"}: ${of(found.checked, "comparison")} with the reference in f64, ${found.failed ? `${found.failed} wrong` : "all right"}.`);
+      end(`${device === "gpu" ? adapter : "The CPU engine"}: ${of(found.checked, "comparison")} with the reference in f64, ${found.failed ? `${found.failed} failed` : "all passed"}.`);
     } catch (error) {
       status.classList.add("error");
       end(error.message);
@@ -103,5 +103,5 @@ function outcomeTable(outcomes) {
   const rows = byKernel(outcomes).map(([kernel, { count, failed, worst }]) => [
     kernel, verdict(failed === 0), String(count), worst.shape, worst.fault ?? short(worst.error), short(worst.bound),
   ]);
-  return table("Each kernel, gradient and step, with the shape that came nearest its bound", ["what|", "|", "shapes", "shape|", "error", "bound"], rows);
+  return table("Each kernel, gradient and step, with the shape whose error is nearest its bound", ["kernel or step|", "result|", "shapes", "worst shape|", "error", "bound"], rows);
 }

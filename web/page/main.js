@@ -14,7 +14,7 @@ opened.open(address.isBenchmark ? "machine" : location.hash.slice(1));
 const engine = new Engine();
 const status = byId("engine");
 engine.onfailure = why => {
-  status.textContent = `The page has failed and has to be loaded again: ${why}`;
+  status.textContent = `The page failed, please reload it: ${why}`;
   status.classList.add("error");
 };
 
@@ -22,7 +22,7 @@ try {
   const [help, adapter] = await Promise.all([engine.ask("help"), engine.ask("adapter")]);
   status.textContent = adapter
     ? `WebGPU: ${adapter}.`
-    : "This browser has no WebGPU here: the CPU engine trains, in WebAssembly.";
+    : "No WebGPU adapter in this browser: training runs on the CPU engine (WebAssembly).";
   const mnist = mnistTab(engine, help);
   tableTab(engine, help, async (bytes, name) => {
     await mnist.load(bytes, name);

@@ -102,7 +102,7 @@ export function mnistTab(engine, help) {
       weights.hidden = true;
       saved.hidden = true;
       byId("mnist-loaded").hidden = false;
-      byId("mnist-loaded").textContent = `${name}: ${described.network}. Draw a digit: this model says what it is.`;
+      byId("mnist-loaded").textContent = `${name}: ${described.network}. Draw a digit to classify it with this model.`;
       pad.refresh();
     },
   };

@@ -7,8 +7,8 @@ import { Plot, legend } from "./plot.js";
 /** Epochs of which the table shows the newest. */
 const MOST_EPOCHS = 50;
 const ENDS = {
-  done: "Done", patience: "Done: no better for as many epochs as patience says", accuracy: "Done: the accuracy is reached",
-  time: "Done: the time is over", interrupted: "Stopped",
+  done: "Done", patience: "Stopped early (patience)", accuracy: "Target accuracy reached",
+  time: "Time limit reached", interrupted: "Stopped",
 };
 
 /**
@@ -86,18 +86,18 @@ export class RunView {
     }
     if (this.state === "paused") {
       this.#become("going");
-      this.status.textContent = "Training goes on.";
+      this.status.textContent = "Training continues.";
       return this.engine.ask("resume", { name: this.name });
     }
     this.#history = new History();
     [this.#seconds, this.#trained, this.#announced] = [0, 0, -1];
     this.#become("going");
-    this.status.textContent = "Reading …";
+    this.status.textContent = "Loading data …";
     this.status.classList.remove("error");
     try {
       const { engine, notes } = await this.engine.ask("begin", { name: this.name, ...this.page.asked() });
       this.#since = performance.now();
-      this.status.textContent = `Training by ${engineName(engine)} …`;
+      this.status.textContent = `Training on ${engineName(engine)} …`;
       this.#note(notes);
     } catch (error) {
       this.#fail(error.message);
@@ -109,7 +109,7 @@ export class RunView {
     if (this.state === "going") this.#seconds += (now - this.#since) / 1000;
     this.#since = now;
     this.state = state;
-    const names = { going: "Pause", paused: "Go on", ended: `${this.page.verb} again`, idle: this.page.verb };
+    const names = { going: "Pause", paused: "Continue", ended: `${this.page.verb} again`, idle: this.page.verb };
     this.main.textContent = names[state];
     this.halt.disabled = state !== "going" && state !== "paused";
     this.bar.hidden = this.halt.disabled;
@@ -148,7 +148,7 @@ export class RunView {
   #end({ done, most_epochs }) {
     this.#become("ended");
     const epochs = this.#history.epochs;
-    const kept = done.kept && done.kept !== epochs.length ? ` The model of epoch ${done.kept} is kept, the best on the validation rows.` : "";
+    const kept = done.kept && done.kept !== epochs.length ? ` Kept: the model of epoch ${done.kept}, the best on the validation rows.` : "";
     const best = done.epochs[done.kept - 1] ?? done.epochs.at(-1);
     const of_ = best?.test ?? best?.validation;
     const reached = of_ ? `, ${best.test ? "test" : "validation"} ${of_.r2 === undefined ? `accuracy ${percent(of_.accuracy)}` : `R² ${fixed(of_.r2)}`}` : "";
@@ -172,7 +172,7 @@ export class RunView {
       ...(scored && !isOfValues ? [[`${set} accuracy`, percent(scored.accuracy)]] : []),
       ["Time", duration(seconds)],
       ["Network", event.network],
-      ["Trained by", engineName(event.engine)],
+      ["Trained on", engineName(event.engine)],
     ];
     this.figures.replaceChildren(...figures.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));
     const measure = isOfValues ? "r2" : "accuracy";
