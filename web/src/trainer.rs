@@ -207,7 +207,9 @@ impl Trainer {
                 figures["kept"] = is_kept.into();
                 ended.push(figures);
             }
-            other => self.told.push_back(json!(other)),
+            // That it ends within an epoch is told by how it has ended.
+            Event::Interrupted { .. } => {}
+            other => self.told.extend(serde_json::to_value(other).ok()),
         }
     }
 

@@ -1,20 +1,20 @@
 // What scripts/test-web asks a browser: whether its compiler takes all kernels, and what the library trains in it.
-import init, * as tinytrain from "/module/tinytrain_web.js";
+import init, * as tinytrain from "../module/tinytrain_web.js";
 
-const tell = (path, body) => postMessage([path, body]);
+const tell = (name, value) => postMessage([name, value]);
 const bytes = async path => new Uint8Array(await (await fetch(path)).arrayBuffer());
 
 /** Modules of all kernels; browsers compile a shader wholly only for a pipeline, but refuse what is wrong with it here. */
 async function kernels(device) {
-  const programs = await (await fetch("/kernels.json")).json();
+  const programs = await (await fetch("kernels.json")).json();
   const modules = programs.map(([entry, code]) => [entry, device.createShaderModule({ code })]);
   for (const [entry, module] of modules) {
     const { messages } = await module.getCompilationInfo();
     for (const { type, lineNum, message } of messages) {
-      if (type === "error") tell("/error", `${entry}, line ${lineNum}: ${message}`);
+      if (type === "error") console.error(`${entry}, line ${lineNum}: ${message}`);
     }
   }
-  tell("/kernels", String(modules.length));
+  tell("kernels", String(modules.length));
 }
 
 /** Trains on a table to the end, and sends the model. */
@@ -26,20 +26,20 @@ async function train({ name, file, options, settings, device }) {
     step = JSON.parse(await trainer.advance(100));
     await new Promise(resolve => setTimeout(resolve));
   } while (!step.done);
-  tell(`/trained/${name}`, JSON.stringify({ engine: trainer.engine(), notes: trainer.notes(), done: step.done }));
+  tell(`trained/${name}`, JSON.stringify({ engine: trainer.engine(), notes: trainer.notes(), done: step.done }));
   const model = await trainer.model();
-  tell(`/model/${name}`, model.bytes());
-  tell(`/predictions/${name}`, model.predictCsv(await bytes(file)));
+  tell(`model/${name}`, model.bytes());
+  tell(`predictions/${name}`, model.predictCsv(await bytes(file)));
   trainer.free();
 }
 
 try {
   const adapter = await navigator.gpu?.requestAdapter();
   if (adapter) await kernels(await adapter.requestDevice());
-  else tell("/error", "the browser has no WebGPU adapter");
+  else console.error("the browser has no WebGPU adapter");
   await init();
-  for (const run of await (await fetch("/runs.json")).json()) await train(run);
+  for (const run of await (await fetch("runs.json")).json()) await train(run);
 } catch (error) {
-  tell("/error", `${error}\n${error.stack ?? ""}`);
+  console.error(`${error}\n${error.stack ?? ""}`);
 }
-tell("/done", "");
+tell("done", "done");

@@ -1,0 +1,79 @@
+"""The page as static files: the module, which cargo and wasm-bindgen make, the files of web/page, and bundled data."""
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MODULE = ("tinytrain_web.js", "tinytrain_web_bg.wasm")
+DATA = (
+    *(f"mnist/{name}-ubyte.gz" for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")),
+    "tables/penguins.csv",
+)
+TARGET = "wasm32-unknown-unknown"
+
+
+def bindgen():
+    """The program wasm-bindgen; nothing where it is not installed."""
+    return shutil.which(os.environ.get("WASM_BINDGEN", "wasm-bindgen"))
+
+
+def has_target():
+    """Whether rustup has the library for WASM."""
+    if shutil.which("rustup") is None:
+        return False
+    found = subprocess.run(["rustup", "target", "list", "--installed"], capture_output=True, text=True)
+    return TARGET in found.stdout.split()
+
+
+def build_module(out):
+    """Compiles the module, and writes it into a folder.
+
+    Rustup's target is taken where it is installed, else Debian's rustc-web and rust-web-src. With TINYTRAIN_WEB_PROFILE=release it
+    compiles faster what is larger and slower.
+    """
+    profile = os.environ.get("TINYTRAIN_WEB_PROFILE", "wasm")
+    build = ["cargo", "build", "--package", "tinytrain-web", "--target", TARGET, "--profile", profile, "--locked"]
+    # WASM's vectors have 128 bits.
+    environment = {**os.environ, "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS": "-C target-feature=+simd128"}
+    if not has_target():
+        # Debian has the sources of the standard library for this target, not the library.
+        environment |= {"RUSTC": "/usr/bin/rustc", "RUSTC_BOOTSTRAP": "1", "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER": "wasm-ld"}
+        build.append("-Zbuild-std=std,panic_abort")
+    subprocess.run(build, cwd=ROOT, env=environment, check=True)
+    lock = (ROOT / "Cargo.lock").read_text()
+    version = re.search(r'name = "wasm-bindgen"\nversion = "(.*)"', lock)[1]
+    program = bindgen()
+    found = program and subprocess.run([program, "--version"], capture_output=True, text=True).stdout.strip()
+    if found != f"wasm-bindgen {version}":
+        sys.exit(f"wasm-bindgen {version} is needed: cargo install wasm-bindgen-cli --version {version} --locked")
+    wasm = ROOT / f"target/{TARGET}/{profile}/tinytrain_web.wasm"
+    subprocess.run([program, "--target", "web", "--no-typescript", "--out-dir", out, wasm], check=True, stderr=subprocess.DEVNULL)
+
+
+def assemble(out, module=None):
+    """Writes the page into a folder, which is emptied before; with a module that is built already, or its own."""
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(ROOT / "web/page", out)
+    if module is None:
+        build_module(out / "module")
+    else:
+        (out / "module").mkdir()
+        for name in MODULE:
+            shutil.copyfile(module / name, out / "module" / name)
+    manifest = (ROOT / "Cargo.toml").read_text()
+    version = re.search(r'^version = "(.*)"', manifest, re.MULTILINE)[1]
+    (out / "version.js").write_text(f'/** The version of tinytrain. */\nexport const version = "{version}";\n')
+    for name in DATA:
+        (out / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / "data" / name, out / "data" / name)
+
+
+def size(out):
+    """Bytes without the data, plain and packed by gzip."""
+    files = [path for path in out.rglob("*") if path.is_file() and "data" not in path.relative_to(out).parts]
+    contents = [path.read_bytes() for path in files]
+    return sum(map(len, contents)), sum(len(gzip.compress(content, 9)) for content in contents)

@@ -1,0 +1,43 @@
+"""A server for the page on this machine alone."""
+import functools
+import http.server
+import threading
+
+TYPES = {
+    ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+    ".wasm": "application/wasm", ".svg": "image/svg+xml", ".gz": "application/gzip", ".csv": "text/csv; charset=utf-8",
+}
+# Isolated from other origins, as threads in WASM would need; nothing is loaded from or sent to elsewhere, by the worker neither.
+HEADERS = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Hands out files of a folder."""
+
+    extensions_map = {"": "application/octet-stream", **TYPES}
+
+    def end_headers(self):
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        super().end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def server(folder, port=0):
+    """A server for a folder; port 0 is any that is free."""
+    return http.server.ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Handler, directory=folder))
+
+
+def in_background(folder):
+    """A server that runs, and the address of its page."""
+    made = server(folder)
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    return made, f"http://localhost:{made.server_address[1]}"
