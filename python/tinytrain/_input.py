@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import (
     _check_feature_names,
+    _get_feature_names,
     check_array,
     check_consistent_length,
     column_or_1d,
@@ -25,6 +26,27 @@ def _names(X):
     return [str(name) for name in (X.columns if columns is None else columns)]
 
 
+class _Names:
+    """The names of a frame's columns, by the protocol by which older versions of scikit-learn ask for them."""
+
+    def __init__(self, names):
+        self._names = names
+
+    def __dataframe__(self):
+        return self
+
+    def column_names(self):
+        return self._names
+
+
+def _named(X):
+    """What scikit-learn reads the names of columns from: version 1.6 asks frames by ``__dataframe__``, which polars 2 has no more."""
+    has_pandas_names = hasattr(X, "iloc")
+    if has_pandas_names or hasattr(X, "__dataframe__") or _get_feature_names(X) is not None:
+        return X
+    return _Names(_names(X))
+
+
 def _numbers_of_pandas(X):
     """A pandas frame of numbers as an array; None if it is anything else."""
     dtypes = getattr(X, "dtypes", None)
@@ -40,7 +62,7 @@ def table(estimator, X, reset):
     numbers = _numbers_of_pandas(X) if is_frame(X) else None
     if not is_frame(X) or (numbers is not None and 0 in numbers.shape):
         return _of_array(estimator, X, reset)
-    _check_feature_names(estimator, X, reset=reset)
+    _check_feature_names(estimator, _named(X), reset=reset)
     names, count = _names(X), X.shape[1]
     if reset:
         estimator.n_features_in_ = count
