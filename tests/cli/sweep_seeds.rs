@@ -56,8 +56,8 @@ fn seeds_alone_train_one_network_so_often() {
 fn trials_and_given_first_weights_are_multiplied() {
     let place = table();
     for (more, expected) in [
-        (&["--seeds", "1"][..], &["0"][..]),
-        (&["--trials", "2", "--seeds", "2"], &["0", "1", "2", "3"]),
+        (&["--seeds", "1"][..], &["1"][..]),
+        (&["--trials", "2", "--seeds", "2"], &["1", "2", "3", "4"]),
         (&["--seeds", "3", "--init-seed", "40"], &["40", "41", "42"]),
         (&["--trials", "2", "--seeds", "2", "--init-seed", "40"], &["40", "41", "40", "41"]),
     ] {
