@@ -102,6 +102,8 @@ mod sweep_folds;
 mod sweep_results;
 #[path = "cli/sweep_resumed.rs"]
 mod sweep_resumed;
+#[path = "cli/sweep_seeds.rs"]
+mod sweep_seeds;
 #[path = "cli/tables.rs"]
 mod tables;
 #[path = "cli/tensorboard.rs"]

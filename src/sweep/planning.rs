@@ -67,7 +67,9 @@ impl TrialPlanner<'_> {
         table.extend(with_current_names(Table::try_from(&own).map_err(unfit)?, self.origin)?);
         let mut settings: TrainSettings = read(&table, self.origin)?;
         let seed = settings.seed.unwrap_or(Config::default().seed).wrapping_add(number as u64);
-        settings.init_seed.get_or_insert(seed);
+        // A seed that all have, or that is of a trial, is that of the first time.
+        let given = settings.init_seed.map(|given| given.wrapping_add((number % self.seeds) as u64));
+        settings.init_seed = Some(given.unwrap_or(seed));
         settings.check_early(self.info).map_err(|error| of_member(error, number))?;
         Ok(TrialPlan { number, own, settings, pack: None })
     }

@@ -1,6 +1,9 @@
 //! Columns of numbers in which text comes late: they become categories, in every command that reads a table to train on.
 
 use std::fs::File;
+use std::path::Path;
+
+use tinytrain::{ReadOptions, Reader};
 
 use crate::program::Workplace;
 
@@ -20,7 +23,8 @@ fn table(rows: usize, odd: &[(usize, &str)]) -> String {
 
 fn place() -> Workplace {
     let place = Workplace::new();
-    place.write("t.csv", table(4300, &[(4200, "1,seven")]));
+    // More than a handful of them.
+    place.write("t.csv", table(4300, &(4200..4211).map(|row| (row, "1,seven")).collect::<Vec<_>>()));
     place.write("plain.csv", table(60, &[]));
     place.write("text.csv", table(60, &[(30, "1,seven")]));
     place
@@ -116,4 +120,95 @@ fn models_and_pipes_refuse_it() {
     let more = ["--data", "t.csv", "--validation", "-"];
     assert_eq!(pipe("text.csv", &more), (Some(2), expected.to_owned() + ending));
     assert_eq!(place.entries(), before);
+}
+
+#[test]
+fn a_handful_in_a_long_column_is_an_error_that_names_them_wherever_they_stand() {
+    let place = Workplace::new();
+    let ending = "; use --categorical to treat the column as text, --missing-marker to name a text that stands for a missing value, or \
+                  --exclude to ignore the column";
+    for rows in [[4200, 4205, 4210], [0, 7, 99], [3, 500, 4299]] {
+        let odd: Vec<(usize, &str)> = rows.into_iter().zip(["1,seven", "1,?x", "1,seven"]).collect();
+        place.write("t.csv", table(4300, &odd));
+        let [first, second, third] = rows.map(|row| row + 2);
+        let line = format!(
+            "error: t.csv, row {first}, column 2 (b): expected a number, as in 4297 other rows, found \"seven\" (and \"?x\" in row {second}, \"seven\" in row {third}){ending}"
+        );
+        for more in [&[][..], &["--scale", "none"], &["--test-fraction", "0.2"], &["--folds", "2"]] {
+            let outcome = place.run(&[&TRAIN[..], more].concat());
+            assert_eq!((outcome.code, outcome.error()), (2, line.as_str()), "{more:?}");
+        }
+        place.succeed(&[&TRAIN[..], &["--categorical", "b", "--out", "m.safetensors"]].concat());
+    }
+    // Of two files, each cell with its own; and in a shorter column they are categories.
+    place.write("u.csv", table(4300, &[(9, "1,eight")]));
+    place.write("t.csv", table(4300, &[(9, "1,seven")]));
+    let outcome = place.run(&[&TRAIN[..], &["u.csv"]].concat());
+    let line = "error: t.csv, row 11, column 2 (b): expected a number, as in 8598 other rows, found \"seven\" (and \"eight\" in u.csv, row 11)";
+    assert_eq!((outcome.code, outcome.error()), (2, format!("{line}{ending}").as_str()));
+    place.write("t.csv", table(100, &[(9, "1,seven")]));
+    place.succeed(&[&TRAIN[..], &["--out", "m.safetensors"]].concat());
+    assert!(place.model("m.safetensors").entry("encoding").contains("seven"));
+}
+
+/// Rows like those of a table of cars: the drive is 4 in the first hundred rows, and f or r later.
+#[test]
+fn the_order_of_the_rows_decides_nothing() {
+    let place = Workplace::new();
+    let row = |row: usize| {
+        let drive = ["4", "f", "r"][usize::from(row >= 103) + usize::from(row >= 209)];
+        format!("{}.{},{drive},{}\n", 1 + row % 6, row % 10, 15 + (row * 7 + drive.len()) % 20)
+    };
+    let rows: Vec<String> = (0..234).map(row).collect();
+    let write = |name: &str, rows: &mut dyn Iterator<Item = &String>| {
+        place.write(name, "displ,drv,hwy\n".to_owned() + &rows.cloned().collect::<String>());
+    };
+    write("late.csv", &mut rows.iter());
+    write("early.csv", &mut rows.iter().rev());
+    write("mixed.csv", &mut (0..234).map(|row| &rows[row * 101 % 234]));
+    let train = [
+        "train", "--device", "cpu", "--target", "hwy", "--hidden", "4", "--epochs", "3", "--preset", "plain",
+        "--quiet",
+    ];
+    let encodings = ["late.csv", "early.csv", "mixed.csv"].map(|file| {
+        let run = |more: &[&str]| {
+            place.succeed(&[&train[..], &["--data", file, "--out", "m.safetensors"], more].concat())
+        };
+        let outcome = run(&[]);
+        let line =
+            outcome.stderr.lines().filter(|line| line.contains("column drv holds numbers and text")).count();
+        assert_eq!(line, 1, "{file}: {}", outcome.stderr);
+        let model = place.model("m.safetensors");
+        // Bit for bit what it is where the column is named.
+        run(&["--categorical", "drv"]);
+        assert!(model.tensors == place.model("m.safetensors").tensors, "{file}");
+        let loss = |data: &str| {
+            let words =
+                ["eval", "--model", "m.safetensors", "--data", data, "--device", "cpu", "--format", "json"];
+            place.succeed(&words).objects()[0]["loss"].as_f64().unwrap()
+        };
+        let (own, other) = (loss(file), loss("late.csv"));
+        assert!((own - other).abs() <= 1e-6 * own, "{file}: {own}, {other}");
+        assert_eq!(place.succeed(&["predict", "--model", "m.safetensors", file]).stdout.lines().count(), 235);
+        // The mean and deviation of `displ` differ in the order of their sums.
+        let encoding = model.entry("encoding");
+        encoding[encoding.find("\"4\"").expect("the category 4")..].to_owned()
+    });
+    assert_eq!(encodings[0], encodings[1]);
+    assert_eq!(encodings[0], encodings[2]);
+}
+
+#[test]
+fn a_table_in_memory_is_read_as_its_file_is() {
+    let odd: Vec<(usize, &str)> = (4200..4211).map(|row| (row, "1,seven")).collect();
+    let read = |text: &str| {
+        let mut reader =
+            Reader::from_bytes(Path::new("t.csv"), text.as_bytes(), &ReadOptions::default()).unwrap();
+        reader.read_to_end().map(|()| reader)
+    };
+    let reader = read(&table(4300, &odd)).unwrap();
+    assert_eq!((reader.rows(), reader.mixed_columns().len()), (4300, 1));
+    assert!(WARNING.starts_with(&reader.mixed_columns()[0].to_string()));
+    let line = "t.csv, row 11, column 2 (b): expected a number, as in 4299 other rows, found \"seven\"";
+    assert_eq!(read(&table(4300, &[(9, "1,seven")])).err().unwrap().to_string(), line);
 }

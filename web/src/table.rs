@@ -1,6 +1,5 @@
 //! A table that somebody has dropped.
 
-use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -90,6 +89,7 @@ impl Table {
             "columns": reader.summaries().iter().map(of_column).collect::<Value>(),
             "left_out": left_out.collect::<Value>(),
             "identifiers": reader.identifiers(),
+            "mixed_columns": reader.mixed_columns().iter().map(ToString::to_string).collect::<Vec<_>>(),
             "dropped_rows": reader.dropped_rows(),
         })
         .to_string()
@@ -150,7 +150,7 @@ impl Options {
 /// Reads all rows of a table to train on. Where the first rows alone have made classes of numbers, of which all rows show too many, they
 /// are values to predict.
 fn open(name: &str, bytes: &Arc<[u8]>, read: &mut ReadOptions) -> tinytrain::Result<Reader> {
-    let again = |read: &ReadOptions| Reader::from_csv(Path::new(name), Cursor::new(Arc::clone(bytes)), read);
+    let again = |read: &ReadOptions| Reader::from_bytes(Path::new(name), Arc::clone(bytes), read);
     let mut reader = again(read)?;
     let infers = reader.infers_classes();
     match reader.read_to_end() {

@@ -38,13 +38,13 @@ const OF_A_CALL: [&str; 7] = ["resume", "total_time", "ensemble", "threads", "fo
 pub struct Options {
     #[command(subcommand)]
     pub action: Option<Action>,
-    /// Number of settings to try. [default: 64; 1,000 with --total-time]
+    /// Number of settings to try. [default: 64; 1,000 with --total-time; 1 with --seeds]
     #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub trials: Option<usize>,
     /// Stop after this time; trials in progress are cut short, evaluated and saved. Examples: 60s, 5m.
     #[arg(long, help_heading = SEARCH, value_name = "TIME", value_parser = args::duration, allow_hyphen_values = true)]
     pub total_time: Option<Duration>,
-    /// TOML file with the settings to try. [default: a space for the preset; --verbose prints it]
+    /// TOML file with the settings to try. [default: a space for the preset, which --verbose prints; none with --seeds alone]
     ///
     /// Options of `train` by name, such as `lr = { log = [1e-4, 1e-1] }`, `dropout = { range = [0.0, 0.3] }`,
     /// `hidden = [[64], [256, 256]]`.
@@ -53,9 +53,11 @@ pub struct Options {
     /// Try all combinations of the space instead of random ones.
     #[arg(long, help_heading = SEARCH, conflicts_with = "trials")]
     pub grid: bool,
-    /// Train each of the settings N times, with different seeds.
-    #[arg(long, help_heading = SEARCH, value_name = "N", default_value_t = 1, value_parser = args::count, allow_hyphen_values = true)]
-    pub seeds: usize,
+    /// Train each of the settings N times, with different seeds. [default: 1]
+    ///
+    /// Without --trials, --space, --grid and --settings: train the network that the other options describe N times.
+    #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
+    pub seeds: Option<usize>,
     /// Successive halving: stop poor trials early.
     ///
     /// All trials train for a ninth of their epochs, the best third of them to a third, and the best third of
@@ -103,6 +105,18 @@ impl Options {
         self.train.format == Format::Json
     }
 
+    /// Whether the network that the options describe is trained several times, and no settings are tried.
+    pub fn repeats_one(&self) -> bool {
+        let has_trials =
+            self.trials.is_some() || self.space.is_some() || self.grid || self.settings.is_some();
+        self.seeds.is_some() && !has_trials
+    }
+
+    /// How often each of the settings is trained.
+    pub fn seeds(&self) -> usize {
+        self.seeds.unwrap_or(1)
+    }
+
     /// How many settings are drawn at random.
     pub fn trials(&self) -> usize {
         self.trials.unwrap_or(TRIALS[usize::from(self.total_time.is_some())])
@@ -111,7 +125,7 @@ impl Options {
     /// Whether the number of members is fixed; otherwise time decides.
     pub fn are_counted(&self) -> bool {
         let is_open = self.total_time.is_some() && self.trials.is_none() && !self.grid;
-        !is_open || self.settings.is_some()
+        !is_open || self.settings.is_some() || self.repeats_one()
     }
 
     /// What all shards of a sweep that one of them began with these options have in common.
@@ -122,7 +136,7 @@ impl Options {
         let mut train = config_file::table(&self.train)?;
         train.retain(|name, _| !["out", "threads"].contains(&name));
         let files = (self.space.clone(), self.settings.clone());
-        Ok((self.trials(), self.grid, self.seeds, self.halving, files, train))
+        Ok(((!self.repeats_one()).then(|| self.trials()), self.grid, self.seeds, self.halving, files, train))
     }
 
     /// The seed from which settings are drawn.
@@ -145,7 +159,7 @@ impl Options {
             )));
         }
         // As many as when it began, whether time ended it or not.
-        self.trials = Some(self.trials());
+        self.trials = (!self.repeats_one()).then(|| self.trials());
         self.total_time = call.total_time;
         self.ensemble = call.ensemble.or(self.ensemble);
         let threads = &mut self.train.training.settings.threads;

@@ -41,7 +41,7 @@ impl SharedOptions {
     /// The planner of members whose settings come from `origin`.
     pub fn planning<'a>(&'a self, options: &Options, origin: &'a str) -> TrialPlanner<'a> {
         let (base, info) = (&self.base.training.settings, self.base.info());
-        TrialPlanner { base, info, origin, seeds: options.seeds, shard: options.shard }
+        TrialPlanner { base, info, origin, seeds: options.seeds(), shard: options.shard }
     }
 
     /// The arguments of `tinytrain train` that train a member alone.
@@ -89,6 +89,10 @@ impl TrialSource {
             let trials: Vec<Settings> = lines(path)?.into_iter().map(|(_, settings)| settings).collect();
             let origin = path.display().to_string();
             check(trials.iter().flat_map(Settings::keys).map(String::as_str), &origin)?;
+            return Ok(Self { origin, trials, space: None });
+        }
+        if options.repeats_one() {
+            let (origin, trials) = ("the options".to_owned(), vec![Settings::default()]);
             return Ok(Self { origin, trials, space: None });
         }
         let (space, origin) = space(options, preset, of_classes)?;

@@ -7,6 +7,7 @@ pub(crate) mod identifiers;
 pub(crate) mod inputs;
 pub(crate) mod like_training;
 pub(crate) mod numbers_as_text;
+pub(crate) mod odd_cells;
 pub(crate) mod schema;
 pub(crate) mod target;
 pub(crate) mod time;

@@ -1,11 +1,14 @@
 //! Columns that hold text and numbers, which shows late.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::data::reading::csv_table::CsvRows;
 use crate::data::reading::locate::Source;
 use crate::data::reading::options::ReadOptions;
-use crate::error::Place;
+use crate::data::reading::stream::Stream;
+use crate::error::{Place, Result};
 
 /// The first cell that has made categories of a column: text among numbers, or a number among text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,21 +35,69 @@ impl fmt::Display for MixedColumn {
     }
 }
 
+/// A table that can be read again.
+#[derive(Debug, Clone)]
+pub(crate) enum ReadableAgain {
+    /// Files, the first and those that follow.
+    Files(PathBuf, Vec<PathBuf>),
+    /// Bytes in memory, and what they are called.
+    Bytes(PathBuf, Arc<[u8]>),
+}
+
+impl ReadableAgain {
+    /// The files of a source, if it is a table that can be read again.
+    fn of_source(source: &Source) -> Option<Self> {
+        let table = match source {
+            Source::Csv { path } => Self::Files(path.clone(), Vec::new()),
+            Source::Parts { paths } => Self::Files(paths.first()?.clone(), paths[1..].to_vec()),
+            Source::Idx { .. } | Source::Folders { .. } => return None,
+        };
+        source.can_be_read_again().then_some(table)
+    }
+
+    /// The table from its start, and the files that follow.
+    ///
+    /// # Errors
+    /// [`Error::Read`](crate::Error::Read).
+    pub(crate) fn open(&self) -> Result<(Stream, &[PathBuf])> {
+        match self {
+            Self::Files(path, others) => Ok((Stream::open(path)?, others)),
+            Self::Bytes(name, bytes) => Ok((Stream::of_bytes(name, Arc::clone(bytes))?, &[])),
+        }
+    }
+
+    /// Its rows, as they are read with these options.
+    ///
+    /// # Errors
+    /// Those of the first rows.
+    pub(crate) fn rows(&self, options: &ReadOptions) -> Result<CsvRows> {
+        let (stream, others) = self.open()?;
+        CsvRows::open(stream, others, &options.format, &options.columns)
+    }
+}
+
 /// What a reader needs to begin again.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reopening {
-    /// The files and how they are read, where they can be read again.
-    pub again: Option<Box<(Source, ReadOptions)>>,
+    /// The table and how it is read, where it can be read again.
+    pub again: Option<Box<(ReadableAgain, ReadOptions)>>,
     pub texts: Vec<MixedColumn>,
 }
 
 impl Reopening {
     pub(crate) fn new(source: &Source, options: &ReadOptions) -> Self {
-        let is_table = matches!(source, Source::Csv { .. } | Source::Parts { .. });
-        let can_begin_again = is_table && source.can_be_read_again();
-        Self {
-            again: can_begin_again.then(|| Box::new((source.clone(), options.clone()))),
-            texts: Vec::new(),
-        }
+        let again = ReadableAgain::of_source(source).map(|table| Box::new((table, options.clone())));
+        Self { again, texts: Vec::new() }
+    }
+
+    /// Frees the text of a table in memory, whose rows are all there.
+    pub(crate) fn forget_bytes(&mut self) {
+        self.again.take_if(|again| matches!(again.0, ReadableAgain::Bytes(..)));
+    }
+
+    /// Of a table in memory.
+    pub(crate) fn of_bytes(name: &Path, bytes: Arc<[u8]>, options: &ReadOptions) -> Self {
+        let table = ReadableAgain::Bytes(name.to_owned(), bytes);
+        Self { again: Some(Box::new((table, options.clone()))), texts: Vec::new() }
     }
 }

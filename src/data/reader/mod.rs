@@ -15,7 +15,7 @@ pub(crate) mod weights;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use self::mixed_columns::Reopening;
 use crate::clock::Instant;
@@ -138,6 +138,16 @@ impl Reader {
         Self::csv(Stream::new(name, stream)?, &[], options)
     }
 
+    /// Reads CSV that is in memory, and as a file may be read twice; `name` stands for the path in messages.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn from_bytes(name: &Path, bytes: impl Into<Arc<[u8]>>, options: &ReadOptions) -> Result<Self> {
+        let bytes = bytes.into();
+        let reader = Self::csv(Stream::of_bytes(name, Arc::clone(&bytes))?, &[], options)?;
+        Ok(Self { late: Reopening::of_bytes(name, bytes, options), ..reader })
+    }
+
     /// Reads IDX from any two sources of bytes; the names stand for the paths in messages.
     pub fn from_idx(
         images_name: &Path,
@@ -249,6 +259,7 @@ impl Reader {
             Ok(true) => {}
             Ok(false) => {
                 self.state = State::Complete;
+                self.late.forget_bytes();
                 if self.drops_missing_target() {
                     let rows = self.rows();
                     self.kept = self.table.drop_without_target(self.inputs, self.values);

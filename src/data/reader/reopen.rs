@@ -2,8 +2,10 @@
 //! and rows without a target are counted.
 
 use super::Reader;
-use super::mixed_columns::MixedColumn;
+use super::mixed_columns::{MixedColumn, ReadableAgain, Reopening};
+use crate::data::reading::options::ReadOptions;
 use crate::data::reading::table::Table;
+use crate::data::reading::text_cells::odd_cells;
 use crate::error::{DataFault, Error, Result};
 
 impl Reader {
@@ -12,8 +14,8 @@ impl Reader {
         &self.late.texts
     }
 
-    /// Begins again with the column as one of categories, if the error says that it holds text and numbers. A column of a model
-    /// stays what it is, and so do pixels; and text in the first row of a file is a header.
+    /// Begins again with the column as one of categories, if the error says that it holds text and numbers, and these are more than
+    /// a handful of slips. A column of a model stays what it is, and so do pixels; and text in the first row of a file is a header.
     pub(crate) fn begin_again(&mut self, mut error: Error) -> Result<()> {
         self.count_without_target(&mut error);
         let (Error::Fault { kind: DataFault::TextAndNumbers, error: cause }, Some(again)) =
@@ -22,7 +24,7 @@ impl Reader {
             return Err(error);
         };
         let Error::Data { path, place, found, .. } = &**cause else { return Err(error) };
-        let (source, mut options) = (**again).clone();
+        let (table, mut options) = (**again).clone();
         let position = place.column.map(|column| column - 1);
         let mut inputs = self.schema().into_iter().flat_map(|schema| &schema.inputs);
         let column =
@@ -35,13 +37,25 @@ impl Reader {
         let Some(column) = column.filter(|_| !self.holds_images()) else {
             return Err(error);
         };
+        if let Some(position) = position
+            && let Some(odd) = odd_cells(table.rows(&options)?, position)
+        {
+            return Err(odd);
+        }
         let mut texts = std::mem::take(&mut self.late.texts);
         let (path, place, cell) = (path.clone(), place.clone(), found.clone());
         texts.push(MixedColumn { column: column.clone(), path, place, cell });
         options.columns.categorical.push(column);
-        *self = Self::open(&source, &options)?;
+        *self = Self::open_again(table, &options)?;
         self.late.texts = texts;
         Ok(())
+    }
+
+    fn open_again(table: ReadableAgain, options: &ReadOptions) -> Result<Self> {
+        let (stream, others) = table.open()?;
+        let reader = Self::csv(stream, others, options)?;
+        let again = Some(Box::new((table, options.clone())));
+        Ok(Self { late: Reopening { again, texts: Vec::new() }, ..reader })
     }
 
     /// Adds to the error for a row without a target how many rows have none.
@@ -51,14 +65,14 @@ impl Reader {
             return;
         };
         let Error::Data { found, .. } = &mut **error else { return };
-        let (source, mut options) = (**again).clone();
+        let (table, mut options) = (**again).clone();
         options.columns.drop_missing_target = true;
         options.columns.schema.iter_mut().for_each(|schema| schema.drops_missing_target = true);
         // Nobody asks for these rows any more.
         self.table = Table::default();
         let read = |mut reader: Self| reader.read_to_end().map(|()| (reader.dropped, reader.rows()));
         // What else is wrong is behind this row.
-        if let Ok((without, rows)) = Self::open(&source, &options).and_then(read) {
+        if let Ok((without, rows)) = Self::open_again(table, &options).and_then(read) {
             let have = if without == 1 { "has" } else { "have" };
             *found += &format!(" ({without} of {} rows {have} no target)", without + rows);
         }
@@ -84,9 +98,9 @@ impl Reader {
                 Error::Data { path, place, expected, found: cell }.with_kind(DataFault::TextAndNumbers)
             );
         };
-        let (source, mut options) = *again;
+        let (table, mut options) = *again;
         options.columns.schema = training.schema().cloned();
-        *self = Self::open(&source, &options)?;
+        *self = Self::open_again(table, &options)?;
         Ok(())
     }
 }

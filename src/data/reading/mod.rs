@@ -13,4 +13,5 @@ pub(crate) mod records;
 pub(crate) mod row_parser;
 pub(crate) mod stream;
 pub(crate) mod table;
+pub(crate) mod text_cells;
 pub(crate) mod zstd;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
 
@@ -55,6 +56,8 @@ pub(crate) struct Stream {
     delimiter: Option<u8>,
     /// What the types of arrays tell, where they have been made a table.
     hints: Option<Hints>,
+    /// All bytes, where they are in memory.
+    bytes: Option<Arc<[u8]>>,
 }
 
 impl Stream {
@@ -95,7 +98,18 @@ impl Stream {
 
     /// The same table from the start; `None` for what can be read only once.
     pub(crate) fn again(&self) -> Result<Option<Self>> {
-        self.stored.map(|_| Self::open_table(&self.name)).transpose()
+        let Some(bytes) = &self.bytes else {
+            return self.stored.map(|_| Self::open_table(&self.name)).transpose();
+        };
+        let mut stream = Self::of_bytes(&self.name, Arc::clone(bytes))?;
+        stream.skip_preamble()?;
+        Ok(Some(stream))
+    }
+
+    /// Bytes in memory, which can be read again.
+    pub(crate) fn of_bytes(name: &Path, bytes: Arc<[u8]>) -> Result<Self> {
+        let stream = Self::unpack(name, Cursor::new(Arc::clone(&bytes)), Some(bytes.len() as u64))?;
+        Ok(Self { bytes: Some(bytes), ..stream })
     }
 
     /// Bytes of unknown length.
@@ -111,6 +125,7 @@ impl Stream {
             stored,
             delimiter: None,
             hints: None,
+            bytes: None,
         };
         // By its first bytes: a name may say anything.
         let start = stream.peek(ZSTD_MAGIC.len())?;

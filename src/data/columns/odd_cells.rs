@@ -1,0 +1,78 @@
+//! Cells of text in a column of numbers: a handful of them are slips, more of them make categories of the column.
+
+use crate::error::{DataFault, Error, Place};
+
+/// The most cells of text that are slips.
+pub(crate) const MOST_ODD: usize = 10;
+
+/// Numbers for each cell of text, at least, where these are slips.
+const NUMBERS_EACH: u64 = 100;
+
+/// A cell of text among numbers.
+pub(crate) struct OddCell {
+    /// The file and the place, as in errors.
+    pub path: std::path::PathBuf,
+    pub place: Place,
+    /// The cell, as messages show it.
+    pub cell: String,
+}
+
+/// Whether so many cells of text are slips in a column of so many numbers.
+pub(crate) fn are_odd(texts: usize, numbers: u64) -> bool {
+    (1..=MOST_ODD).contains(&texts) && numbers >= NUMBERS_EACH * texts as u64
+}
+
+/// The error that names these cells of a column of so many numbers; nothing where there are none.
+pub(crate) fn odd_cells_error(cells: Vec<OddCell>, numbers: u64) -> Option<Error> {
+    let mut cells = cells.into_iter();
+    let OddCell { path, place, cell } = cells.next()?;
+    let others = cells.map(|other| {
+        let file = if other.path == path { String::new() } else { format!("{}, ", other.path.display()) };
+        let row = other.place.row.unwrap_or_default();
+        format!("{} in {file}row {row}", other.cell)
+    });
+    let others: Vec<String> = others.collect();
+    let also = if others.is_empty() { String::new() } else { format!(" (and {})", others.join(", ")) };
+    let expected = format!("a number, as in {numbers} other rows");
+    let error = Error::Data { path, place, expected, found: cell + &also };
+    Some(error.with_kind(DataFault::TextAndNumbers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handful_in_a_long_column_is_odd() {
+        for (texts, numbers, expected) in [
+            (0, 1000, false),
+            (1, 99, false),
+            (1, 100, true),
+            (3, 299, false),
+            (3, 300, true),
+            (10, 1000, true),
+            (11, 1_000_000, false),
+        ] {
+            assert_eq!(are_odd(texts, numbers), expected, "{texts} of {numbers}");
+        }
+    }
+
+    #[test]
+    fn all_of_them_are_named() {
+        let odd = |path: &str, row, cell: &str| OddCell {
+            path: path.into(),
+            place: Place { row: Some(row), column: Some(2), name: Some("b".into()) },
+            cell: format!("{cell:?}"),
+        };
+        let said = |cells| odd_cells_error(cells, 900).unwrap().to_string();
+        assert!(odd_cells_error(Vec::new(), 900).is_none());
+        assert_eq!(
+            said(vec![odd("t.csv", 7, "x")]),
+            "t.csv, row 7, column 2 (b): expected a number, as in 900 other rows, found \"x\""
+        );
+        assert_eq!(
+            said(vec![odd("t.csv", 7, "x"), odd("t.csv", 9, "y"), odd("u.csv", 3, "x")]),
+            "t.csv, row 7, column 2 (b): expected a number, as in 900 other rows, found \"x\" (and \"y\" in row 9, \"x\" in u.csv, row 3)"
+        );
+    }
+}
