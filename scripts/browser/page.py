@@ -239,6 +239,16 @@ class Page:
         print(browser.text("#check-status"))
         self.shoot(browser, "machine")
 
+    def checks_webgpu(self, browser):
+        """Every kernel is right on the browser's device; it takes minutes on a driver in software."""
+        browser.open(f"{self.address}/#machine")
+        browser.click("#check-gpu")
+        browser.wait("document.querySelector('#check-status').textContent.includes('in f64,')", 500)
+        said = browser.text("#check-status")
+        expect("all passed" in said, f"{said} {browser.text('#check-results')}")
+        print(said)
+        self.shoot(browser, "checked")
+
     def keyboard_and_names(self, browser):
         """All can be reached by the keyboard, and has a name."""
         browser.open(f"{self.address}/?rows=500&epochs=1&hidden=16&device=cpu")

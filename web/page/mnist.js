@@ -26,10 +26,11 @@ export function mnistTab(engine, help) {
   const defaults = { ...plainDefaults(help), epochs: "10", "batch-size": "64", optimizer: "sgd", schedule: "the fastest" };
   const usual = controls(NAME, SETTINGS, help, defaults);
   const more = controls(NAME, MORE, help, defaults);
-  const canvas = element("canvas", { class: "units", role: "img", "aria-label": `Weights of the first ${UNITS} units of the first layer, as pictures of 28 by 28 pixels` });
+  const canvas = element("canvas", { class: "units", role: "img", "aria-label": "Weights of units of the first layer, as pictures of 28 by 28 pixels" });
+  const count = element("span");
   const weights = element("section", { hidden: true },
     element("h3", {}, "First layer"), canvas,
-    element("p", { class: "small" }, `The weights of the first ${UNITS} units, each as a picture over the 28 × 28 pixels: `,
+    element("p", { class: "small" }, "The weights of ", count, " units, each as a picture over the 28 × 28 pixels: ",
       element("span", { class: "chip above" }, "above 0"), " and ", element("span", { class: "chip below" }, "below 0"), "."));
   const pad = new DigitPad(
     inputs => engine.ask("probabilities", { name: NAME, inputs }),
@@ -72,6 +73,7 @@ export function mnistTab(engine, help) {
   async function look() {
     seen = await engine.ask("units", { name: NAME, count: UNITS });
     weights.hidden = seen.length === 0;
+    count.textContent = String(seen.length / SIDE ** 2);
     drawUnits(canvas, seen, SIDE, COLUMNS);
     pad.refresh();
   }

@@ -114,7 +114,8 @@ export class Plot {
     for (const { kind, points, isDotted } of curves) {
       const places = thinned(points.filter(point => Number.isFinite(point[1]))).map(([at, value]) => [x(at), y(value)].map(place => place.toFixed(1)));
       if (places.length > 1) parts.push(svg("polyline", { class: `curve ${kind}`, points: places.join(" ") }));
-      if (isDotted) parts.push(...places.map(([cx, cy]) => svg("circle", { class: `dot ${kind}`, cx, cy, r: 3.5 })));
+      // A line of one point would not be seen.
+      if (isDotted || places.length === 1) parts.push(...places.map(([cx, cy]) => svg("circle", { class: `dot ${kind}`, cx, cy, r: 3.5 })));
     }
     this.svg.replaceChildren(...parts);
   }

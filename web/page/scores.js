@@ -30,8 +30,8 @@ export function importance(found) {
   const rows = columns.map(({ column, importance, interval }) => {
     const fill = element("span", { class: "fill" });
     fill.style.width = `${Math.max(0, 100 * importance / most)}%`;
-    return [column, element("span", { class: "track", "aria-hidden": "true" }, fill), fixed(importance), between(interval)];
+    return [column, fixed(importance), between(interval), element("span", { class: "track", "aria-hidden": "true" }, fill)];
   });
   const caption = `Importance on ${rowsOf(found)}: how much ${found.measure} (${fixed(found.value)}) falls when a column is shuffled, mean of ${found.repeats}`;
-  return table(caption, ["column|", "|", "importance", "95 % interval"], rows);
+  return table(caption, ["column|", "importance", "95 % interval", "|"], rows);
 }
