@@ -16,7 +16,8 @@ TABLES = {
     "birthwt": ("MASS/birthwt", "low", True, ["bwt"]),
     "crabs": ("MASS/crabs", "sp", True, ["index"]),
     "cpus": ("MASS/cpus", "perf", False, ["name", "estperf"]),
-    "Cars93": ("MASS/Cars93", "Price", False, ["Min.Price", "Max.Price", "Make", "Model"]),
+    # A single car has text among the numbers of its cylinders, which may be a test row.
+    "Cars93": ("MASS/Cars93", "Price", False, ["Min.Price", "Max.Price", "Make", "Model", "Cylinders"]),
     "Pima.tr": ("MASS/Pima.tr", "type", True, []),
     "mpg": ("ggplot2/mpg", "hwy", False, ["cty"]),
 }
