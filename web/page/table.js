@@ -10,7 +10,7 @@ import { importance, rowsOf, scores } from "./scores.js";
 const NAME = "table";
 const SETTINGS = ["test-fraction", "validation-fraction", "preset", "hidden", "optimizer", "lr", "batch-size", "epochs", "seed", "device"];
 const MORE = ["activation", "dropout", "weight-decay", "lr-schedule", "patience", "class-weights", "scale", "schedule"];
-/** The page holds rows out so that there is something to say of the model; the program holds none out unless asked to. */
+/** Rows are held out so that there is something to say of the model. */
 const BEGUN = { "test-fraction": "0.2", "validation-fraction": "0.2" };
 const SAMPLE = { path: "data/tables/penguins.csv", name: "penguins.csv", target: "species" };
 
