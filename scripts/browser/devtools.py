@@ -209,12 +209,15 @@ class Browser:
         """The bytes of the file that a click hands to the downloads."""
         path = folder / name
         path.unlink(missing_ok=True)
-        self.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+        self.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder), eventsEnabled=True)
+        self.events.clear()
         self.run(click)
         until = time.monotonic() + 20
-        # Chromium gives a file its name when all of it is there.
-        while not path.exists() and time.monotonic() < until:
-            self.take(0.05)
+        # The file is there, and empty, before what is in it.
+        is_end = lambda event: event["method"] == "Browser.downloadProgress" and event["params"]["state"] == "completed"
+        while not any(map(is_end, self.events)):
+            if not self.take(until - time.monotonic()):
+                raise Failure(f"{name}: no download within 20 s")
         return path.read_bytes()
 
     def look(self, width, height=900, is_dark=False, is_still=False):
