@@ -142,7 +142,8 @@ fn main() {
             (path("train.csv"), path("new.csv"), path("model.safetensors"), path("out"));
         std::fs::write(&train, table(2_000, columns, Some(target))).expect("there is room for a table");
         std::fs::write(&new, table(ROWS, columns, None)).expect("there is room for a table");
-        let common = ["train", "--data", &train, "--hidden", hidden, "--epochs", "2", "--quiet"];
+        let common =
+            ["train", "--data", &train, "--preset", "plain", "--hidden", hidden, "--epochs", "2", "--quiet"];
         program(&[&common[..], &["--device", "cpu", "--out", &model]].concat());
         let predict = ["predict", "--model", &model, &new, "--device", &device, "--out", &out];
         let (mut csv, mut json, mut alone) = (Vec::new(), Vec::new(), Vec::new());
