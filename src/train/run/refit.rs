@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::tempering::divide_outputs;
 use super::{Run, SelectedModel};
 use crate::data::{Reader, Split};
 use crate::engine::{Device, EngineState};
@@ -51,7 +52,7 @@ impl Run {
         };
         let mut model = Arc::unwrap_or_clone(model);
         if let Some(temperature) = temperature {
-            model.divide_outputs(temperature);
+            divide_outputs(&mut model, temperature);
             let state = EngineState { step: self.steps, ..EngineState::default() };
             trained.engine.restore(&model.parameters, &state)?;
         }

@@ -33,7 +33,7 @@ impl Run {
         let outputs = trained.engine.outputs_async(&validation.view()).await?;
         let factor = factor(&outputs, validation.labels(), &validation.view().counts());
         let mut model = Model::clone(&kept.model);
-        model.divide_outputs(factor.recip());
+        divide_outputs(&mut model, factor.recip());
         trained.engine.restore(&model.parameters, &state)?;
         let (epoch, wants_auc) = (&mut self.epochs[number], self.config.auc_by_epoch);
         let (validated, _) = trained.evaluate(Some(validation), "validation", wants_auc).await?;
@@ -51,15 +51,13 @@ impl Run {
     }
 }
 
-impl Model {
-    /// Divides the outputs of the network by a temperature.
-    pub(super) fn divide_outputs(&mut self, temperature: f64) {
-        if let Some(layer) = self.parameters.layers.last_mut() {
-            let factor = temperature.recip() as f32;
-            layer.weights.iter_mut().chain(&mut layer.bias).for_each(|number| *number *= factor);
-        }
-        self.settings.insert("temperature".to_owned(), temperature.to_string());
+/// Divides the outputs of a network by a temperature.
+pub(super) fn divide_outputs(model: &mut Model, temperature: f64) {
+    if let Some(layer) = model.parameters.layers.last_mut() {
+        let factor = temperature.recip() as f32;
+        layer.weights.iter_mut().chain(&mut layer.bias).for_each(|number| *number *= factor);
     }
+    model.settings.insert("temperature".to_owned(), temperature.to_string());
 }
 
 /// The reciprocal of the temperature with the least log loss over rows of these classes, weighted by `counts`, and over one row more whose classes are
