@@ -252,6 +252,8 @@ impl TrainSettings {
             let expected = "either a fraction of the training rows or a separate file";
             demand(!are_given || share.is_none_or(|share| share == 0.0), setting, expected, "both")?;
         }
+        // Rows validate by default, which 0 prevents; none test by default.
+        demand(self.test_fraction != Some(0.0), "test-fraction", "a number between 0 and 1", 0)?;
         let validates = self.validates(info);
         let fits = validates || !matches!(self.patience, Some(Patience::Epochs(_)));
         let expected = "validation data (--validation or --validation-fraction)";

@@ -320,6 +320,9 @@ fn a_share_too_small_for_a_row_is_refused() {
         let error = outcome.error();
         assert!(error.contains(option) && error.contains("at least one row"), "{error}");
     }
+    let outcome = train(&place, &["--data", "t.csv", "--test-fraction", "0"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.error().contains("--test-fraction: expected a number between 0 and 1, found 0"));
 }
 
 #[test]
