@@ -129,18 +129,21 @@ impl<S: Simd> Operands<'_, S> {
         match self.a.rows_of::<M>(row, depth.clone()) {
             // Rows of A one beside the other.
             Some(rows) => {
+                let mut at = 0;
                 for k in 0..depth.len() {
-                    let factors = rows.iter().map(|row| row[k]);
-                    add_outer(simd, &mut sums, factors, &b[k * self.b_stride..][..N]);
+                    add_outer(simd, &mut sums, rows.iter().map(|row| row[k]), &b[at..at + N]);
+                    at += self.b_stride;
                 }
             }
             // The rows are columns in memory.
             None => {
                 let stride = self.a.column_stride();
                 let a = &self.a.values()[depth.start * stride + row..];
-                for k in 0..depth.len() {
-                    let factors = a[k * stride..][..M].iter().copied();
-                    add_outer(simd, &mut sums, factors, &b[k * self.b_stride..][..N]);
+                let (mut at, mut from) = (0, 0);
+                for _ in depth {
+                    add_outer(simd, &mut sums, a[from..from + M].iter().copied(), &b[at..at + N]);
+                    at += self.b_stride;
+                    from += stride;
                 }
             }
         }
