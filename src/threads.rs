@@ -3,6 +3,7 @@
 mod block;
 mod hand_over;
 mod in_order;
+mod pool;
 
 use std::io;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
@@ -14,6 +15,7 @@ pub use block::block;
 pub use hand_over::with_delays;
 pub use hand_over::{hand_over, steps_of_piece};
 pub use in_order::in_order;
+pub use pool::Pool;
 
 /// Whether there are threads at all. In browsers there are none: what one would do is done where it is asked for.
 pub const EXIST: bool = cfg!(not(target_arch = "wasm32"));

@@ -1,5 +1,6 @@
 //! A network in training, and what it gives for rows that do not train.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::checkpoint::PartOfEpoch;
@@ -22,6 +23,8 @@ pub(super) struct ActiveRun {
     pub(super) network: Network,
     pub(super) transform: Transform,
     pub(super) data_schema: DataSchema,
+    /// The run's settings, as models have them.
+    pub(super) settings: BTreeMap<String, String>,
     pub(super) seen: ObservedRows,
     pub(super) engine: Box<dyn Engine>,
     pub(super) epochs: EpochLoop,

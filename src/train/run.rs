@@ -389,6 +389,7 @@ impl Run {
             network,
             transform,
             data_schema,
+            settings: config.settings(),
             seen: data.observed_rows(),
             engine,
             epochs: EpochLoop::new(config.seed, config.batch_size)

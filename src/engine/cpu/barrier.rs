@@ -21,8 +21,10 @@ const LOOKS: usize = 4 * SPINS;
 /// Waking a thread costs about as long as a step takes, so a waiting thread looks for a moment before it sleeps; it
 /// never looks for long.
 pub struct Barrier {
-    /// Spins before a waiting thread takes a part that no thread has begun.
+    /// Spins before a waiting thread takes a part that no thread has begun, once all have come.
     patience: usize,
+    /// Threads that have come.
+    present: AtomicUsize,
     /// For each part, the number of regions in which it was begun.
     begun: Vec<AtomicUsize>,
     /// Parts that are done, of all regions.
@@ -40,6 +42,7 @@ impl Barrier {
     pub fn new(threads: usize, patience: usize) -> Self {
         Self {
             patience,
+            present: AtomicUsize::new(0),
             begun: (0..threads).map(|_| AtomicUsize::new(0)).collect(),
             done: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -59,12 +62,14 @@ impl Barrier {
         self.try_part(number, region, &work);
         let last = self.begun.len() * (region + 1);
         let is_over = || self.done.load(Ordering::SeqCst) >= last || self.broken.load(Ordering::Acquire);
+        let all_came = self.present.load(Ordering::Relaxed) >= self.begun.len();
+        let patience = if all_came { self.patience } else { 0 };
         for attempt in 0..LOOKS {
             if is_over() {
                 break;
             }
             let others = 0..self.begun.len();
-            if attempt >= self.patience && others.into_iter().any(|part| self.try_part(part, region, &work)) {
+            if attempt >= patience && others.into_iter().any(|part| self.try_part(part, region, &work)) {
                 continue;
             }
             std::hint::spin_loop();
@@ -107,8 +112,10 @@ impl Barrier {
         self.wake.notify_all();
     }
 
-    /// Hold it while taking part: if the thread panics, the others panic too instead of waiting for ever.
+    /// Hold it while taking part: if the thread panics, the others panic too instead of waiting for ever. Nobody is patient with a
+    /// thread that has not come yet.
     pub fn panic_guard(&self) -> PanicGuard<'_> {
+        self.present.fetch_add(1, Ordering::Relaxed);
         PanicGuard(self)
     }
 }

@@ -75,14 +75,14 @@ use crate::engine::{
 use crate::error::{Error, Result};
 use crate::model::{Network, Parameters};
 use crate::step::StepRecord;
-use crate::threads::steps_of_piece;
+use crate::threads::{Pool, steps_of_piece};
 use crate::timing::Ceilings;
 
 /// Rows of the batch below which a thread more does not pay.
 const ROWS_A_THREAD: usize = 16;
 
 /// Multiply-adds of a step below which a thread more does not pay: its meetings cost as much as this.
-const WORK_A_THREAD: usize = 1 << 18;
+const WORK_A_THREAD: usize = 1 << 16;
 
 /// Steps of the first call of [`Engine::submit`], at most.
 const FIRST_SLICE: usize = 512;
@@ -109,6 +109,8 @@ pub struct CpuEngine {
     slice: usize,
     /// Metrics of batches that were not polled yet.
     ended: Vec<BatchMetrics>,
+    /// The other threads of a step.
+    pool: Pool,
 }
 
 impl CpuEngine {
@@ -154,6 +156,7 @@ impl CpuEngine {
             steps: 0,
             slice,
             ended: Vec::new(),
+            pool: Pool::default(),
         }
     }
 
@@ -196,7 +199,9 @@ impl Engine for CpuEngine {
         let taken = order.len().min(steps_of_piece(self.slice).saturating_mul(self.options.batch));
         check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
         let begun = Instant::now();
-        self.ended = self.epoch_workers(&batches.rows, &order[..taken]).train();
+        let mut pool = std::mem::take(&mut self.pool);
+        self.ended = self.epoch_workers(&batches.rows, &order[..taken]).train(&mut pool);
+        self.pool = pool;
         self.steps += self.ended.len() as u64;
         self.slice = fitting_steps(begun.elapsed(), self.ended.len(), self.slice);
         self.host_order = host_order;

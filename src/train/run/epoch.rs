@@ -120,11 +120,11 @@ impl Run {
     }
 
     pub(super) fn model(&self, parameters: Parameters, epoch: usize) -> Result<Model> {
-        let Some(ActiveRun { network, transform, data_schema, engine, .. }) = &self.trained else {
+        let Some(ActiveRun { network, transform, data_schema, settings, engine, .. }) = &self.trained else {
             return Err(Error::Interrupted);
         };
         let (network, transform, data_schema) = (network.clone(), transform.clone(), data_schema.clone());
-        let mut settings = self.config.settings();
+        let mut settings = settings.clone();
         settings.insert("epoch".to_owned(), epoch.to_string());
         settings.extend(self.data.tested_rows().map(|rows| (TESTED_ROWS.to_owned(), rows.sum.to_string())));
         let description = engine.description();
