@@ -4,11 +4,12 @@ use super::packed::add_packed;
 use super::tiles::add_product;
 use super::view::View;
 
-/// Rows of A from which on it pays to copy B.
-const PACKED_ROWS: usize = 32;
+/// Rows of A from which on it pays to copy B. In WASM a tile of copies needs fewer instructions, not only fewer caches: no stride is
+/// added, and places are known when it is compiled.
+const PACKED_ROWS: usize = if cfg!(target_arch = "wasm32") { 8 } else { 32 };
 
 /// Numbers of B from which on it does not stay in the nearest caches.
-const PACKED_NUMBERS: usize = 1 << 15;
+const PACKED_NUMBERS: usize = if cfg!(target_arch = "wasm32") { 0 } else { 1 << 15 };
 
 /// Whether B is copied for a product with A of so many rows.
 pub fn pays_to_copy(rows: usize, b: View<'_>) -> bool {
