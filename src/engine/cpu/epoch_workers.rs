@@ -1,7 +1,5 @@
 //! The threads of a run, from its first batch to its last.
 
-use std::thread;
-
 use super::CpuEngine;
 use super::barrier::{Barrier, SPINS};
 use super::costs::costs;
@@ -13,7 +11,7 @@ use super::plan::{Phase, Plan};
 use crate::data::Rows;
 use crate::engine::BatchMetrics;
 use crate::step::StepRecord;
-use crate::threads::spawn_scoped;
+use crate::threads::beside;
 
 /// The threads of a pass over some rows.
 pub struct EpochWorkers<'a> {
@@ -81,14 +79,8 @@ impl CpuEngine {
 impl EpochWorkers<'_> {
     /// Trains on all batches; gives the metrics of each, in their order.
     pub fn train(self) -> Vec<BatchMetrics> {
-        thread::scope(|scope| {
-            let this = &self;
-            for number in 1..this.network.plan.threads() {
-                // Those that are there do the parts of one that the system does not start.
-                let _ = spawn_scoped(scope, move || this.work(number));
-            }
-            this.work(0);
-        });
+        // Those that are there do the parts of one that the system does not start.
+        beside(self.network.plan.threads() - 1, |number| self.work(number));
         self.metrics.into_values().collect()
     }
 
