@@ -101,6 +101,8 @@ pub mod schedule;
 pub mod vectors;
 #[doc(hidden)]
 pub use threads::in_order;
+#[cfg(all(target_arch = "wasm32", target_feature = "atomics"))]
+pub use threads::workers;
 
 pub use data::{Dataset, ReadOptions, Reader};
 pub use engine::{Device, DeviceRequest, find_device};

@@ -1,15 +1,19 @@
 //! Threads that the system may refuse, and how one waits.
 
+mod beside;
 mod block;
 mod hand_over;
 mod in_order;
 mod pool;
+#[cfg(all(target_arch = "wasm32", target_feature = "atomics"))]
+pub mod workers;
 
 use std::io;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 use crate::error::{Error, Result};
 use crate::memory::has_room_for_thread;
+pub use beside::{available, beside};
 pub use block::block;
 #[cfg(all(test, feature = "gpu"))]
 pub use hand_over::with_delays;
@@ -17,7 +21,7 @@ pub use hand_over::{hand_over, steps_of_piece};
 pub use in_order::in_order;
 pub use pool::Pool;
 
-/// Whether there are threads at all. In browsers there are none: what one would do is done where it is asked for.
+/// Whether there are threads that can be started at any time. In browsers there are none: what one would do is done where it is asked for.
 pub const EXIST: bool = cfg!(not(target_arch = "wasm32"));
 
 /// Starts a thread of this name, which does what `purpose` says.

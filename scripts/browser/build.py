@@ -9,6 +9,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODULE = ("tinytrain_web.js", "tinytrain_web_bg.wasm")
+# WASM's vectors have 128 bits. LLVM's reduction of loops makes one counter of all addresses of a loop, and counts: an instruction for each
+# in WASM, which has displacements that are constant.
+FLAGS = "-Ctarget-feature=+simd128 -Cllvm-args=-disable-lsr"
+# Memory that workers share, and what wasm-bindgen needs to make threads of them.
+THREAD_FLAGS = " ".join((
+    FLAGS, "-Ctarget-feature=+atomics,+bulk-memory,+mutable-globals", "-Clink-arg=--shared-memory", "-Clink-arg=--import-memory",
+    "-Clink-arg=--max-memory=4294967296",
+    *(f"-Clink-arg=--export={name}" for name in ("__wasm_init_tls", "__tls_size", "__tls_align", "__tls_base")),
+))
 DATA = (
     *(f"mnist/{name}-ubyte.gz" for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")),
     "tables/penguins.csv",
@@ -29,19 +38,32 @@ def has_target():
     return TARGET in found.stdout.split()
 
 
-def build_module(out):
-    """Compiles the module, and writes it into a folder.
+def has_sources():
+    """Whether the standard library can be compiled: WASM's, as it is handed out, has no threads."""
+    if not has_target():
+        return True
+    found = subprocess.run(["rustup", "component", "list", "--installed"], capture_output=True, text=True)
+    return "rust-src" in found.stdout.split()
+
+
+def build_module(out, has_threads=False):
+    """Compiles the module, or the one with threads and without WebGPU, and writes it into a folder.
 
     Rustup's target is taken where it is installed, else Debian's rustc-web and rust-web-src. With TINYTRAIN_WEB_PROFILE=release it
     compiles faster what is larger and slower.
     """
     profile = os.environ.get("TINYTRAIN_WEB_PROFILE", "wasm")
-    build = ["cargo", "build", "--package", "tinytrain-web", "--target", TARGET, "--profile", profile, "--locked"]
-    # WASM's vectors have 128 bits.
-    environment = {**os.environ, "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS": "-C target-feature=+simd128"}
+    target = ROOT / ("target/web-threads" if has_threads else "target")
+    build = ["cargo", "build", "--package", "tinytrain-web", "--target", TARGET, "--profile", profile, "--locked", "--target-dir", target]
+    environment = {**os.environ, "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS": THREAD_FLAGS if has_threads else FLAGS}
+    if has_threads:
+        # wgpu takes no threads for granted.
+        build.append("--no-default-features")
     if not has_target():
         # Debian has the sources of the standard library for this target, not the library.
-        environment |= {"RUSTC": "/usr/bin/rustc", "RUSTC_BOOTSTRAP": "1", "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER": "wasm-ld"}
+        environment |= {"RUSTC": "/usr/bin/rustc", "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER": "wasm-ld"}
+    if has_threads or not has_target():
+        environment["RUSTC_BOOTSTRAP"] = "1"
         build.append("-Zbuild-std=std,panic_abort")
     subprocess.run(build, cwd=ROOT, env=environment, check=True)
     lock = (ROOT / "Cargo.lock").read_text()
@@ -50,23 +72,33 @@ def build_module(out):
     found = program and subprocess.run([program, "--version"], capture_output=True, text=True).stdout.strip()
     if found != f"wasm-bindgen {version}":
         sys.exit(f"wasm-bindgen {version} is needed: cargo install wasm-bindgen-cli --version {version} --locked")
-    wasm = ROOT / f"target/{TARGET}/{profile}/tinytrain_web.wasm"
+    wasm = target / f"{TARGET}/{profile}/tinytrain_web.wasm"
     subprocess.run([program, "--target", "web", "--no-typescript", "--out-dir", out, wasm], check=True, stderr=subprocess.DEVNULL)
 
 
 def assemble(out, module=None):
-    """Writes the page into a folder, which is emptied before; with a module that is built already, or its own."""
+    """Writes the page into a folder, which is emptied before; with modules that are built already, or its own. The one with threads is in
+    the folder `threads` of the other's."""
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(ROOT / "web/page", out)
+    has_threads = has_sources() if module is None else (module / "threads").is_dir()
     if module is None:
         build_module(out / "module")
+        if has_threads:
+            build_module(out / "threads", has_threads=True)
+        else:
+            print("the page trains with one thread: `rustup component add rust-src` gives it more")
     else:
-        (out / "module").mkdir()
-        for name in MODULE:
-            shutil.copyfile(module / name, out / "module" / name)
+        for folder, made in ("module", module), ("threads", module / "threads"):
+            for name in MODULE if made.is_dir() else ():
+                (out / folder).mkdir(exist_ok=True)
+                shutil.copyfile(made / name, out / folder / name)
     manifest = (ROOT / "Cargo.toml").read_text()
     version = re.search(r'^version = "(.*)"', manifest, re.MULTILINE)[1]
-    (out / "version.js").write_text(f'/** The version of tinytrain. */\nexport const version = "{version}";\n')
+    (out / "version.js").write_text(
+        f'/** The version of tinytrain. */\nexport const version = "{version}";\n'
+        f"/** Whether there is a module with threads. */\nexport const hasThreads = {str(has_threads).lower()};\n"
+    )
     for name in DATA:
         (out / "data" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / "data" / name, out / "data" / name)

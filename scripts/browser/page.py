@@ -92,6 +92,26 @@ class Page:
         expect(abs(loss - losses[0]) <= LOSS_BOUND * losses[0] + 1e-4, f"MNIST: the loss on WebGPU is {loss}, of the CPU engine {losses[0]}")
         print(f"MNIST: WebGPU trains to test loss {loss}")
 
+    def trains_with_threads(self, browser):
+        """The program's bits with any number of threads, of which the page says how many there are."""
+        browser.open(f"{self.address}/")
+        if not browser.run("import('./version.js').then(it => it.hasThreads)"):
+            return print("threads: there is no module with them: not tested")
+        settings = {**SETTINGS, "hidden": "300,100", "batch-size": 64, "epochs": 1}
+        native = self.folder / "threads.safetensors"
+        self.native()
+        program.train(self.folder / "mnist", native, settings)
+        for threads in (1, 2, 3):
+            query = "&".join(f"{name}={value}" for name, value in {**settings, "device": "cpu", "rows": ROWS, "threads": threads}.items())
+            browser.open(f"{self.address}/?{query}")
+            browser.click("#mnist-train")
+            browser.wait(f"{state('mnist')} === 'ended'", 60)
+            by = browser.text("#mnist-run .figures")
+            expect(f"({threads} thread{'s' * (threads > 1)})" in by, f"{threads} threads were asked for: {by}")
+            model = browser.download(self.folder, "model.safetensors", button("#mnist-run", "model.safetensors"))
+            expect(program.tensors(model) == program.tensors(native.read_bytes()), f"{threads} threads train other bits than the program")
+        print("MNIST: 1, 2 and 3 threads in WASM train the program's bits")
+
     def draws_a_digit(self, browser, model):
         """What is drawn is classified as the program classifies the same pixels, while the pen moves."""
         points = [browser.place("#pad", *point) for point in THREE]

@@ -7,10 +7,11 @@ TYPES = {
     ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
     ".wasm": "application/wasm", ".svg": "image/svg+xml", ".gz": "application/gzip", ".csv": "text/csv; charset=utf-8",
 }
-# Isolated from other origins, as threads in WASM would need; nothing is loaded from or sent to elsewhere, by the worker neither.
+# Isolated from other origins, as threads in WASM need.
+ISOLATED = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
+# Nothing is loaded from or sent to elsewhere, by the worker neither.
 HEADERS = {
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Embedder-Policy": "require-corp",
+    **ISOLATED,
     "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
@@ -23,7 +24,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     extensions_map = {"": "application/octet-stream", **TYPES}
 
     def end_headers(self):
-        for name, value in HEADERS.items():
+        for name, value in self.server.headers.items():
             self.send_header(name, value)
         super().end_headers()
 
@@ -31,13 +32,15 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def server(folder, port=0):
-    """A server for a folder; port 0 is any that is free."""
-    return http.server.ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Handler, directory=folder))
+def server(folder, port=0, headers=HEADERS):
+    """A server for a folder, which sends these headers with each file; port 0 is any that is free."""
+    made = http.server.ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Handler, directory=folder))
+    made.headers = headers
+    return made
 
 
-def in_background(folder):
+def in_background(folder, headers=HEADERS):
     """A server that runs, and the address of its page."""
-    made = server(folder)
+    made = server(folder, headers=headers)
     threading.Thread(target=made.serve_forever, daemon=True).start()
     return made, f"http://localhost:{made.server_address[1]}"

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{hand_over, spawn};
+use super::{EXIST, beside, hand_over, spawn};
 
 /// Looks for work before a thread goes to sleep: some tens of microseconds, about as long as waking it takes.
 const LOOKS: usize = 4000;
@@ -47,6 +47,10 @@ impl Pool {
     /// # Panics
     /// When the work here does. A panic of another thread ends that thread alone.
     pub fn run(&mut self, threads: usize, work: Work<'_>) {
+        if !EXIST {
+            // The page's threads stay anyway.
+            return beside(threads.saturating_sub(1), work);
+        }
         while self.threads + 1 < threads {
             self.threads += 1;
             let (number, shared) = (self.threads, Arc::clone(&self.shared));

@@ -1,6 +1,7 @@
 /** What the worker answers: a function for each request, and the objects of the module that they are about. */
 import init, * as tinytrain from "./module/tinytrain_web.js";
 import { fetched, firstItems, items, unpacked } from "./idx.js";
+import { withThreads } from "./threads.js";
 import { begun } from "./training.js";
 
 const FILES = ["train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"];
@@ -12,9 +13,11 @@ const ready = init();
 export const runs = new Map();
 /** Models by name, with the step at which they were taken from their run. @type {Map<string, {model: any, steps: number, at: number}>} */
 const models = new Map();
-/** MNIST: what trains, and the plain files of the test images. */
+/** MNIST: its plain files, of images and labels to train on and to test on. */
 let mnist = null;
 let table = null;
+/** What the table was read from. */
+let source = null;
 
 function forget(name) {
   models.get(name)?.model.free();
@@ -30,9 +33,20 @@ async function images(rows) {
   if (mnist?.rows === rows) return mnist;
   const files = await Promise.all(FILES.map(async name => unpacked(await fetched(`data/mnist/${name}-ubyte.gz`))));
   const [train, labels] = files.slice(0, 2).map(file => firstItems(file, rows));
-  mnist?.images.free();
-  mnist = { rows, images: new tinytrain.Images(train, labels, files[2], files[3]), test: files.slice(2) };
+  mnist = { rows, files: [train, labels, files[2], files[3]] };
   return mnist;
+}
+
+/** A trainer of a module. What it trains on is copied into the module's memory. */
+async function trainer(module, { name, settings, device, rows }) {
+  const given = JSON.stringify(settings);
+  if (name === "table" && module === tinytrain) return module.Trainer.forTable(table, given, device);
+  const data = name === "table" ? new module.Table(...source) : new module.Images(...(await images(rows)).files);
+  try {
+    return await module.Trainer[name === "table" ? "forTable" : "forImages"](data, given, device);
+  } finally {
+    data.free();
+  }
 }
 
 /** The model of this name, as it stands now or stood a moment ago. */
@@ -41,7 +55,7 @@ async function current(name, stale = 0) {
   const kept = models.get(name);
   const isOld = run && (!kept || (kept.steps !== run.steps && performance.now() - kept.at >= stale));
   if (isOld) {
-    const model = await run.trainer.model();
+    const model = ours(await run.trainer.model());
     forget(name);
     models.set(name, { model, steps: run.steps, at: performance.now() });
   }
@@ -50,16 +64,31 @@ async function current(name, stale = 0) {
   return found.model;
 }
 
-async function begin({ name, settings, device, rows }) {
-  const given = JSON.stringify(settings);
+/** A model of either module as one of this. */
+function ours(model) {
+  if (model instanceof tinytrain.Model) return model;
+  try {
+    return tinytrain.Model.fromBytes(model.bytes());
+  } finally {
+    model.free();
+  }
+}
+
+/** Begins a run. Where the CPU engine trains, it does so with as many threads as are given, if the browser has them. */
+async function begin(asked) {
+  const { name, threads } = asked;
   if (name === "table" && !table) throw new Error("there is no table yet");
-  const trainer = name === "mnist"
-    ? await tinytrain.Trainer.forImages((await images(rows)).images, given, device)
-    : await tinytrain.Trainer.forTable(table, given, device);
+  // Which device there is, the module finds that has WebGPU.
+  const found = asked.device === "cpu" ? null : await trainer(tinytrain, asked);
+  const isCpu = found === null || found.engine() === "cpu";
+  const threaded = isCpu ? await withThreads(threads) : null;
+  const made = threaded ? await trainer(threaded, { ...asked, device: "cpu" }) : found ?? (await trainer(tinytrain, asked));
+  const notes = (found ?? made).notes();
+  if (found !== made) found?.free();
   end(name);
   forget(name);
-  runs.set(name, begun(name, trainer));
-  return { engine: trainer.engine(), notes: trainer.notes() };
+  runs.set(name, begun(name, made, notes));
+  return { engine: made.engine(), notes };
 }
 
 /** What the browser says of its adapter, which is more than wgpu takes from it. */
@@ -93,7 +122,7 @@ const requests = {
   probabilities: async ({ name, inputs }) => (await current(name, STALE)).probabilities(inputs),
   /** One of MNIST's test images, with its label. */
   async testImage({ place, rows }) {
-    const [pictures, labels] = (await images(rows)).test;
+    const [, , pictures, labels] = (await images(rows)).files;
     const { count, size, begin } = items(pictures);
     const chosen = Math.floor(place * count);
     const at = begin + chosen * size;
@@ -106,6 +135,7 @@ const requests = {
     forget("table");
     table?.free();
     table = read;
+    source = [bytes, JSON.stringify(options)];
     return JSON.parse(table.understood());
   },
   /** Takes a model file in place of what was trained. */

@@ -23,7 +23,7 @@ async function train(engine, workload, device, tell) {
     else tell(event);
   }));
   const settings = { ...workload.settings, epochs: EPOCHS, seed: 1 };
-  await engine.ask("begin", { name: "mnist", settings, device, rows: address.rows() });
+  await engine.ask("begin", { name: "mnist", settings, device, rows: address.rows(), threads: address.threads() });
   return ended;
 }
 
@@ -76,8 +76,8 @@ export function benchTab(adapter) {
 
   function say(found) {
     const rows = address.rows() < 60_000 ? ` | ${of(address.rows(), "row")}` : "";
-    const parts = found.map(({ workload, device, seconds, accuracy, engine }) =>
-      `${workload.name} ${engine === "cpu" && device === "gpu" ? "gpu refused" : device} ${seconds.toFixed(3)} s (${percent(accuracy)})`);
+    const parts = found.map(({ workload, device, seconds, accuracy, engine, by }) =>
+      `${workload.name} ${engine === "cpu" && device === "gpu" ? "gpu refused" : device} ${seconds.toFixed(3)} s (${percent(accuracy)}${engine === "cpu" ? `, ${by.match(/\d+ threads?/)}` : ""})`);
     const text = `tinytrain ${version} | ${adapter ?? "no WebGPU"} | ${parts.join(", ")}${rows} | ${browser()} | ${new Date().toISOString().slice(0, 10)}`;
     const code = element("code", { id: "bench-text", tabIndex: 0 }, text);
     const copy = button("Copy", async () => {
@@ -102,14 +102,14 @@ function measured(workload, device, event) {
   const epochs = event.done.epochs;
   const best = epochs.slice(1).reduce((least, epoch) => (epoch.seconds < least.seconds ? epoch : least));
   return {
-    workload, device, engine: event.engine, first: epochs[0].seconds, seconds: best.seconds, rate: best.rows_per_second,
+    workload, device, engine: event.engine, by: event.device, first: epochs[0].seconds, seconds: best.seconds, rate: best.rows_per_second,
     accuracy: epochs.at(-1).test.accuracy,
   };
 }
 
 function shown(found) {
-  const rows = found.map(({ workload, engine, first, seconds, rate, accuracy }) => [
-    `${workload.name}: ${workload.network}`, engineName(engine), duration(seconds), duration(first), counted(rate), percent(accuracy),
+  const rows = found.map(({ workload, engine, by, first, seconds, rate, accuracy }) => [
+    `${workload.name}: ${workload.network}`, engineName(engine, by), duration(seconds), duration(first), counted(rate), percent(accuracy),
   ]);
   return table(`Epochs of MNIST; the test accuracy is that of epoch ${EPOCHS}`, ["workload|", "device|", "an epoch", "the first", "rows a second", "test accuracy"], rows);
 }

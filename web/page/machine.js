@@ -1,15 +1,20 @@
 /** The third tab: whether this browser computes what it should. It has a worker of its own, so that it can be ended at any time. */
+import * as address from "./address.js";
 import { byId, button, element, table } from "./dom.js";
 import { Engine } from "./engine.js";
 import { of, short } from "./format.js";
+import { hasThreads } from "./version.js";
 
 const DEVICES = { gpu: "WebGPU", cpu: "the CPU engine" };
+
+/** How many threads the CPU engine may take. */
+const threads = () => (hasThreads ? address.threads() : 1);
 
 /** What is known of this machine. @param {string|null} adapter */
 export function facts(adapter) {
   return [
     ["WebGPU", adapter ?? (navigator.gpu ? "no adapter" : "not in this browser")],
-    ["Processor", navigator.hardwareConcurrency ? `${of(navigator.hardwareConcurrency, "thread")} (training uses one)` : "training uses one thread"],
+    ["Processor", `${navigator.hardwareConcurrency ? `${of(navigator.hardwareConcurrency, "thread")}, ` : ""}the CPU engine takes up to ${threads()}`],
     ["Browser", browser()],
   ];
 }

@@ -1,4 +1,5 @@
 /** A run as it is watched: buttons, figures, curves, epochs. */
+import * as address from "./address.js";
 import { button, element, table } from "./dom.js";
 import { counted, duration, fixed, of, percent } from "./format.js";
 import { History } from "./history.js";
@@ -95,7 +96,7 @@ export class RunView {
     this.status.textContent = "Loading data …";
     this.status.classList.remove("error");
     try {
-      const { engine, notes } = await this.engine.ask("begin", { name: this.name, ...this.page.asked() });
+      const { engine, notes } = await this.engine.ask("begin", { name: this.name, threads: address.threads(), ...this.page.asked() });
       this.#since = performance.now();
       this.status.textContent = `Training on ${engineName(engine)} …`;
       this.#note(notes);
@@ -172,7 +173,7 @@ export class RunView {
       ...(scored && !isOfValues ? [[`${set} accuracy`, percent(scored.accuracy)]] : []),
       ["Time", duration(seconds)],
       ["Network", event.network],
-      ["Trained on", engineName(event.engine)],
+      ["Trained on", engineName(event.engine, event.device)],
     ];
     this.figures.replaceChildren(...figures.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));
     const measure = isOfValues ? "r2" : "accuracy";
@@ -204,5 +205,9 @@ export class RunView {
   }
 }
 
-/** An engine by the name that people know; the adapter stands on the page. @param {string} engine */
-export const engineName = engine => (engine === "cpu" ? "the CPU engine" : "WebGPU");
+/**
+ * An engine by the name that people know; the adapter stands on the page.
+ * @param {string} engine
+ * @param {string} [device] as the module calls it, with its threads; empty before the first step
+ */
+export const engineName = (engine, device) => (engine === "cpu" ? `the ${device || "CPU engine"}` : "WebGPU");

@@ -7,6 +7,7 @@ const PIECE = 40;
  * @typedef {object} Run
  * @property {string} name what is trained: "mnist" or "table"
  * @property {any} trainer
+ * @property {string[]} notes of how its device was chosen
  * @property {boolean} isGoing
  * @property {boolean} isDone
  * @property {number} steps taken; one more when it is done, as the model that is kept may be another one then
@@ -15,9 +16,10 @@ const PIECE = 40;
 /**
  * @param {string} name
  * @param {any} trainer
+ * @param {string[]} notes
  * @returns {Run}
  */
-export const begun = (name, trainer) => ({ name, trainer, isGoing: true, isDone: false, steps: 0 });
+export const begun = (name, trainer, notes) => ({ name, trainer, notes, isGoing: true, isDone: false, steps: 0 });
 
 /**
  * Trains for a moment. Gives what happened, or the error that ended the run.
@@ -29,7 +31,8 @@ export async function step(run) {
     run.isDone = event.done !== null;
     run.steps = event.steps + Number(run.isDone);
     run.isGoing = run.isGoing && !run.isDone;
-    return { ...event, engine: run.trainer.engine(), network: run.trainer.network(), refused: run.trainer.notes() };
+    const refused = [...new Set([...run.notes, ...run.trainer.notes()])];
+    return { ...event, engine: run.trainer.engine(), device: run.trainer.device(), network: run.trainer.network(), refused };
   } catch (error) {
     run.isGoing = false;
     run.isDone = true;

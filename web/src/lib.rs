@@ -3,14 +3,18 @@
 
 #![warn(missing_docs)]
 
+#[cfg(feature = "gpu")]
 mod check;
 mod errors;
 mod images;
 mod model;
 mod settings;
 mod table;
+#[cfg(target_feature = "atomics")]
+mod threads;
 mod trainer;
 
+#[cfg(feature = "gpu")]
 use tinytrain::gpu::adapters_async;
 use wasm_bindgen::prelude::*;
 
@@ -27,6 +31,7 @@ pub fn start() {
 }
 
 /// The name of the adapter that the browser has for WebGPU; nothing where it has none.
+#[cfg(feature = "gpu")]
 #[wasm_bindgen(js_name = adapterInfo)]
 pub async fn adapter_info() -> Option<String> {
     adapters_async(None).await.first().map(|adapter| adapter.name.clone())

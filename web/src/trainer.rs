@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 use tinytrain::engine::{Device, EngineKind};
+#[cfg(feature = "gpu")]
 use tinytrain::gpu::{Adapter, DeviceKind, adapters_async};
+#[cfg(feature = "gpu")]
 use tinytrain::kernels::MOST_BUFFERS;
 use tinytrain::{Epoch, Event, Reader, Run, Score, Summary, TrainSettings};
 use wasm_bindgen::prelude::*;
@@ -20,6 +22,7 @@ use crate::table::Table;
 pub struct Trainer {
     state: State,
     engine: String,
+    device: String,
     notes: Vec<String>,
     network: String,
     told: VecDeque<Value>,
@@ -58,6 +61,11 @@ impl Trainer {
     /// What trains: `cpu`, or the name of an adapter.
     pub fn engine(&self) -> String {
         self.engine.clone()
+    }
+
+    /// What trains, with the number of its threads; empty before the first step.
+    pub fn device(&self) -> String {
+        self.device.clone()
     }
 
     /// What was refused, and why.
@@ -167,13 +175,17 @@ impl Trainer {
         let (data, config) = settings.prepare(info, reader, None, test).map_err(of_library)?;
         let engine = match &device {
             Device::Cpu => "cpu".to_owned(),
+            #[cfg(feature = "gpu")]
             Device::Gpu(adapter) => adapter.name.clone(),
         };
         let epochs = config.epochs;
-        let run = Run::new(config, data, device, None).map_err(of_library)?.verified();
+        let run = Run::new(config, data, device, None).map_err(of_library)?;
+        #[cfg(feature = "gpu")]
+        let run = run.verified();
         Ok(Self {
             state: State::Going(Box::new(run)),
             engine,
+            device: String::new(),
             notes,
             network: String::new(),
             told: VecDeque::new(),
@@ -195,6 +207,7 @@ impl Trainer {
                     EngineKind::Cpu => "cpu".to_owned(),
                     EngineKind::Gpu => started.engine.device.clone(),
                 };
+                self.device = started.engine.device.clone();
                 self.total = started.rows;
                 self.epochs = started.epochs;
             }
@@ -265,6 +278,7 @@ fn of_score(score: &Score) -> Value {
 }
 
 /// The browser's adapter, if it can run the kernels.
+#[cfg(feature = "gpu")]
 pub async fn best_adapter() -> Result<Adapter> {
     let found = adapters_async(None).await.into_iter();
     let mut able = found.filter(|adapter| adapter.storage_buffers() >= MOST_BUFFERS);
@@ -272,6 +286,7 @@ pub async fn best_adapter() -> Result<Adapter> {
 }
 
 /// The device of this name, and what is to be said of it.
+#[cfg(feature = "gpu")]
 async fn find(name: &str) -> Result<(Device, Vec<String>)> {
     if name == "cpu" {
         return Ok((Device::Cpu, Vec::new()));
@@ -286,5 +301,14 @@ async fn find(name: &str) -> Result<(Device, Vec<String>)> {
         }
         ("auto", Err(_)) => cpu("this browser has no WebGPU adapter"),
         _ => Err(thrown("device: expected auto, gpu or cpu")),
+    }
+}
+
+/// The device of this name: the CPU engine, all that this module has.
+#[cfg(not(feature = "gpu"))]
+async fn find(name: &str) -> Result<(Device, Vec<String>)> {
+    match name {
+        "cpu" => Ok((Device::Cpu, Vec::new())),
+        _ => Err(thrown("device: expected cpu")),
     }
 }

@@ -1,8 +1,8 @@
 //! Networks without training: outputs of rows, losses and predictions.
 
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::groups::Groups;
 use super::inputs::Inputs;
@@ -14,7 +14,7 @@ use super::partitioned_network::PartitionedNetwork;
 use super::tensors::Tensors;
 use crate::data::Rows;
 use crate::step::Activation;
-use crate::threads::spawn_scoped;
+use crate::threads::beside;
 
 /// Rows that are computed at a time, on each thread.
 const ROWS: usize = 64;
@@ -60,25 +60,15 @@ pub fn evaluate(
     let work = rows.len().saturating_mul(parameters);
     let threads = (work / WORK_A_THREAD).clamp(1, threads.max(1));
     let part = rows.len().div_ceil(threads).next_multiple_of(ROWS).max(ROWS);
-    thread::scope(|scope| {
-        let threads: Vec<_> = order
-            .chunks(part)
-            .enumerate()
-            .map(|(number, order)| {
-                let work = move || Evaluator::new(networks).evaluate(rows, order, sparse, wanted);
-                // The last part is done here.
-                let thread = if (number + 1) * part < rows.len() { spawn_scoped(scope, work) } else { None };
-                thread.ok_or(work)
-            })
-            .collect();
-        // And what the system starts no thread for.
-        let results: Vec<_> = threads.into_iter().map(|thread| thread.map_err(|work| work())).collect();
-        let results = results.into_iter().map(|thread| match thread {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(done) => done,
-        });
-        results.collect()
-    })
+    let parts: Vec<_> = order.chunks(part).map(|order| (order, OnceLock::new())).collect();
+    // Whoever is there takes the next part.
+    let next = AtomicUsize::new(0);
+    beside(parts.len().saturating_sub(1), |_| {
+        while let Some((order, result)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            result.get_or_init(|| Evaluator::new(networks).evaluate(rows, order, sparse, wanted));
+        }
+    });
+    parts.into_iter().filter_map(|(_, result)| result.into_inner()).collect()
 }
 
 /// The first layer's parameters with the inputs in their own order: so outputs are the same bits whichever rows were trained.

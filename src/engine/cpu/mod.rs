@@ -53,7 +53,6 @@ mod update;
 mod view;
 
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use evaluation::{EvaluatedPart, EvaluationOutput, evaluate};
@@ -75,7 +74,7 @@ use crate::engine::{
 use crate::error::{Error, Result};
 use crate::model::{Network, Parameters};
 use crate::step::StepRecord;
-use crate::threads::{Pool, steps_of_piece};
+use crate::threads::{Pool, available, steps_of_piece};
 use crate::timing::Ceilings;
 
 /// Rows of the batch below which a thread more does not pay.
@@ -116,8 +115,7 @@ pub struct CpuEngine {
 impl CpuEngine {
     /// Takes the parameters. Uses as many threads as the options say, or all cores.
     pub fn new(parameters: &Parameters, network: &Network, options: &EngineOptions) -> Self {
-        let all = || thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self::with_threads(parameters, network, options, options.threads.unwrap_or_else(all))
+        Self::with_threads(parameters, network, options, options.threads.unwrap_or_else(available))
     }
 
     /// As [`CpuEngine::new`], with at most `cores` threads.

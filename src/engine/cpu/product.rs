@@ -8,11 +8,12 @@ use super::partition::LANES;
 use super::tiles::add_product;
 use super::view::View;
 
-/// Rows of A from which on it pays to copy B.
-const PACKED_ROWS: usize = 32;
+/// Rows of A from which on it pays to copy B. In WASM a tile of copies needs fewer instructions, not only fewer caches: no stride is
+/// added, and places are known when it is compiled.
+const PACKED_ROWS: usize = if cfg!(target_arch = "wasm32") { 8 } else { 32 };
 
 /// Numbers of B from which on it does not stay in the nearest caches.
-const PACKED_NUMBERS: usize = 1 << 15;
+const PACKED_NUMBERS: usize = if cfg!(target_arch = "wasm32") { 0 } else { 1 << 15 };
 
 /// Columns of B up to which vectors of rows of C are less work than vectors of its columns, of which most would be empty.
 const NARROW: usize = LANES * 3 / 4;
