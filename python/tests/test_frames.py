@@ -79,7 +79,7 @@ def test_columns_are_checked(mixed):
         classifier.predict(frame[["color", "number", "flag", "day"]])
     with pytest.raises(ValueError, match="feature|columns"):
         classifier.predict(frame.drop(columns="flag"))
-    with pytest.raises(ValueError, match="number.*expected numbers.*found categories"):
+    with pytest.raises(ValueError, match="row 1, column 1 .number.: expected a number, as in training, found .seven"):
         classifier.predict(frame.assign(number="seven"))
     with pytest.warns(UserWarning, match="no training row"):
         classifier.predict(frame.assign(color="violet"))

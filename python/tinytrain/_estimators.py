@@ -97,7 +97,7 @@ class _Tinytrain(BaseEstimator):
         y, targets = self._targets(y)
         weights = self._weights(sample_weight, table, y)
         rows = (table, targets, weights, *_input.kept_together(groups, times, table.shape[0]))
-        return rows, self._validation(eval_set)
+        return rows, self._validation(eval_set, table)
 
     def _fit(self, X, y, sample_weight, eval_set, groups, times):
         rows, validation = self._given(X, y, sample_weight, eval_set, groups, times)
@@ -172,7 +172,7 @@ class _Tinytrain(BaseEstimator):
             raise ValueError("Sample weights must contain at least one non-zero number.")
         return weights
 
-    def _validation(self, eval_set):
+    def _validation(self, eval_set, training):
         """Rows of their own to validate on."""
         if eval_set is None:
             return None
@@ -180,7 +180,7 @@ class _Tinytrain(BaseEstimator):
             eval_set = eval_set[0]
         if not isinstance(eval_set, tuple) or len(eval_set) not in (2, 3):
             raise ValueError("eval_set: expected a tuple (X, y) or (X, y, sample_weight)")
-        table = _input.table(self, eval_set[0], reset=False)
+        table = _input.table(self, eval_set[0], reset=False).like(training)
         targets = self._targets_like(eval_set[1])
         weights = self._weights(eval_set[2], table, None) if len(eval_set) == 3 else None
         return table, targets, weights, None, None

@@ -1,5 +1,8 @@
 """What `fit` and `predict` take, as tables and targets of the library."""
 
+import warnings
+from numbers import Real
+
 import numpy as np
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -74,17 +77,50 @@ def table(estimator, X, reset):
         raise ValueError(f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of 2 is required.")
     categorical = categories(estimator, names)
     try:
-        rows = Table.of_arrow(X, names, [names[column] for column in categorical])
+        rows = _of_frame(X, names, [names[column] for column in categorical], reset)
     except ImportError as error:
         if numbers is None:
             raise ImportError("pandas hands over text, categories and dates by pyarrow: pip install pyarrow") from error
         return _of_array(estimator, X, reset)
+    for note in rows.notes:
+        warnings.warn(note, UserWarning, stacklevel=6)
     values = rows.values()
     if np.isinf(values).any():
         raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
     if estimator.missing == "error" and np.isnan(values).any():
         raise ValueError("Input X contains NaN: missing='fill' puts medians in the place of missing values.")
     return rows
+
+
+def _of_frame(X, names, categorical, trains):
+    """A frame as a `Table`."""
+    try:
+        return Table.of_arrow(X, names, categorical, trains)
+    except (TypeError, ValueError) as error:
+        # Arrow has no type for texts and numbers in one column.
+        with_texts = _with_texts(X) if type(error).__module__ == "pyarrow.lib" else X
+        if with_texts is X:
+            raise
+        return Table.of_arrow(with_texts, names, categorical, trains)
+
+
+def _with_texts(X):
+    """A frame of pandas whose columns of texts and numbers are texts, as they would be written in a file."""
+    def text(cell):
+        if cell is None or cell is missing or cell != cell:
+            return None
+        is_whole = isinstance(cell, Real) and not isinstance(cell, (bool, np.bool_)) and np.isfinite(cell) and cell == int(cell)
+        return str(int(cell)) if is_whole else str(cell)
+
+    from pandas import NA as missing
+
+    mixed = {}
+    for place, dtype in enumerate(X.dtypes):
+        cells = X.iloc[:, place]
+        types = {type(cell) for cell in cells.dropna()} if dtype == object else ()
+        if str in types and all(issubclass(found, (str, Real)) for found in types):
+            mixed[X.columns[place]] = [text(cell) for cell in cells]
+    return X.assign(**mixed) if mixed else X
 
 
 def _of_array(estimator, X, reset):
