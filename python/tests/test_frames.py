@@ -115,6 +115,36 @@ def test_sparse_matrices_are_refused(iris):
         TinytrainClassifier(**SMALL).fit(scipy.sparse.csr_matrix(X), y)
 
 
+def test_types_of_pandas_that_arrow_does_not_have(iris):
+    X, y = iris
+    sparse = pd.DataFrame.sparse.from_spmatrix(scipy.sparse.csr_matrix(X))
+    with pytest.warns(UserWarning, match="sparse columns"):
+        found = TinytrainClassifier(**SMALL).fit(sparse, y).predict_proba(sparse)
+    assert (found == TinytrainClassifier(**SMALL).fit(X, y).predict_proba(X)).all()
+    beside = pd.get_dummies(pd.Series(list("ab") * 75), sparse=True).assign(text=np.array(["u", "v", "w"])[y])
+    with pytest.warns(UserWarning, match="sparse columns"):
+        assert TinytrainClassifier(**SMALL).fit(beside, y).score(beside, y) == 1.0
+    assert isinstance(beside["a"].dtype, pd.SparseDtype)
+    cut = pd.DataFrame({0: pd.cut(X[:, 2], 3), 1: X[:, 3]})
+    texts = pd.DataFrame({0: cut[0].astype(str), 1: X[:, 3]})
+    of_cut, of_texts = (TinytrainClassifier(**SMALL).fit(frame, y) for frame in (cut, texts))
+    assert (of_cut.predict_proba(cut) == of_texts.predict_proba(texts)).all()
+    for cells in ([1j] * 150, [object()] * 150):
+        with pytest.raises(TypeError, match="Conversion failed for column a"):
+            TinytrainClassifier(**SMALL).fit(pd.DataFrame({"a": cells}), y)
+
+
+def test_frames_without_rows_are_refused_as_arrays_are(mixed):
+    columns, y = mixed
+    for _, frame in frames(columns):
+        classifier = TinytrainClassifier(**SMALL).fit(frame, y)
+        for method in (classifier.predict, classifier.predict_proba):
+            with pytest.raises(ValueError, match="0 sample.*minimum of 1 is required by TinytrainClassifier"):
+                method(frame[:0])
+        with pytest.raises(ValueError, match="1 sample.*minimum of 2 is required by TinytrainClassifier"):
+            classifier.fit(frame[:1], y[:1])
+
+
 def test_names_of_numbers_are_remembered_and_what_is_predicted_has_them(iris):
     X, y = iris
     frame = pd.DataFrame(X, columns=list("abcd"))

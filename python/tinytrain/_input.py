@@ -62,6 +62,8 @@ def _numbers_of_pandas(X):
 
 def table(estimator, X, reset):
     """Rows as a `Table`; checks or remembers the columns."""
+    if is_frame(X) and hasattr(getattr(X, "dtypes", None), "items"):
+        X = _of_known_types(X)
     numbers = _numbers_of_pandas(X) if is_frame(X) else None
     if not is_frame(X) or (numbers is not None and 0 in numbers.shape):
         return _of_array(estimator, X, reset)
@@ -73,8 +75,10 @@ def table(estimator, X, reset):
         raise ValueError(
             f"X has {count} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features as input."
         )
-    if reset and X.shape[0] < 2:
-        raise ValueError(f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of 2 is required.")
+    least = 2 if reset else 1
+    if X.shape[0] < least:
+        found = f"Found array with {X.shape[0]} sample(s) (shape={X.shape})"
+        raise ValueError(f"{found} while a minimum of {least} is required by {type(estimator).__name__}.")
     categorical = categories(estimator, names)
     try:
         rows = _of_frame(X, names, [names[column] for column in categorical], reset)
@@ -96,12 +100,14 @@ def _of_frame(X, names, categorical, trains):
     """A frame as a `Table`."""
     try:
         return Table.of_arrow(X, names, categorical, trains)
-    except (TypeError, ValueError) as error:
-        # Arrow has no type for texts and numbers in one column.
-        with_texts = _with_texts(X) if type(error).__module__ == "pyarrow.lib" else X
-        if with_texts is X:
+    except Exception as error:
+        if type(error).__module__ != "pyarrow.lib":
             raise
-        return Table.of_arrow(with_texts, names, categorical, trains)
+        # Arrow has no type for texts and numbers in one column.
+        with_texts = _with_texts(X)
+        if with_texts is X:
+            raise TypeError("; ".join(str(text) for text in error.args)) from error
+        return _of_frame(with_texts, names, categorical, trains)
 
 
 def _with_texts(X):
@@ -118,9 +124,35 @@ def _with_texts(X):
     for place, dtype in enumerate(X.dtypes):
         cells = X.iloc[:, place]
         types = {type(cell) for cell in cells.dropna()} if dtype == object else ()
-        if str in types and all(issubclass(found, (str, Real)) for found in types):
-            mixed[X.columns[place]] = [text(cell) for cell in cells]
-    return X.assign(**mixed) if mixed else X
+        if len(types) > 1 and str in types and all(issubclass(found, (str, Real)) for found in types):
+            mixed[place] = [text(cell) for cell in cells]
+    return _with_columns(X, mixed)
+
+
+def _with_columns(X, cells):
+    """A frame of pandas with other cells in the columns at these places; itself if there are none."""
+    if not cells:
+        return X
+    X = X.copy(deep=False)
+    for place, column in cells.items():
+        X.isetitem(place, column)
+    return X
+
+
+def _of_known_types(X):
+    """A frame of pandas without types that Arrow does not have: sparse columns become dense, and categories that are intervals text."""
+    import pandas
+
+    columns = {}
+    for place, dtype in enumerate(X.dtypes):
+        if isinstance(dtype, pandas.SparseDtype):
+            columns[place] = X.iloc[:, place].sparse.to_dense()
+        elif isinstance(dtype, pandas.CategoricalDtype) and isinstance(dtype.categories.dtype, pandas.IntervalDtype):
+            columns[place] = X.iloc[:, place].cat.rename_categories(str)
+    if any(isinstance(dtype, pandas.SparseDtype) for dtype in X.dtypes):
+        # As scikit-learn says it.
+        warnings.warn("pandas.DataFrame with sparse columns found. It will be converted to a dense numpy array.", UserWarning, stacklevel=6)
+    return _with_columns(X, columns)
 
 
 def _of_array(estimator, X, reset):
