@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tinytrain::data::NumbersAsText;
@@ -93,10 +93,14 @@ impl Table {
         self.0.names().map(|names| names.into_iter().map(str::to_owned).collect())
     }
 
-    /// The inputs, [rows, inputs]: of a text its number, of a date its parts.
-    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let rows = self.0.rows();
-        let values = numpy::PyArray1::from_slice(py, self.0.values());
-        values.reshape([rows, self.0.values().len() / rows.max(1)])
+    /// Whether there is an infinite value among the inputs, and whether one is missing.
+    #[getter]
+    fn flaws(&self, py: Python<'_>) -> (bool, bool) {
+        let values = self.0.values();
+        py.detach(|| {
+            values.iter().fold((false, false), |(infinite, missing), value| {
+                (infinite | value.is_infinite(), missing | value.is_nan())
+            })
+        })
     }
 }

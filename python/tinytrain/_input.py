@@ -88,10 +88,10 @@ def table(estimator, X, reset):
         return _of_array(estimator, X, reset)
     for note in rows.notes:
         warnings.warn(note, UserWarning, stacklevel=6)
-    values = rows.values()
-    if np.isinf(values).any():
+    has_infinite, has_missing = rows.flaws
+    if has_infinite:
         raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
-    if estimator.missing == "error" and np.isnan(values).any():
+    if estimator.missing == "error" and has_missing:
         raise ValueError("Input X contains NaN: missing='fill' puts medians in the place of missing values.")
     return rows
 
