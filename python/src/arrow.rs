@@ -2,6 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::temporal_conversions::timestamp_us_to_datetime;
 use arrow_array::types::{
     ArrowPrimitiveType, ArrowTimestampType, Date32Type, Date64Type, Decimal128Type, DurationMicrosecondType,
     DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type,
@@ -180,11 +181,17 @@ impl Column {
         Ok(())
     }
 
-    /// The text of each row: of numbers, too.
+    /// The text of each row: of numbers and dates, too.
     fn into_texts(self) -> Vec<Option<String>> {
         let numbers = self.numbers.iter().map(|value| (!value.is_nan()).then(|| value.to_string()));
         let texts = self.rows.iter().map(|text| text.map(|at| self.texts[at as usize].clone()));
-        numbers.chain(texts).chain((0..self.nulls).map(|_| None)).collect()
+        let times = self.times.iter().map(|seconds| {
+            let time =
+                timestamp_us_to_datetime((!seconds.is_nan()).then_some((seconds * 1e6).round() as i64)?)?;
+            let text = time.to_string();
+            Some(text.strip_suffix(" 00:00:00").unwrap_or(&text).to_owned())
+        });
+        numbers.chain(texts).chain(times).chain((0..self.nulls).map(|_| None)).collect()
     }
 
     fn add_nulls(&mut self, count: usize) {

@@ -134,6 +134,27 @@ def test_types_of_pandas_that_arrow_does_not_have(iris):
             TinytrainClassifier(**SMALL).fit(pd.DataFrame({"a": cells}), y)
 
 
+def test_categories_that_are_dates_are_text(mixed):
+    columns, y = mixed
+    days = pd.DataFrame({"day": columns["day"]})
+    days.loc[7, "day"] = pd.NaT
+    texts = days["day"].dt.strftime("%Y-%m-%d").astype("category")
+    expected = TinytrainClassifier(**SMALL).fit(days.assign(day=texts), y).predict_proba(days.assign(day=texts))
+    for frame in (days.astype("category"), pa.table({"day": pa.array(days["day"], from_pandas=True).dictionary_encode()})):
+        assert (TinytrainClassifier(**SMALL).fit(frame, y).predict_proba(frame) == expected).all()
+
+
+def test_batches_have_names_and_lazy_frames_no_rows(mixed):
+    columns, y = mixed
+    table = pa.table({name: pa.array(values, from_pandas=True) for name, values in columns.items()})
+    (batch,) = table.to_batches()
+    classifier = TinytrainClassifier(**SMALL).fit(batch, y)
+    assert classifier.feature_names_in_.tolist() == list(columns)
+    assert (classifier.predict_proba(batch) == TinytrainClassifier(**SMALL).fit(table, y).predict_proba(table)).all()
+    with pytest.raises(TypeError, match="collect"):
+        TinytrainClassifier(**SMALL).fit(pl.DataFrame(table).lazy(), y)
+
+
 def test_frames_without_rows_are_refused_as_arrays_are(mixed):
     columns, y = mixed
     for _, frame in frames(columns):

@@ -1,5 +1,6 @@
 """What `fit` and `predict` take, as tables and targets of the library."""
 
+import importlib
 import warnings
 from numbers import Real
 
@@ -45,7 +46,7 @@ class _Names:
 def _named(X):
     """What scikit-learn reads the names of columns from: version 1.6 asks frames by ``__dataframe__``, which polars 2 has no more."""
     has_pandas_names = hasattr(X, "iloc")
-    if has_pandas_names or hasattr(X, "__dataframe__") or _get_feature_names(X) is not None:
+    if has_pandas_names or _get_feature_names(X) is not None:
         return X
     return _Names(_names(X))
 
@@ -64,6 +65,11 @@ def table(estimator, X, reset):
     """Rows as a `Table`; checks or remembers the columns."""
     if is_frame(X) and hasattr(getattr(X, "dtypes", None), "items"):
         X = _of_known_types(X)
+    elif type(X).__name__ == "RecordBatch" and is_frame(X):
+        # scikit-learn knows tables of pyarrow.
+        X = importlib.import_module(type(X).__module__).Table.from_batches([X])
+    elif type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, which has no rows yet: collect() gives them")
     numbers = _numbers_of_pandas(X) if is_frame(X) else None
     if not is_frame(X) or (numbers is not None and 0 in numbers.shape):
         return _of_array(estimator, X, reset)
@@ -157,11 +163,16 @@ def _of_known_types(X):
 
 def _of_array(estimator, X, reset):
     finite = True if estimator.missing == "error" else "allow-nan"
+    given = X
     X = validate_data(
         estimator, _in_pieces(X), dtype=np.float32, order="C", ensure_all_finite=finite, ensure_min_samples=2 if reset else 1, reset=reset
     )
     names = getattr(estimator, "feature_names_in_", None)
-    return Table(X, categories(estimator, list(names) if names is not None else [str(i) for i in range(X.shape[1])]))
+    categorical = categories(estimator, list(names) if names is not None else [str(i) for i in range(X.shape[1])])
+    # Numbers of 32 bits do not tell all larger ones apart.
+    if categorical and getattr(getattr(given, "dtype", None), "kind", "") in "iu" and (np.abs(X[:, categorical]) >= 2**24).any():
+        raise ValueError("categorical: expected whole numbers below 2^24, found larger ones; a frame can hold them")
+    return Table(X, categorical)
 
 
 def _in_pieces(X):
@@ -181,12 +192,19 @@ def categories(estimator, names):
     """The positions of the columns that are said to hold categories."""
     if estimator.categorical is None:
         return []
+    wanted = np.asarray(estimator.categorical)
+    if wanted.dtype == bool:
+        if wanted.shape != (len(names),):
+            raise ValueError(f"categorical: expected {len(names)} booleans, one for each column, found {wanted.size}")
+        return np.flatnonzero(wanted).tolist()
     found = []
-    for column in np.asarray(estimator.categorical).tolist():
+    for column in np.atleast_1d(wanted).tolist():
         if isinstance(column, str):
             if column not in names:
                 raise ValueError(f"categorical: expected names of columns, found {column!r}")
             column = names.index(column)
+        if column not in range(len(names)):
+            raise ValueError(f"categorical: expected columns below {len(names)}, counted from 0, found {column}")
         found.append(int(column))
     return found
 
