@@ -97,6 +97,10 @@ def test_numbers_of_any_type_and_batches():
         expected = probabilities
     with pytest.raises(TypeError, match="column a: expected numbers.*found"):
         TinytrainClassifier(**SMALL).fit(pa.table({"a": [[1, 2]] * 200}), y)
+    large = pl.DataFrame({"a": pl.Series(values.tolist(), dtype=pl.Int128)})
+    assert (TinytrainClassifier(**SMALL).fit(large, y).predict_proba(large) == expected).all()
+    beside = large.with_columns(nothing=pl.lit(None))
+    assert TinytrainClassifier(**SMALL).fit(beside, y).score(beside, y) > 0.9
 
 
 def test_dates_have_hours_where_there_are_any():

@@ -63,11 +63,8 @@ def _numbers_of_pandas(X):
 
 def table(estimator, X, reset):
     """Rows as a `Table`; checks or remembers the columns."""
-    if is_frame(X) and hasattr(getattr(X, "dtypes", None), "items"):
+    if is_frame(X):
         X = _of_known_types(X)
-    elif type(X).__name__ == "RecordBatch" and is_frame(X):
-        # scikit-learn knows tables of pyarrow.
-        X = importlib.import_module(type(X).__module__).Table.from_batches([X])
     elif type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame, which has no rows yet: collect() gives them")
     numbers = _numbers_of_pandas(X) if is_frame(X) else None
@@ -146,18 +143,28 @@ def _with_columns(X, cells):
 
 
 def _of_known_types(X):
-    """A frame of pandas without types that Arrow does not have: sparse columns become dense, and categories that are intervals text."""
+    """A frame without types that Arrow, scikit-learn or the library do not have; itself if it has none."""
+    library = type(X).__module__.partition(".")[0]
+    if library == "polars":
+        unknown = [name for name, dtype in X.schema.items() if str(dtype) in ("Null", "Int128", "UInt128")]
+        return X.with_columns([X[name].cast(float) for name in unknown]) if unknown else X
+    if type(X).__name__ == "RecordBatch":
+        return importlib.import_module(library).Table.from_batches([X])
+    return _of_known_types_of_pandas(X) if hasattr(getattr(X, "dtypes", None), "items") else X
+
+
+def _of_known_types_of_pandas(X):
+    """A frame of pandas whose sparse columns are dense, and whose categories that are intervals are text."""
     import pandas
 
-    columns = {}
-    for place, dtype in enumerate(X.dtypes):
-        if isinstance(dtype, pandas.SparseDtype):
-            columns[place] = X.iloc[:, place].sparse.to_dense()
-        elif isinstance(dtype, pandas.CategoricalDtype) and isinstance(dtype.categories.dtype, pandas.IntervalDtype):
-            columns[place] = X.iloc[:, place].cat.rename_categories(str)
-    if any(isinstance(dtype, pandas.SparseDtype) for dtype in X.dtypes):
+    is_sparse = [isinstance(dtype, pandas.SparseDtype) for dtype in X.dtypes]
+    if any(is_sparse):
         # As scikit-learn says it.
-        warnings.warn("pandas.DataFrame with sparse columns found. It will be converted to a dense numpy array.", UserWarning, stacklevel=6)
+        warnings.warn("pandas.DataFrame with sparse columns found. It will be converted to a dense numpy array.", UserWarning, stacklevel=8)
+    columns = {place: X.iloc[:, place].sparse.to_dense() for place in np.flatnonzero(is_sparse)}
+    for place, dtype in enumerate(X.dtypes):
+        if isinstance(dtype, pandas.CategoricalDtype) and isinstance(dtype.categories.dtype, pandas.IntervalDtype):
+            columns[place] = X.iloc[:, place].cat.rename_categories(str)
     return _with_columns(X, columns)
 
 
