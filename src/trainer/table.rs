@@ -238,29 +238,13 @@ impl Table {
         self.fitted(wanted)
     }
 
-    /// The same as the columns of the table that is trained on: see [`Table::fitted_to`].
-    ///
-    /// # Errors
-    /// Those of [`Table::fitted_to`].
-    pub fn like(self, training: &Self) -> Result<Self> {
-        let wanted = training.columns.iter().map(|(_, holds)| match holds {
-            Holds::Dates(parts) => (Some(*parts), false),
-            holds => (None, *holds != Holds::Numbers),
-        });
-        self.fitted(wanted.collect())
-    }
-
     /// The same as columns of which each is dates of so many parts, or categories or not.
-    fn fitted(mut self, wanted: Vec<(Option<usize>, bool)>) -> Result<Self> {
+    pub(super) fn fitted(mut self, wanted: Vec<(Option<usize>, bool)>) -> Result<Self> {
         if wanted.len() != self.columns.len() {
             let expected = format!("{} columns, as in training", wanted.len());
             return Err(bad("x", Place::default(), expected, self.columns.len().to_string()));
         }
-        let read_as = |(date, is_category): &(Option<usize>, bool)| match date {
-            Some(parts) => Some(TextsAre::Dates(*parts)),
-            None => (!is_category).then_some(TextsAre::Numbers),
-        };
-        self.read_texts(&wanted.iter().map(read_as).collect::<Vec<_>>())?;
+        self.read_texts(&wanted.iter().map(TextsAre::wanted).collect::<Vec<_>>())?;
         let (from, mut at, mut sources, mut columns) = (self.inputs(), 0, Vec::new(), Vec::new());
         for (index, ((name, holds), (date, is_category))) in self.columns.into_iter().zip(wanted).enumerate()
         {

@@ -87,6 +87,18 @@ impl Table {
         self.read_texts(&read_as).map(|()| notes)
     }
 
+    /// The same as the columns of the table that is trained on: see [`Table::fitted_to`].
+    ///
+    /// # Errors
+    /// Those of [`Table::fitted_to`].
+    pub fn like(self, training: &Self) -> Result<Self> {
+        let wanted = training.columns.iter().map(|(_, holds)| match holds {
+            Holds::Dates(parts) => (Some(*parts), false),
+            holds => (None, *holds != Holds::Numbers),
+        });
+        self.fitted(wanted.collect())
+    }
+
     /// Makes numbers and dates of columns of text, one entry a column; what is none of text stays as it is.
     ///
     /// # Errors
@@ -165,6 +177,14 @@ impl Table {
 }
 
 impl TextsAre {
+    /// What texts become of which a column of dates of so many parts, or of categories or not, is wanted.
+    pub(super) fn wanted((date, is_category): &(Option<usize>, bool)) -> Option<Self> {
+        match date {
+            Some(parts) => Some(TextsAre::Dates(*parts)),
+            None => (!is_category).then_some(TextsAre::Numbers),
+        }
+    }
+
     fn width(self) -> usize {
         match self {
             TextsAre::Numbers => 1,
