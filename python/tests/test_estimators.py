@@ -241,3 +241,20 @@ def test_other_losses_and_presets_work():
     for parameters in [{"loss": "huber"}, {"loss": "mae"}, {"preset": "table", "validation_fraction": 0.2}]:
         regressor = TinytrainRegressor(epochs=20, random_state=0, **parameters).fit(X, y)
         assert regressor.score(X, y) > 0.3, parameters
+
+
+def test_the_preset_for_tables_is_the_default_where_rows_validate(iris):
+    X, y = iris
+    held = (X[::5], y[::5])
+    for given, rows, preset in [
+        ({"early_stopping": True}, {}, "table"),
+        ({"validation_fraction": 0.2}, {}, "table"),
+        ({}, {"eval_set": held}, "table"),
+        ({}, {}, "plain"),
+    ]:
+        own = {"epochs": 2, "random_state": 0, **given}
+        found = TinytrainClassifier(**own).fit(X, y, **rows).predict_proba(X)
+        other = {"table": "plain", "plain": "table"}[preset]
+        for named, is_same in ((preset, True), (other, False)):
+            expected = TinytrainClassifier(**own, preset=named).fit(X, y, **rows).predict_proba(X)
+            assert (found == expected).all() == is_same, (given, named)
