@@ -344,7 +344,8 @@ mod tests {
         let numbers = understood(&["1", "2"]).unwrap().0;
         let said =
             |cells: &[&str], training: &Table| table(cells).like(training).map_err(|error| error.to_string());
-        assert_eq!(said(&["2", "NA"], &numbers).unwrap(), understood(&["2", ""]).unwrap().0);
+        assert_eq!(said(&["2", "1"], &numbers).unwrap(), understood(&["2", "1"]).unwrap().0);
+        assert!(said(&["2", "NA"], &numbers).unwrap().values()[3].is_nan());
         let line = "x, row 2, column 2 (b): expected a number, as in training, found \"x\"";
         assert_eq!(said(&["1", "x"], &numbers).unwrap_err(), line);
         let categories = understood(&["01", "x"]).unwrap().0;
