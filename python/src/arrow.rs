@@ -2,6 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::temporal_conversions::timestamp_us_to_datetime;
 use arrow_array::types::{
     ArrowPrimitiveType, ArrowTimestampType, Date32Type, Date64Type, Decimal128Type, DurationMicrosecondType,
     DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type,
@@ -15,18 +16,20 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::collections::HashMap;
-use tinytrain::trainer::{Cells, Table};
+use tinytrain::trainer::{Cells, Table, TextNotes};
 
 use crate::errors::exception;
 use crate::remote::Remote;
 use crate::table::PIECE;
 
-/// The columns of a table with these names, or all of it.
+/// The columns of a table with these names, or all of it. Of one that is to train on, what columns of text hold is found out, and
+/// what the user should know of that.
 pub(crate) fn table(
     frame: &Bound<'_, PyAny>,
     wanted: Option<&[String]>,
     categorical: &[String],
-) -> PyResult<Table> {
+    trains: bool,
+) -> PyResult<(Table, TextNotes)> {
     let reader = stream(frame)?;
     let schema = reader.schema();
     let names: Vec<String> = match wanted {
@@ -40,9 +43,10 @@ pub(crate) fn table(
     let batches = reader
         .collect::<Result<Vec<RecordBatch>, _>>()
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let mut columns = Vec::with_capacity(names.len());
+    let (mut columns, mut texts) = (Vec::with_capacity(names.len()), Vec::new());
     for (name, place) in names.into_iter().zip(places) {
-        let mut column = Column::default();
+        let is_categorical = categorical.contains(&name);
+        let mut column = Column { is_categorical, ..Column::default() };
         for batch in &batches {
             let cells = batch.column(place);
             for from in (0..cells.len()).step_by(PIECE) {
@@ -56,11 +60,16 @@ pub(crate) fn table(
                 column.append(cells).map_err(PyTypeError::new_err)?;
             }
         }
-        let cells = column.cells(categorical.contains(&name));
-        columns.push((name, cells));
+        if trains && column.is_text && !is_categorical {
+            texts.push(columns.len());
+        }
+        columns.push((name, column.cells()));
     }
     let is_long = batches.iter().map(RecordBatch::num_rows).sum::<usize>() * columns.len() >= PIECE;
-    let work = |columns: &mut Vec<(String, Cells)>| Table::of_columns(std::mem::take(columns));
+    let work = move |columns: &mut Vec<(String, Cells)>| {
+        let mut table = Table::of_columns(std::mem::take(columns))?;
+        table.understand_texts(&texts).map(|notes| (table, notes))
+    };
     Remote::new(columns, is_long)?.call(frame.py(), work)?.map_err(exception)
 }
 
@@ -84,6 +93,10 @@ struct Column {
     texts: Vec<String>,
     known: HashMap<String, u32>,
     nulls: usize,
+    /// Whether its numbers are categories.
+    is_categorical: bool,
+    /// Whether it is of text, rather than of a type of categories.
+    is_text: bool,
 }
 
 impl Column {
@@ -92,6 +105,16 @@ impl Column {
         macro_rules! numbers {
             ($($kind:pat => $type:ty),+) => {
                 match array.data_type() {
+                    $($kind if self.is_categorical => {
+                        // Numbers of 32 bits do not tell all of 64 bits apart.
+                        let text = |value: <$type as ArrowPrimitiveType>::Native| {
+                            // There is one 0.
+                            let text = (value + <$type as ArrowPrimitiveType>::Native::default()).to_string();
+                            (text != "NaN").then_some(text)
+                        };
+                        self.add_texts(array.as_primitive::<$type>().iter().map(|value| value.and_then(text)));
+                        return Ok(());
+                    })+
                     $($kind => return { self.add_numbers::<$type>(array, |value| value as f32); Ok(()) },)+
                     _ => {}
                 }
@@ -137,12 +160,12 @@ impl Column {
                     .map(|value| value.map(|value| if value { "True" } else { "False" }));
                 self.add_texts(texts);
             }
-            DataType::Utf8 => self.add_texts(array.as_string::<i32>().iter()),
-            DataType::LargeUtf8 => self.add_texts(array.as_string::<i64>().iter()),
-            DataType::Utf8View => self.add_texts(array.as_string_view().iter()),
+            DataType::Utf8 => self.add_text(array.as_string::<i32>().iter()),
+            DataType::LargeUtf8 => self.add_text(array.as_string::<i64>().iter()),
+            DataType::Utf8View => self.add_text(array.as_string_view().iter()),
             DataType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary();
-                let mut values = Self::default();
+                let mut values = Self { is_categorical: true, ..Self::default() };
                 values.append(dictionary.values())?;
                 let keys = if array.null_count() == array.len() {
                     vec![0; array.len()]
@@ -158,11 +181,17 @@ impl Column {
         Ok(())
     }
 
-    /// The text of each row: of numbers, too.
+    /// The text of each row: of numbers and dates, too.
     fn into_texts(self) -> Vec<Option<String>> {
         let numbers = self.numbers.iter().map(|value| (!value.is_nan()).then(|| value.to_string()));
         let texts = self.rows.iter().map(|text| text.map(|at| self.texts[at as usize].clone()));
-        numbers.chain(texts).chain((0..self.nulls).map(|_| None)).collect()
+        let times = self.times.iter().map(|seconds| {
+            let time =
+                timestamp_us_to_datetime((!seconds.is_nan()).then_some((seconds * 1e6).round() as i64)?)?;
+            let text = time.to_string();
+            Some(text.strip_suffix(" 00:00:00").unwrap_or(&text).to_owned())
+        });
+        numbers.chain(texts).chain(times).chain((0..self.nulls).map(|_| None)).collect()
     }
 
     fn add_nulls(&mut self, count: usize) {
@@ -181,12 +210,17 @@ impl Column {
         self.add_times::<T>(array, |value| value as f64 / second);
     }
 
-    fn add_texts<'a>(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
+    fn add_text<'a>(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
+        self.is_text = true;
+        self.add_texts(texts);
+    }
+
+    fn add_texts(&mut self, texts: impl Iterator<Item = Option<impl AsRef<str>>>) {
         for text in texts {
-            let number = text.map(|text| match self.known.get(text) {
+            let number = text.map(|text| match self.known.get(text.as_ref()) {
                 Some(number) => *number,
                 None => {
-                    let number = self.texts.len() as u32;
+                    let (number, text) = (self.texts.len() as u32, text.as_ref());
                     self.known.insert(text.to_owned(), number);
                     self.texts.push(text.to_owned());
                     number
@@ -196,14 +230,14 @@ impl Column {
         }
     }
 
-    fn cells(self, is_categorical: bool) -> Cells {
+    fn cells(self) -> Cells {
         if !self.rows.is_empty() {
             Cells::Texts { rows: self.rows, texts: self.texts }
         } else if !self.times.is_empty() {
             Cells::Times(self.times)
         } else {
             let numbers = if self.nulls > 0 { vec![f32::NAN; self.nulls] } else { self.numbers };
-            if is_categorical { Cells::Categories(numbers) } else { Cells::Numbers(numbers) }
+            if self.is_categorical { Cells::Categories(numbers) } else { Cells::Numbers(numbers) }
         }
     }
 }

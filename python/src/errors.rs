@@ -3,6 +3,7 @@
 use pyo3::exceptions::{PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use tinytrain::Error;
+use tinytrain::error::DataFault;
 
 /// Settings that have another name here.
 const RENAMED: [(&str, &str); 3] =
@@ -61,6 +62,11 @@ pub(crate) fn exception(error: Error) -> PyErr {
         Error::Device(_) | Error::Gpu(_) => {
             let remedy = error.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
             in_python(&format!("{error}{remedy}"))
+        }
+        Error::Fault { kind: DataFault::TextAndNumbers, .. } => {
+            format!(
+                "{error}; put None in the place of text that stands for a missing value, or name the column in categorical"
+            )
         }
         error => in_python(&error.to_string()),
     };

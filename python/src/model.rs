@@ -9,11 +9,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tinytrain::engine::EngineState;
 use tinytrain::model::EnsembleMember;
-use tinytrain::train::{Checkpoint, PartOfEpoch, Predictor, Progress};
+use tinytrain::train::{Checkpoint, PartOfEpoch, Predictions, Predictor, Progress};
 use tinytrain::{Device, Error, Form, Parameters, export, trainer};
 
 use crate::errors::exception;
-use crate::table::Table;
+use crate::table::{PIECE, Table};
 
 /// A trained network with its preprocessing.
 #[pyclass(frozen, module = "tinytrain._tinytrain")]
@@ -62,11 +62,7 @@ impl Model {
     }
 
     /// Predicts on the processor.
-    fn outputs(
-        &self,
-        table: trainer::Table,
-        threads: Option<usize>,
-    ) -> Result<(tinytrain::train::Predictions, u64), Error> {
+    fn outputs(&self, table: trainer::Table, threads: Option<usize>) -> Result<(Predictions, u64), Error> {
         let (features, dictionaries) = table.fitted_to(&self.model)?.features()?;
         // Several threads may predict at once: those that come later make it ready for themselves.
         let mut place = self.ready.try_lock().ok();
@@ -85,6 +81,34 @@ impl Model {
     }
 }
 
+impl Model {
+    /// Predicts so many rows at a time: signals are answered in between, and what is copied is small.
+    fn in_pieces(
+        &self,
+        py: Python<'_>,
+        table: &trainer::Table,
+        piece: usize,
+        threads: Option<usize>,
+    ) -> PyResult<(Predictions, u64)> {
+        let mut all = Predictions { classes: Vec::new(), probabilities: Vec::new(), values: Vec::new() };
+        let mut unknown = 0;
+        for first in (0..table.rows()).step_by(piece) {
+            let rows: Vec<u32> = (first..table.rows().min(first + piece)).map(|row| row as u32).collect();
+            // What is wrong with a row is said with its number among all.
+            let found = py.detach(|| {
+                self.outputs(table.taken(&rows), threads).or_else(|_| self.outputs(table.clone(), threads))
+            });
+            let (found, count) = found.map_err(exception)?;
+            py.check_signals()?;
+            all.classes.extend(found.classes);
+            all.probabilities.extend(found.probabilities);
+            all.values.extend(found.values);
+            unknown += count;
+        }
+        Ok((all, unknown))
+    }
+}
+
 #[pymethods]
 impl Model {
     /// The class of each row, the probabilities of all classes, [rows, classes], and the values of a model that predicts those,
@@ -97,20 +121,22 @@ impl Model {
         threads: Option<usize>,
     ) -> PyResult<Predicted<'py>> {
         let table = match rows {
-            Rows::Table(table) => (*table.0).clone(),
-            Rows::Numbers(x) => trainer::Table::of_numbers(&x.as_array()),
+            Rows::Table(table) => Arc::clone(&table.0),
+            Rows::Numbers(x) => Arc::new(trainer::Table::of_numbers(&x.as_array())),
         };
         let rows = table.rows();
-        let (predictions, unknown) = if rows * table.values().len() < 4096 {
+        let piece = (PIECE * rows.max(1) / table.values().len().max(1)).max(1);
+        let (predictions, unknown) = if rows > piece {
+            self.in_pieces(py, &table, piece, threads)?
+        } else if rows * table.values().len() < 4096 {
             // Shorter than letting go of the lock and taking it again.
-            self.outputs(table, threads)
+            self.outputs(Arc::unwrap_or_clone(table), threads).map_err(exception)?
         } else {
-            py.detach(|| self.outputs(table, threads))
-        }
-        .map_err(exception)?;
+            py.detach(|| self.outputs(Arc::unwrap_or_clone(table), threads)).map_err(exception)?
+        };
         let outputs = self.model.network.outputs();
         let width = |length: usize| if length == 0 { [rows, 0] } else { [rows, outputs] };
-        let tinytrain::train::Predictions { classes, probabilities, values } = predictions;
+        let Predictions { classes, probabilities, values } = predictions;
         if !(probabilities.iter().all(|value| value.is_finite())
             && values.iter().all(|value| value.is_finite()))
         {

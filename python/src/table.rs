@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use tinytrain::data::NumbersAsText;
 use tinytrain::ndarray::Axis;
-use tinytrain::trainer;
+use tinytrain::trainer::{self, TextNotes};
 
 use crate::{arrow, errors};
 
@@ -15,11 +16,11 @@ pub(crate) const PIECE: usize = 1 << 20;
 
 /// Rows without what they should give, as the library takes them.
 #[pyclass(frozen, module = "tinytrain._tinytrain")]
-pub(crate) struct Table(pub(crate) Arc<trainer::Table>);
+pub(crate) struct Table(pub(crate) Arc<trainer::Table>, TextNotes);
 
 impl From<trainer::Table> for Table {
     fn from(table: trainer::Table) -> Self {
-        Self(Arc::new(table))
+        Self(Arc::new(table), TextNotes::default())
     }
 }
 
@@ -41,15 +42,43 @@ impl Table {
     }
 
     /// Of an object that has `__arrow_c_stream__`, the named columns of it or all. `categorical` are names of columns of categories.
+    /// `trains` says whether it is one to train on.
     #[classmethod]
-    #[pyo3(signature = (frame, columns=None, categorical=Vec::new()))]
+    #[pyo3(signature = (frame, columns=None, categorical=Vec::new(), trains=false))]
     fn of_arrow(
         _type: &Bound<'_, PyType>,
         frame: &Bound<'_, PyAny>,
         columns: Option<Vec<String>>,
         categorical: Vec<String>,
+        trains: bool,
     ) -> PyResult<Self> {
-        arrow::table(frame, columns.as_deref(), &categorical).map(Self::from)
+        let (table, notes) = arrow::table(frame, columns.as_deref(), &categorical, trains)?;
+        Ok(Self(Arc::new(table), notes))
+    }
+
+    /// The same as the columns of a table that is trained on.
+    fn like(&self, training: &Self) -> PyResult<Self> {
+        (*self.0).clone().like(&training.0).map(Self::from).map_err(errors::exception)
+    }
+
+    /// What the user should know of its columns of text, a line each.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        let TextNotes { mixed, as_text, different } = &self.1;
+        let mixed = mixed.iter().map(|column| {
+            format!("{column}; put None in the place of a text that stands for a missing value, or name the column in categorical")
+        });
+        let as_text = as_text.iter().map(|NumbersAsText { column, cell, are_dates, .. }| {
+            let (what, remedy) = match are_dates {
+                true => ("dates whose year comes last", "dates of a type for them"),
+                false => ("numbers with a sign, a unit or another decimal mark", "plain numbers"),
+            };
+            format!("column {column} holds {what}, such as {cell}, which are categories as they are; use {remedy}, or name the column in categorical")
+        });
+        let different = different.iter().map(|column| {
+            format!("column {column} holds text that differs in nearly all rows, from which nothing can be learnt; leave it out, or name it in categorical")
+        });
+        mixed.chain(as_text).chain(different).collect()
     }
 
     /// [rows, columns].
@@ -64,10 +93,14 @@ impl Table {
         self.0.names().map(|names| names.into_iter().map(str::to_owned).collect())
     }
 
-    /// The inputs, [rows, inputs]: of a text its number, of a date its parts.
-    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let rows = self.0.rows();
-        let values = numpy::PyArray1::from_slice(py, self.0.values());
-        values.reshape([rows, self.0.values().len() / rows.max(1)])
+    /// Whether there is an infinite value among the inputs, and whether one is missing.
+    #[getter]
+    fn flaws(&self, py: Python<'_>) -> (bool, bool) {
+        let values = self.0.values();
+        py.detach(|| {
+            values.iter().fold((false, false), |(infinite, missing), value| {
+                (infinite | value.is_infinite(), missing | value.is_nan())
+            })
+        })
     }
 }

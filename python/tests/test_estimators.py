@@ -155,6 +155,15 @@ def test_a_warm_start_goes_on(iris):
     assert classifier.loss_curve_[0] < first[0] and classifier.loss_curve_[-1] < first[-1]
     with pytest.raises(ValueError, match="found others"):
         classifier.set_params(hidden=(17,)).fit(X, y)
+    classifier.set_params(hidden=(16,))
+    with pytest.raises(ValueError, match="X has 2 features, but TinytrainClassifier is expecting 4"):
+        classifier.fit(X[:, :2], y)
+    with pytest.raises(ValueError, match="same classes as in the previous call"):
+        classifier.fit(X, y + 1)
+    # Classes without weight are none.
+    weights = (y > 0).astype(float)
+    rest = TinytrainClassifier(**SMALL, warm_start=True).fit(X, y, sample_weight=weights)
+    assert rest.fit(X, y, sample_weight=weights).classes_.tolist() == [1, 2]
 
 
 def test_what_is_wrong_is_said(iris):
@@ -201,6 +210,14 @@ def test_columns_of_numbers_can_be_categories():
     categories = TinytrainClassifier(hidden=(), epochs=50, random_state=0, categorical=[0]).fit(X, y)
     assert categories.score(X, y) == 1.0
     assert TinytrainClassifier(hidden=(), epochs=50, random_state=0).fit(X, y).score(X, y) < 0.9
+    two = np.column_stack([np.arange(300) / 7, X])
+    expected = TinytrainClassifier(**SMALL, categorical=[1]).fit(two, y).predict_proba(two)
+    assert (TinytrainClassifier(**SMALL, categorical=[False, True]).fit(two, y).predict_proba(two) == expected).all()
+    for wrong in ([True], [-1], [2], [0.5]):
+        with pytest.raises(ValueError, match="categorical: expected"):
+            TinytrainClassifier(**SMALL, categorical=wrong).fit(two, y)
+    with pytest.raises(ValueError, match="below 2\\^24"):
+        TinytrainClassifier(**SMALL, categorical=[0]).fit(X.astype(np.int64) + 2**53, y)
 
 
 def test_it_is_part_of_pipelines(iris):
@@ -224,3 +241,20 @@ def test_other_losses_and_presets_work():
     for parameters in [{"loss": "huber"}, {"loss": "mae"}, {"preset": "table", "validation_fraction": 0.2}]:
         regressor = TinytrainRegressor(epochs=20, random_state=0, **parameters).fit(X, y)
         assert regressor.score(X, y) > 0.3, parameters
+
+
+def test_the_preset_for_tables_is_the_default_where_rows_validate(iris):
+    X, y = iris
+    held = (X[::5], y[::5])
+    for given, rows, preset in [
+        ({"early_stopping": True}, {}, "table"),
+        ({"validation_fraction": 0.2}, {}, "table"),
+        ({}, {"eval_set": held}, "table"),
+        ({}, {}, "plain"),
+    ]:
+        own = {"epochs": 2, "random_state": 0, **given}
+        found = TinytrainClassifier(**own).fit(X, y, **rows).predict_proba(X)
+        other = {"table": "plain", "plain": "table"}[preset]
+        for named, is_same in ((preset, True), (other, False)):
+            expected = TinytrainClassifier(**own, preset=named).fit(X, y, **rows).predict_proba(X)
+            assert (found == expected).all() == is_same, (given, named)

@@ -111,3 +111,12 @@ def test_classes_and_values_are_loaded_in_the_order_of_scikit_learn(iris, tmp_pa
     loaded = tinytrain.load(tmp_path / "r.safetensors")
     assert isinstance(loaded, TinytrainRegressor) and loaded.n_outputs_ == 2
     assert (loaded.predict(X) == regressor.predict(X)).all()
+
+
+def test_booleans_are_loaded_as_booleans(iris, tmp_path):
+    X, y = iris
+    classifier = TinytrainClassifier(hidden=(16,), epochs=20, random_state=2).fit(X, y == 0)
+    classifier.save(tmp_path / "m.safetensors")
+    loaded = tinytrain.load(tmp_path / "m.safetensors")
+    assert loaded.classes_.dtype == bool and loaded.score(X, y == 0) == classifier.score(X, y == 0) > 0.9
+    assert (loaded.predict_proba(X) == classifier.predict_proba(X)).all()

@@ -79,7 +79,7 @@ def test_columns_are_checked(mixed):
         classifier.predict(frame[["color", "number", "flag", "day"]])
     with pytest.raises(ValueError, match="feature|columns"):
         classifier.predict(frame.drop(columns="flag"))
-    with pytest.raises(ValueError, match="number.*expected numbers.*found categories"):
+    with pytest.raises(ValueError, match="row 1, column 1 .number.: expected a number, as in training, found .seven"):
         classifier.predict(frame.assign(number="seven"))
     with pytest.warns(UserWarning, match="no training row"):
         classifier.predict(frame.assign(color="violet"))
@@ -97,6 +97,10 @@ def test_numbers_of_any_type_and_batches():
         expected = probabilities
     with pytest.raises(TypeError, match="column a: expected numbers.*found"):
         TinytrainClassifier(**SMALL).fit(pa.table({"a": [[1, 2]] * 200}), y)
+    large = pl.DataFrame({"a": pl.Series(values.tolist(), dtype=pl.Int128)})
+    assert (TinytrainClassifier(**SMALL).fit(large, y).predict_proba(large) == expected).all()
+    beside = large.with_columns(nothing=pl.lit(None))
+    assert TinytrainClassifier(**SMALL).fit(beside, y).score(beside, y) > 0.9
 
 
 def test_dates_have_hours_where_there_are_any():
@@ -113,6 +117,57 @@ def test_sparse_matrices_are_refused(iris):
     X, y = iris
     with pytest.raises(TypeError, match="[Ss]parse"):
         TinytrainClassifier(**SMALL).fit(scipy.sparse.csr_matrix(X), y)
+
+
+def test_types_of_pandas_that_arrow_does_not_have(iris):
+    X, y = iris
+    sparse = pd.DataFrame.sparse.from_spmatrix(scipy.sparse.csr_matrix(X))
+    with pytest.warns(UserWarning, match="sparse columns"):
+        found = TinytrainClassifier(**SMALL).fit(sparse, y).predict_proba(sparse)
+    assert (found == TinytrainClassifier(**SMALL).fit(X, y).predict_proba(X)).all()
+    beside = pd.get_dummies(pd.Series(list("ab") * 75), sparse=True).assign(text=np.array(["u", "v", "w"])[y])
+    with pytest.warns(UserWarning, match="sparse columns"):
+        assert TinytrainClassifier(**SMALL).fit(beside, y).score(beside, y) == 1.0
+    assert isinstance(beside["a"].dtype, pd.SparseDtype)
+    cut = pd.DataFrame({0: pd.cut(X[:, 2], 3), 1: X[:, 3]})
+    texts = pd.DataFrame({0: cut[0].astype(str), 1: X[:, 3]})
+    of_cut, of_texts = (TinytrainClassifier(**SMALL).fit(frame, y) for frame in (cut, texts))
+    assert (of_cut.predict_proba(cut) == of_texts.predict_proba(texts)).all()
+    for cells in ([1j] * 150, [object()] * 150):
+        with pytest.raises(TypeError, match="Conversion failed for column a"):
+            TinytrainClassifier(**SMALL).fit(pd.DataFrame({"a": cells}), y)
+
+
+def test_categories_that_are_dates_are_text(mixed):
+    columns, y = mixed
+    days = pd.DataFrame({"day": columns["day"]})
+    days.loc[7, "day"] = pd.NaT
+    texts = days["day"].dt.strftime("%Y-%m-%d").astype("category")
+    expected = TinytrainClassifier(**SMALL).fit(days.assign(day=texts), y).predict_proba(days.assign(day=texts))
+    for frame in (days.astype("category"), pa.table({"day": pa.array(days["day"], from_pandas=True).dictionary_encode()})):
+        assert (TinytrainClassifier(**SMALL).fit(frame, y).predict_proba(frame) == expected).all()
+
+
+def test_batches_have_names_and_lazy_frames_no_rows(mixed):
+    columns, y = mixed
+    table = pa.table({name: pa.array(values, from_pandas=True) for name, values in columns.items()})
+    (batch,) = table.to_batches()
+    classifier = TinytrainClassifier(**SMALL).fit(batch, y)
+    assert classifier.feature_names_in_.tolist() == list(columns)
+    assert (classifier.predict_proba(batch) == TinytrainClassifier(**SMALL).fit(table, y).predict_proba(table)).all()
+    with pytest.raises(TypeError, match="collect"):
+        TinytrainClassifier(**SMALL).fit(pl.DataFrame(table).lazy(), y)
+
+
+def test_frames_without_rows_are_refused_as_arrays_are(mixed):
+    columns, y = mixed
+    for _, frame in frames(columns):
+        classifier = TinytrainClassifier(**SMALL).fit(frame, y)
+        for method in (classifier.predict, classifier.predict_proba):
+            with pytest.raises(ValueError, match="0 sample.*minimum of 1 is required by TinytrainClassifier"):
+                method(frame[:0])
+        with pytest.raises(ValueError, match="1 sample.*minimum of 2 is required by TinytrainClassifier"):
+            classifier.fit(frame[:1], y[:1])
 
 
 def test_names_of_numbers_are_remembered_and_what_is_predicted_has_them(iris):

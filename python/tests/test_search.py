@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import GridSearchCV, GroupKFold, RandomizedSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tinytrain import TinytrainClassifier, TinytrainRegressor, TinytrainSearchCV
 
 GRID = {"lr": [0.003, 0.05, 0.2], "hidden": [(8,), (24, 8)]}
+
+
+# The checks set the seed of the search, not that of its estimator.
+@parametrize_with_checks([TinytrainSearchCV(of(hidden=(32,), random_state=0), {"lr": [0.01, 0.02]}, cv=2) for of in (TinytrainClassifier, TinytrainRegressor)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 @pytest.mark.parametrize("scoring", [None, "neg_log_loss", ["accuracy", "neg_log_loss"]])

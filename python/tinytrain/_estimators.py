@@ -93,11 +93,23 @@ class _Tinytrain(BaseEstimator):
 
     def _given(self, X, y, sample_weight, eval_set, groups, times):
         """The training rows as the library takes them, and those that validate or None."""
+        goes_on = getattr(self, "warm_start", False) and self.__sklearn_is_fitted__()
+        before = {name: getattr(self, name) for name in ("n_features_in_", "classes_") if goes_on and hasattr(self, name)}
         table = self._rows(X, y, reset=True)
+        count = before.get("n_features_in_", self.n_features_in_)
+        if count != self.n_features_in_:
+            raise ValueError(f"X has {self.n_features_in_} features, but {type(self).__name__} is expecting {count} features as input.")
         y, targets = self._targets(y)
         weights = self._weights(sample_weight, table, y)
+        if "classes_" in before:
+            present = self.classes_ if weights is None else np.unique(y[weights > 0])
+            if not np.array_equal(before["classes_"], present):
+                raise ValueError(
+                    "warm_start can only be used where `self.classes_` has the same classes as in the previous call to fit. "
+                    f"Previously got {before['classes_']}, `y` has {present}"
+                )
         rows = (table, targets, weights, *_input.kept_together(groups, times, table.shape[0]))
-        return rows, self._validation(eval_set)
+        return rows, self._validation(eval_set, table)
 
     def _fit(self, X, y, sample_weight, eval_set, groups, times):
         rows, validation = self._given(X, y, sample_weight, eval_set, groups, times)
@@ -172,7 +184,7 @@ class _Tinytrain(BaseEstimator):
             raise ValueError("Sample weights must contain at least one non-zero number.")
         return weights
 
-    def _validation(self, eval_set):
+    def _validation(self, eval_set, training):
         """Rows of their own to validate on."""
         if eval_set is None:
             return None
@@ -180,7 +192,7 @@ class _Tinytrain(BaseEstimator):
             eval_set = eval_set[0]
         if not isinstance(eval_set, tuple) or len(eval_set) not in (2, 3):
             raise ValueError("eval_set: expected a tuple (X, y) or (X, y, sample_weight)")
-        table = _input.table(self, eval_set[0], reset=False)
+        table = _input.table(self, eval_set[0], reset=False).like(training)
         targets = self._targets_like(eval_set[1])
         weights = self._weights(eval_set[2], table, None) if len(eval_set) == 3 else None
         return table, targets, weights, None, None
@@ -246,6 +258,15 @@ class _Tinytrain(BaseEstimator):
         -------
         bytes
             The contents of an ONNX file of opset 17.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tinytrain import TinytrainClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> classifier = TinytrainClassifier(hidden=(16,), epochs=5, random_state=1).fit(X, y)
+        >>> len(classifier.to_onnx()) > 1000
+        True
         """
         check_is_fitted(self, "_model")
         return self._model.to_onnx()
@@ -446,6 +467,17 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         -------
         self
             The estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tinytrain import TinytrainClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> classifier = TinytrainClassifier(random_state=1)
+        >>> for start in range(3):
+        ...     _ = classifier.partial_fit(X[start::3], y[start::3], classes=[0, 1, 2])
+        >>> classifier.n_iter_
+        3
         """
         with self._wholly():
             return self._partial_fit(X, y, sample_weight, classes)
@@ -499,9 +531,12 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
     def _loaded(self, model):
         super()._loaded(model)
-        for dtype in (np.int64, np.float64, object):
+        # As `numpy` and `pandas` read them.
+        are_booleans = set(model.classes) <= {"False", "True"}
+        names = [name == "True" for name in model.classes] if are_booleans else model.classes
+        for dtype in (bool,) if are_booleans else (np.int64, np.float64, object):
             try:
-                classes = np.asarray(model.classes, dtype=object).astype(dtype)
+                classes = np.asarray(names, dtype=object).astype(dtype)
             except ValueError:
                 continue
             break
@@ -844,6 +879,20 @@ def load(path):
     -------
     TinytrainClassifier, TinytrainRegressor, or an ensemble of them
         A fitted estimator.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from tinytrain import TinytrainClassifier, load
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = TinytrainClassifier(hidden=(16,), epochs=5, random_state=1).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.safetensors")
+    ...     classifier.save(path)
+    ...     loaded = load(path)
+    >>> bool((loaded.predict_proba(X) == classifier.predict_proba(X)).all())
+    True
     """
     model = Model.load(path)
     if model.is_ensemble:

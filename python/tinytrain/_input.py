@@ -1,5 +1,9 @@
 """What `fit` and `predict` take, as tables and targets of the library."""
 
+import importlib
+import warnings
+from numbers import Real
+
 import numpy as np
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -42,7 +46,7 @@ class _Names:
 def _named(X):
     """What scikit-learn reads the names of columns from: version 1.6 asks frames by ``__dataframe__``, which polars 2 has no more."""
     has_pandas_names = hasattr(X, "iloc")
-    if has_pandas_names or hasattr(X, "__dataframe__") or _get_feature_names(X) is not None:
+    if has_pandas_names or _get_feature_names(X) is not None:
         return X
     return _Names(_names(X))
 
@@ -59,6 +63,10 @@ def _numbers_of_pandas(X):
 
 def table(estimator, X, reset):
     """Rows as a `Table`; checks or remembers the columns."""
+    if is_frame(X):
+        X = _of_known_types(X)
+    elif type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, which has no rows yet: collect() gives them")
     numbers = _numbers_of_pandas(X) if is_frame(X) else None
     if not is_frame(X) or (numbers is not None and 0 in numbers.shape):
         return _of_array(estimator, X, reset)
@@ -70,30 +78,108 @@ def table(estimator, X, reset):
         raise ValueError(
             f"X has {count} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features as input."
         )
-    if reset and X.shape[0] < 2:
-        raise ValueError(f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of 2 is required.")
+    least = 2 if reset else 1
+    if X.shape[0] < least:
+        found = f"Found array with {X.shape[0]} sample(s) (shape={X.shape})"
+        raise ValueError(f"{found} while a minimum of {least} is required by {type(estimator).__name__}.")
     categorical = categories(estimator, names)
     try:
-        rows = Table.of_arrow(X, names, [names[column] for column in categorical])
+        rows = _of_frame(X, names, [names[column] for column in categorical], reset)
     except ImportError as error:
         if numbers is None:
             raise ImportError("pandas hands over text, categories and dates by pyarrow: pip install pyarrow") from error
         return _of_array(estimator, X, reset)
-    values = rows.values()
-    if np.isinf(values).any():
+    for note in rows.notes:
+        warnings.warn(note, UserWarning, stacklevel=6)
+    has_infinite, has_missing = rows.flaws
+    if has_infinite:
         raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
-    if estimator.missing == "error" and np.isnan(values).any():
+    if estimator.missing == "error" and has_missing:
         raise ValueError("Input X contains NaN: missing='fill' puts medians in the place of missing values.")
     return rows
 
 
+def _of_frame(X, names, categorical, trains):
+    """A frame as a `Table`."""
+    try:
+        return Table.of_arrow(X, names, categorical, trains)
+    except Exception as error:
+        if type(error).__module__ != "pyarrow.lib":
+            raise
+        # Arrow has no type for texts and numbers in one column.
+        with_texts = _with_texts(X)
+        if with_texts is X:
+            raise TypeError("; ".join(str(text) for text in error.args)) from error
+        return _of_frame(with_texts, names, categorical, trains)
+
+
+def _with_texts(X):
+    """A frame of pandas whose columns of texts and numbers are texts, as they would be written in a file."""
+    def text(cell):
+        if cell is None or cell is missing or cell != cell:
+            return None
+        is_whole = isinstance(cell, Real) and not isinstance(cell, (bool, np.bool_)) and np.isfinite(cell) and cell == int(cell)
+        return str(int(cell)) if is_whole else str(cell)
+
+    from pandas import NA as missing
+
+    mixed = {}
+    for place, dtype in enumerate(X.dtypes):
+        cells = X.iloc[:, place]
+        types = {type(cell) for cell in cells.dropna()} if dtype == object else ()
+        if len(types) > 1 and str in types and all(issubclass(found, (str, Real)) for found in types):
+            mixed[place] = [text(cell) for cell in cells]
+    return _with_columns(X, mixed)
+
+
+def _with_columns(X, cells):
+    """A frame of pandas with other cells in the columns at these places; itself if there are none."""
+    if not cells:
+        return X
+    X = X.copy(deep=False)
+    for place, column in cells.items():
+        X.isetitem(place, column)
+    return X
+
+
+def _of_known_types(X):
+    """A frame without types that Arrow, scikit-learn or the library do not have; itself if it has none."""
+    library = type(X).__module__.partition(".")[0]
+    if library == "polars":
+        unknown = [name for name, dtype in X.schema.items() if str(dtype) in ("Null", "Int128", "UInt128")]
+        return X.with_columns([X[name].cast(float) for name in unknown]) if unknown else X
+    if type(X).__name__ == "RecordBatch":
+        return importlib.import_module(library).Table.from_batches([X])
+    return _of_known_types_of_pandas(X) if hasattr(getattr(X, "dtypes", None), "items") else X
+
+
+def _of_known_types_of_pandas(X):
+    """A frame of pandas whose sparse columns are dense, and whose categories that are intervals are text."""
+    import pandas
+
+    is_sparse = [isinstance(dtype, pandas.SparseDtype) for dtype in X.dtypes]
+    if any(is_sparse):
+        # As scikit-learn says it.
+        warnings.warn("pandas.DataFrame with sparse columns found. It will be converted to a dense numpy array.", UserWarning, stacklevel=8)
+    columns = {place: X.iloc[:, place].sparse.to_dense() for place in np.flatnonzero(is_sparse)}
+    for place, dtype in enumerate(X.dtypes):
+        if isinstance(dtype, pandas.CategoricalDtype) and isinstance(dtype.categories.dtype, pandas.IntervalDtype):
+            columns[place] = X.iloc[:, place].cat.rename_categories(str)
+    return _with_columns(X, columns)
+
+
 def _of_array(estimator, X, reset):
     finite = True if estimator.missing == "error" else "allow-nan"
+    given = X
     X = validate_data(
         estimator, _in_pieces(X), dtype=np.float32, order="C", ensure_all_finite=finite, ensure_min_samples=2 if reset else 1, reset=reset
     )
     names = getattr(estimator, "feature_names_in_", None)
-    return Table(X, categories(estimator, list(names) if names is not None else [str(i) for i in range(X.shape[1])]))
+    categorical = categories(estimator, list(names) if names is not None else [str(i) for i in range(X.shape[1])])
+    # Numbers of 32 bits do not tell all larger ones apart.
+    if categorical and getattr(getattr(given, "dtype", None), "kind", "") in "iu" and (np.abs(X[:, categorical]) >= 2**24).any():
+        raise ValueError("categorical: expected whole numbers below 2^24, found larger ones; a frame can hold them")
+    return Table(X, categorical)
 
 
 def _in_pieces(X):
@@ -113,12 +199,19 @@ def categories(estimator, names):
     """The positions of the columns that are said to hold categories."""
     if estimator.categorical is None:
         return []
+    wanted = np.asarray(estimator.categorical)
+    if wanted.dtype == bool:
+        if wanted.shape != (len(names),):
+            raise ValueError(f"categorical: expected {len(names)} booleans, one for each column, found {wanted.size}")
+        return np.flatnonzero(wanted).tolist()
     found = []
-    for column in np.asarray(estimator.categorical).tolist():
+    for column in np.atleast_1d(wanted).tolist():
         if isinstance(column, str):
             if column not in names:
                 raise ValueError(f"categorical: expected names of columns, found {column!r}")
             column = names.index(column)
+        if column not in range(len(names)):
+            raise ValueError(f"categorical: expected columns below {len(names)}, counted from 0, found {column}")
         found.append(int(column))
     return found
 

@@ -5,7 +5,7 @@ pub mod data_paths;
 mod dataset;
 mod dialect;
 mod encoding;
-mod excerpt;
+pub(crate) mod excerpt;
 mod images;
 mod order;
 mod reader;
@@ -14,12 +14,16 @@ mod splitting;
 
 pub use columns::categories::Dictionary;
 pub use columns::classes::Classes;
+pub(crate) use columns::inputs::are_different_texts;
+pub(crate) use columns::numbers_as_text::number_among;
+pub(crate) use columns::odd_cells;
 pub use columns::schema::{Column, Schema};
-pub(crate) use columns::time::{PARTS as DATE_PARTS, parts_of as date_of};
+pub(crate) use columns::time::{PARTS as DATE_PARTS, date as date_in, parts_of as date_of};
 pub use columns::{IgnoredBecause, IgnoredColumn, NumbersAsText, Selection, Target};
 pub use dataset::{BLOCK_ROWS, Dataset, Features, FeaturesRef, Rows, Scaling};
 pub use dialect::Format;
-pub(crate) use dialect::number::is_missing;
+pub(crate) use dialect::notation::Notation;
+pub(crate) use dialect::number::{float, is_missing};
 #[cfg(feature = "export")]
 pub(crate) use encoding::normal_score::{NORMAL_QUANTILE, RANK_MARGIN};
 pub use encoding::scale::Scale;

@@ -61,9 +61,11 @@ mod builder;
 mod fitted;
 mod table;
 mod target;
+mod texts;
 
 pub use arrays::Missing;
 pub use builder::Trainer;
 pub use fitted::Predicted;
 pub use table::{Cells, Table};
 pub use target::{Element, Target, TargetData};
+pub use texts::TextNotes;

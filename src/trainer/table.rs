@@ -6,6 +6,7 @@ use ndarray::ArrayRef2;
 
 use super::arrays::bad;
 use super::target::TargetData;
+use super::texts::TextsAre;
 use crate::data::{
     Column, DATE_PARTS, Dictionary, Features, KeptTogether, MemoryCells, MemoryRows, Reader, Transform,
     date_of, is_missing,
@@ -33,7 +34,7 @@ pub enum Cells {
 
 /// What the inputs of a column of a [`Table`] are.
 #[derive(Debug, Clone, PartialEq)]
-enum Holds {
+pub(super) enum Holds {
     Numbers,
     Categories,
     /// Numbers of these texts, counted from 0.
@@ -43,7 +44,7 @@ enum Holds {
 }
 
 impl Holds {
-    fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         match self {
             Holds::Dates(parts) => *parts,
             _ => 1,
@@ -55,9 +56,9 @@ impl Holds {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// [rows, inputs], row after row.
-    values: Vec<f32>,
-    rows: usize,
-    columns: Vec<(Option<String>, Holds)>,
+    pub(super) values: Vec<f32>,
+    pub(super) rows: usize,
+    pub(super) columns: Vec<(Option<String>, Holds)>,
     kept_together: KeptTogether,
 }
 
@@ -152,7 +153,7 @@ impl Table {
     }
 
     /// Inputs of a row.
-    fn inputs(&self) -> usize {
+    pub(super) fn inputs(&self) -> usize {
         self.columns.iter().map(|(_, holds)| holds.width()).sum()
     }
 
@@ -215,7 +216,8 @@ impl Table {
         Self { values, rows: rows.len(), columns: self.columns.clone(), kept_together }
     }
 
-    /// The same as columns that a model takes: numbers as categories, where it has categories, and as many parts of dates.
+    /// The same as columns that a model takes: numbers as categories, where it has categories, text as numbers or dates, where it has
+    /// those, and as many parts of dates.
     ///
     /// # Errors
     /// [`Error::Data`] for another number of columns, and for columns that hold something else than in training.
@@ -233,10 +235,16 @@ impl Table {
             wanted.push((date, categories.binary_search(&input).is_ok()));
             input += date.unwrap_or(1).max(1);
         }
+        self.fitted(wanted)
+    }
+
+    /// The same as columns of which each is dates of so many parts, or categories or not.
+    pub(super) fn fitted(mut self, wanted: Vec<(Option<usize>, bool)>) -> Result<Self> {
         if wanted.len() != self.columns.len() {
             let expected = format!("{} columns, as in training", wanted.len());
             return Err(bad("x", Place::default(), expected, self.columns.len().to_string()));
         }
+        self.read_texts(&wanted.iter().map(TextsAre::wanted).collect::<Vec<_>>())?;
         let (from, mut at, mut sources, mut columns) = (self.inputs(), 0, Vec::new(), Vec::new());
         for (index, ((name, holds), (date, is_category))) in self.columns.into_iter().zip(wanted).enumerate()
         {

@@ -18,6 +18,11 @@ const LEAST_TEXTS: usize = 20;
 /// The fewest rows in which a column that counts up is treated as row numbers.
 const COUNTED_ROWS: usize = 8;
 
+/// Whether texts of so many rows, of which so many are different, are no categories.
+pub(crate) fn are_different_texts(texts: usize, different: usize) -> bool {
+    texts >= LEAST_TEXTS && different * 20 >= texts * 19
+}
+
 /// Why a column is treated as row numbers.
 enum RowNumbers {
     /// By its name, and all values are different.
@@ -194,7 +199,7 @@ impl Header<'_> {
             .filter(|cell| !self.dialect.is_missing(cell))
             .collect();
         let different: HashSet<&[u8]> = texts.iter().copied().collect();
-        self.is_category(column) && texts.len() >= LEAST_TEXTS && different.len() * 20 >= texts.len() * 19
+        self.is_category(column) && are_different_texts(texts.len(), different.len())
     }
 
     /// Whether a column only numbers the rows: it counts up by 1 from row to row, or has a name for that and a different

@@ -31,18 +31,23 @@ impl Header<'_> {
     pub(crate) fn number_as_text(&self, column: usize) -> Option<NumbersAsText> {
         let cells = self.data_rows().filter_map(|row| row.get(column));
         let texts: Vec<&[u8]> = cells.filter(|cell| self.dialect.kind(cell) == Kind::Text).collect();
-        let mut units: HashMap<String, usize> = HashMap::new();
-        texts.iter().filter_map(|cell| unit(cell)).for_each(|unit| *units.entry(unit).or_default() += 1);
-        let (most, count) = units.into_iter().max_by_key(|(_, count)| *count)?;
-        let cell = texts.iter().find(|cell| unit(cell).is_some_and(|unit| unit == most))?;
-        let mark = most.chars().next().filter(|mark| DECIMALS.contains(mark));
-        (count * 2 > texts.len()).then(|| NumbersAsText {
-            column: column.to_string(),
-            cell: quote(cell),
-            decimal: mark,
-            are_dates: most == DATE,
-        })
+        number_among(column.to_string(), &texts)
     }
+}
+
+/// What the column of this name holds if most of these texts are a number with the same sign, unit or decimal mark.
+pub(crate) fn number_among(column: String, texts: &[&[u8]]) -> Option<NumbersAsText> {
+    let mut units: HashMap<String, usize> = HashMap::new();
+    texts.iter().filter_map(|cell| unit(cell)).for_each(|unit| *units.entry(unit).or_default() += 1);
+    let (most, count) = units.into_iter().max_by_key(|(_, count)| *count)?;
+    let cell = texts.iter().find(|cell| unit(cell).is_some_and(|unit| unit == most))?;
+    let mark = most.chars().next().filter(|mark| DECIMALS.contains(mark));
+    (count * 2 > texts.len()).then(|| NumbersAsText {
+        column,
+        cell: quote(cell),
+        decimal: mark,
+        are_dates: most == DATE,
+    })
 }
 
 /// The unit beside a number in a cell; a blank for blanks between its digits, or a decimal mark for that alone.
