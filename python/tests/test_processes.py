@@ -22,6 +22,10 @@ def fitted(X, y, seed):
     return TinytrainClassifier(**SMALL, random_state=seed).fit(X, y).predict_proba(X)
 
 
+# Seconds in which Ctrl-C has ended everything, also where other work takes the processor; docs/PYTHON.md has how long it takes.
+SOON = 2.0
+
+
 def waits(work, delays):
     """Seconds from a Ctrl-C, which comes after so many seconds, to its exception, in order; other work takes the processor, too."""
     found = []
@@ -47,7 +51,7 @@ def test_ctrl_c_ends_a_fit_and_leaves_the_estimator_as_it_was(iris):
     classifier = TinytrainClassifier(hidden=(8,), epochs=2, random_state=0).fit(X, y)
     before = classifier.predict_proba(X)
     classifier.set_params(hidden=(400, 400), epochs=1000)
-    assert waits(lambda: classifier.fit(X, y), [0.3, 0.4, 0.5])[1] < 0.2
+    assert waits(lambda: classifier.fit(X, y), [0.3, 0.4, 0.5])[1] < SOON
     assert (classifier.predict_proba(X) == before).all()
     assert classifier.set_params(hidden=(8,), epochs=2).fit(X, y).score(X, y) > 0.7
 
@@ -57,8 +61,8 @@ def test_ctrl_c_ends_passes_and_predictions():
     y = (X[:, 0] > 0).astype(int)
     classifier = TinytrainClassifier(hidden=(200, 200), random_state=0, device="cpu").partial_fit(X[:1000], y[:1000], classes=[0, 1])
     before = classifier.predict_proba(X[:50])
-    assert waits(lambda: classifier.partial_fit(X, y), [0.1, 0.3, 0.5])[1] < 0.2
-    assert waits(lambda: classifier.predict(X), [0.05, 0.1, 0.15])[1] < 0.2
+    assert waits(lambda: classifier.partial_fit(X, y), [0.1, 0.3, 0.5])[1] < SOON
+    assert waits(lambda: classifier.predict(X), [0.05, 0.1, 0.15])[1] < SOON
     assert (classifier.predict_proba(X[:50]) == before).all() and classifier.n_iter_ == 1
 
 
@@ -77,7 +81,7 @@ def test_ctrl_c_ends_a_fit_while_rows_are_prepared(kind):
     before = vars(classifier).copy()
     found = waits(lambda: classifier.fit(X, y), (0.02, 0.06, 0.1, 0.2, 0.4, 0.8))
     assert vars(classifier) == before
-    assert found[-2] < 0.2, found
+    assert found[-2] < SOON, found
 
 
 def test_ctrl_c_ends_a_search():
@@ -85,7 +89,7 @@ def test_ctrl_c_ends_a_search():
     search = TinytrainSearchCV(
         TinytrainClassifier(hidden=(200, 200), epochs=500, random_state=0), {"lr": [0.01, 0.02, 0.03]}, cv=2
     )
-    assert waits(lambda: search.fit(X, y), [0.3, 0.5, 0.7])[1] < 0.2
+    assert waits(lambda: search.fit(X, y), [0.3, 0.5, 0.7])[1] < SOON
     assert not hasattr(search, "best_params_")
 
 
