@@ -1,5 +1,7 @@
 //! Tables in memory: columns with names, of numbers, categories and dates, as a reader would deliver them of a file.
 
+mod text_columns;
+
 use std::path::Path;
 
 use ndarray::ArrayRef2;

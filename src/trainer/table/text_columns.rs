@@ -1,0 +1,209 @@
+//! Columns of text of a table in memory become what they hold.
+
+use super::{Holds, Table};
+use crate::data::DATE_PARTS;
+use crate::data::excerpt::quote;
+use crate::error::{Place, Result};
+use crate::trainer::arrays::bad;
+use crate::trainer::texts::{TextNotes, Texts, TextsAre};
+
+impl Table {
+    /// Finds out what these columns of text hold, counted from 0, of a table to train on: numbers or dates where all cells are, otherwise
+    /// categories.
+    ///
+    /// # Errors
+    /// [`Error::Data`](crate::Error::Data) that names the cells that are slips: a handful of text in a long column of numbers, and what is
+    /// no date where most cells are; and for numbers that are not finite.
+    pub fn understand_texts(&mut self, columns: &[usize]) -> Result<TextNotes> {
+        let mut notes = TextNotes::default();
+        let mut read_as = vec![None; self.columns.len()];
+        let mut input = 0;
+        for (index, (name, holds)) in self.columns.iter().enumerate() {
+            if let (Holds::Texts(texts), true) = (holds, columns.contains(&index)) {
+                let values = self.values.iter().skip(input).step_by(self.inputs());
+                let rows = values.map(|value| (!value.is_nan()).then_some(*value as usize)).collect();
+                let name = name.as_deref().unwrap_or_default();
+                read_as[index] = Texts::new(name, index, texts, rows).understood(&mut notes)?;
+            }
+            input += holds.width();
+        }
+        self.read_texts(&read_as).map(|()| notes)
+    }
+
+    /// The same as the columns of the table that is trained on: see [`Table::fitted_to`].
+    ///
+    /// # Errors
+    /// Those of [`Table::fitted_to`].
+    pub fn like(self, training: &Self) -> Result<Self> {
+        let wanted = training.columns.iter().map(|(_, holds)| match holds {
+            Holds::Dates(parts) => (Some(*parts), false),
+            holds => (None, *holds != Holds::Numbers),
+        });
+        self.fitted(wanted.collect())
+    }
+
+    /// Makes numbers and dates of columns of text, one entry a column; what is none of text stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Data`](crate::Error::Data) for a text that is none.
+    pub(super) fn read_texts(&mut self, read_as: &[Option<TextsAre>]) -> Result<()> {
+        let is_read =
+            |holds: &Holds, read_as: &Option<TextsAre>| matches!(holds, Holds::Texts(_)) && read_as.is_some();
+        if !self.columns.iter().zip(read_as).any(|((_, holds), read_as)| is_read(holds, read_as)) {
+            return Ok(());
+        }
+        // Of each column its first input, and of text what each is, so many numbers of it.
+        let (mut input, mut plan) = (0, Vec::new());
+        for (index, ((name, holds), read_as)) in self.columns.iter().zip(read_as).enumerate() {
+            let read = match (holds, read_as) {
+                (Holds::Texts(texts), Some(as_what)) => {
+                    let place = |row| Place {
+                        row: Some(row),
+                        column: Some(index + 1),
+                        name: name.clone().map(Into::into),
+                    };
+                    Some((self.numbers_of(texts, *as_what, input, place)?, *as_what))
+                }
+                _ => None,
+            };
+            plan.push((input, holds.width(), read));
+            input += holds.width();
+        }
+        let mut values = Vec::with_capacity(self.values.len());
+        for row in self.values.chunks_exact(input) {
+            for (input, width, read) in &plan {
+                let cells = &row[*input..][..*width];
+                match read {
+                    None => values.extend_from_slice(cells),
+                    Some((numbers, as_what)) => {
+                        let missing = [f32::NAN; DATE_PARTS.len()];
+                        let numbers = if cells[0].is_nan() { &missing } else { &numbers[cells[0] as usize] };
+                        values.extend_from_slice(&numbers[..as_what.width()]);
+                    }
+                }
+            }
+        }
+        self.values = values;
+        for ((_, holds), (_, _, read)) in self.columns.iter_mut().zip(plan) {
+            match read {
+                Some((_, TextsAre::Numbers)) => *holds = Holds::Numbers,
+                Some((_, TextsAre::Dates(parts))) => *holds = Holds::Dates(parts),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What each of these texts is as a number, or as parts of a date. The rows hold them at `input`.
+    fn numbers_of(
+        &self,
+        texts: &[String],
+        as_what: TextsAre,
+        input: usize,
+        place: impl Fn(u64) -> Place,
+    ) -> Result<Vec<[f32; DATE_PARTS.len()]>> {
+        let number = |(at, text): (usize, &String)| {
+            let text = text.as_bytes();
+            as_what.numbers(text).map_err(|expected| {
+                let mut rows = self.values.iter().skip(input).step_by(self.inputs());
+                let row = rows.position(|value| *value == at as f32).unwrap_or_default();
+                bad("x", place(row as u64 + 1), format!("{expected}, as in training"), quote(text))
+            })
+        };
+        texts.iter().enumerate().map(number).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trainer::Cells;
+
+    /// A table with this column of text behind one of numbers.
+    fn table(cells: &[&str]) -> Table {
+        let mut texts: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        let row = |cell: &&str| texts.iter().position(|text| text == *cell).map(|at| at as u32);
+        let rows = cells.iter().map(row).collect();
+        let numbers = Cells::Numbers((0..cells.len()).map(|row| row as f32).collect());
+        let columns = vec![("a".to_owned(), numbers), ("b".to_owned(), Cells::Texts { rows, texts })];
+        Table::of_columns(columns).unwrap()
+    }
+
+    fn understood(cells: &[&str]) -> Result<(Table, TextNotes)> {
+        let mut table = table(cells);
+        let notes = table.understand_texts(&[1])?;
+        Ok((table, notes))
+    }
+
+    #[test]
+    fn text_is_numbers_or_dates_where_all_of_it_is() {
+        let (numbers, notes) = understood(&["4", " 1.5", "NA", "", "-2e1", "007"]).unwrap();
+        let cells: Vec<u32> = numbers.values().iter().skip(1).step_by(2).map(|cell| cell.to_bits()).collect();
+        let expected = [4.0, 1.5, f32::NAN, f32::NAN, -20.0, 7.0];
+        assert_eq!(cells, expected.map(f32::to_bits));
+        assert_eq!((notes, &numbers.columns[1].1), (TextNotes::default(), &Holds::Numbers));
+        let (days, _) = understood(&["1970-01-02", "?", "2024/2/29"]).unwrap();
+        assert_eq!(days.columns[1].1, Holds::Dates(3));
+        assert_eq!(days.values()[..4], [0.0, 1.0, 1.0, 4.0]);
+        assert!(days.values()[5..8].iter().all(|part| part.is_nan()));
+        assert_eq!(days.values()[8..], [2.0, 19_782.0, 2.0, 3.0]);
+        let (times, _) = understood(&["1970-01-02", "1970-01-02T12:30"]).unwrap();
+        assert_eq!(times.values(), [0.0, 1.0, 1.0, 4.0, 0.0, 1.0, 1.0, 1.0, 4.0, 12.5]);
+        // Nothing is numbers, too.
+        assert_eq!(understood(&["", "NA"]).unwrap().0.columns[1].1, Holds::Numbers);
+        // What is said to be categories stays so.
+        let mut told = table(&["1", "2"]);
+        assert_eq!(told.understand_texts(&[]).unwrap(), TextNotes::default());
+        assert_eq!(told, table(&["1", "2"]));
+    }
+
+    #[test]
+    fn text_and_numbers_are_categories_or_slips() {
+        let (plain, notes) = understood(&["red", "blue", "red"]).unwrap();
+        assert_eq!((plain, notes), (table(&["red", "blue", "red"]), TextNotes::default()));
+        let cells = [vec!["4"; 100], vec!["f", "r", "2024-01-01"]].concat();
+        let (found, notes) = understood(&cells).unwrap();
+        assert_eq!(found, table(&cells));
+        let line = "column b holds numbers and text (\"f\" in x, row 101), so its cells are categories";
+        assert_eq!(notes.mixed[0].to_string(), line);
+        let cells = [vec!["4"; 250], vec!["seven"], vec!["5"; 250], vec!["?x"]].concat();
+        let said = |cells: &[&str]| understood(cells).unwrap_err().to_string();
+        let line = "x, row 251, column 2 (b): expected a number, as in 500 other rows, found \"seven\" (and \"?x\" in row 502)";
+        assert_eq!(said(&cells), line);
+        let cells = ["2024-01-01", "2024-01-02", "soon"];
+        let line =
+            "x, row 3, column 2 (b): expected a date such as 2026-11-22, as in 2 other rows, found \"soon\"";
+        assert_eq!(said(&cells), line);
+        assert_eq!(
+            said(&["1", "inf"]),
+            "x, row 2, column 2 (b): expected a finite number, as in training, found \"inf\""
+        );
+    }
+
+    #[test]
+    fn text_that_is_no_category_is_told() {
+        let names: Vec<String> = (0..40).map(|row| format!("name {row}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(understood(&names).unwrap().1.different, ["b"]);
+        assert_eq!(understood(&names[..19]).unwrap().1, TextNotes::default());
+        let number = understood(&["$1,200", "$7", "n/a"]).unwrap().1.as_text.remove(0);
+        assert_eq!((number.column.as_str(), number.cell.as_str()), ("b", "\"$1,200\""));
+    }
+
+    #[test]
+    fn rows_to_predict_are_like_those_of_training() {
+        let numbers = understood(&["1", "2"]).unwrap().0;
+        let said =
+            |cells: &[&str], training: &Table| table(cells).like(training).map_err(|error| error.to_string());
+        assert_eq!(said(&["2", "1"], &numbers).unwrap(), understood(&["2", "1"]).unwrap().0);
+        assert!(said(&["2", "NA"], &numbers).unwrap().values()[3].is_nan());
+        let line = "x, row 2, column 2 (b): expected a number, as in training, found \"x\"";
+        assert_eq!(said(&["1", "x"], &numbers).unwrap_err(), line);
+        let categories = understood(&["01", "x"]).unwrap().0;
+        assert_eq!(said(&["01", "1"], &categories).unwrap(), table(&["01", "1"]));
+        let times = understood(&["1970-01-02", "1970-01-02T12:30"]).unwrap().0;
+        assert_eq!(said(&["1970-01-03"], &times).unwrap().values(), [0.0, 2.0, 1.0, 5.0, 0.0]);
+    }
+}
