@@ -79,9 +79,7 @@ impl Model {
         }
         Ok((predictions, unknown))
     }
-}
 
-impl Model {
     /// Predicts so many rows at a time: signals are answered in between, and what is copied is small.
     fn in_pieces(
         &self,

@@ -5,8 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::{EXIST, beside, hand_over, spawn};
 
-/// Looks for work before a thread goes to sleep: some tens of microseconds, about as long as waking it takes.
-const LOOKS: usize = 4000;
+/// Looks before a thread goes to sleep: some tens of microseconds, about as long as waking it takes. It does not offer its core to others
+/// instead: a thread that sleeps gets it back at once when it is woken, one that yields only when the others have had their turn.
+pub const LOOKS: usize = 4000;
 
 /// What the threads do; each gives it its number.
 type Work<'a> = &'a (dyn Fn(usize) + Sync);
@@ -23,7 +24,7 @@ pub struct Pool {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// As in the state, to be looked at without the lock.
+    /// How often work was handed out, and that the pool ends. Changes under the lock.
     handed_out: AtomicUsize,
     /// Threads that do the work.
     active: AtomicUsize,
@@ -33,8 +34,6 @@ struct Shared {
 struct State {
     /// What is to be done.
     work: Option<Work<'static>>,
-    /// How often work was handed out, and that the pool ends.
-    handed_out: usize,
     ended: bool,
     /// Threads that sleep, or are about to.
     sleeping: usize,
@@ -81,16 +80,32 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until it is so, which somebody tells who then calls [`Shared::wake`]; gives the lock.
+    fn wait_until(&self, is_so: impl Fn() -> bool) -> MutexGuard<'_, State> {
+        (0..LOOKS).take_while(|_| !is_so()).for_each(|_| std::hint::spin_loop());
+        let mut state = self.lock();
+        while !is_so() {
+            state.sleeping += 1;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.sleeping -= 1;
+        }
+        state
+    }
+
+    /// Wakes those that sleep: a call of the system, also where nobody does.
+    fn wake(&self, state: &State) {
+        if state.sleeping > 0 {
+            self.changed.notify_all();
+        }
+    }
+
     /// Work for all threads; without any they end.
     fn hand_out(&self, work: Option<Work<'static>>) {
         let mut state = self.lock();
         state.ended = work.is_none();
         state.work = work;
-        state.handed_out += 1;
-        self.handed_out.store(state.handed_out, Ordering::Release);
-        if state.sleeping > 0 {
-            self.changed.notify_all();
-        }
+        self.handed_out.fetch_add(1, Ordering::Release);
+        self.wake(&state);
     }
 
     /// What thread `number` does all its life.
@@ -98,20 +113,11 @@ impl Shared {
         let mut seen = 0;
         loop {
             hand_over();
-            let looks = 0..LOOKS;
-            looks
-                .take_while(|_| self.handed_out.load(Ordering::Acquire) == seen)
-                .for_each(|_| std::hint::spin_loop());
-            let mut state = self.lock();
-            while state.handed_out == seen {
-                state.sleeping += 1;
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                state.sleeping -= 1;
-            }
+            let state = self.wait_until(|| self.handed_out.load(Ordering::Acquire) != seen);
             if state.ended {
                 return;
             }
-            seen = state.handed_out;
+            seen = self.handed_out.load(Ordering::Acquire);
             if let Some(work) = state.work {
                 // Under the lock: who takes the work back sees it.
                 self.active.fetch_add(1, Ordering::SeqCst);
@@ -129,8 +135,8 @@ struct Active<'a>(&'a Shared);
 impl Drop for Active<'_> {
     fn drop(&mut self) {
         hand_over();
-        if self.0.active.fetch_sub(1, Ordering::SeqCst) == 1 && self.0.lock().sleeping > 0 {
-            self.0.changed.notify_all();
+        if self.0.active.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.wake(&self.0.lock());
         }
     }
 }
@@ -141,14 +147,7 @@ struct TakenBack<'a>(&'a Shared);
 impl Drop for TakenBack<'_> {
     fn drop(&mut self) {
         self.0.lock().work = None;
-        let is_done = || self.0.active.load(Ordering::SeqCst) == 0;
-        (0..LOOKS).take_while(|_| !is_done()).for_each(|_| std::hint::spin_loop());
-        let mut state = self.0.lock();
-        while !is_done() {
-            state.sleeping += 1;
-            state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.sleeping -= 1;
-        }
+        drop(self.0.wait_until(|| self.0.active.load(Ordering::SeqCst) == 0));
     }
 }
 

@@ -4,14 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
-use crate::threads::hand_over;
+use crate::threads::{LOOKS, hand_over};
 
 /// Looks at the others before a thread takes the part of one that has not begun: about ten microseconds.
-pub const SPINS: usize = 1000;
-
-/// Looks before a thread goes to sleep: some tens of microseconds, about as long as waking it takes. It does not offer its core to others
-/// instead: a thread that sleeps gets it back at once when it is woken, one that yields only when the others have had their turn.
-const LOOKS: usize = 4 * SPINS;
+pub const SPINS: usize = LOOKS / 4;
 
 /// A barrier for a few threads that meet every few hundred microseconds. A region of work has as many parts as there
 /// are threads, and each does its own; but the part of a thread that has not begun, since something else has its core,
