@@ -60,6 +60,8 @@ impl Bench {
     ) {
         let compute = self.compute.clone();
         let cost = kernel.cost(&compute.tuning);
+        // Criterion would take the time of compiling it for that of a run, and then measure few of them a submission.
+        compute.time_once(kernel, buffers, StepRecord::all(rows), 1).expect("the kernel runs");
         self.measure(family, name, &kernel.description().shape, cost, |count| {
             compute
                 .time_once(kernel, buffers, StepRecord::all(rows), u32::try_from(count).unwrap_or(u32::MAX))

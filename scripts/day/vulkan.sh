@@ -15,7 +15,7 @@ find_vulkan() {
         echo "no Vulkan loader here: the packed one is taken" >&2
     fi
     [ -e /dev/nvidiactl ] && [ -z "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] || return 0
-    ! ls /usr/share/vulkan/icd.d/*nvidia* /etc/vulkan/icd.d/*nvidia* >/dev/null 2>&1 || return 0
+    compgen -G '/usr/share/vulkan/icd.d/*nvidia*' >/dev/null || compgen -G '/etc/vulkan/icd.d/*nvidia*' >/dev/null && return 0
     # The second needs no window system.
     for library in libGLX_nvidia.so.0 libEGL_nvidia.so.0; do
         for place in "${NVIDIA_PLACES[@]}"; do

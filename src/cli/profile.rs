@@ -136,6 +136,8 @@ fn other_schedules(
     steps: usize,
     open: &mut dyn FnMut() -> crate::error::Result<Reader>,
 ) -> crate::error::Result<Vec<Report>> {
+    // Some schedules take a hundred times as long as the own.
+    const MOST: usize = 20;
     let Some(own) = &report.schedule else { return Ok(Vec::new()) };
     let mut reports = Vec::new();
     for kind in ScheduleKind::ALL {
@@ -143,7 +145,7 @@ fn other_schedules(
             continue;
         }
         let config = Config { schedule: Some(kind), ..config.clone() };
-        let other = profile(&config, device, steps, open)?.report;
+        let other = profile(&config, device, steps.min(MOST), open)?.report;
         // What cannot be had is replaced by another.
         if other.schedule == Some(kind.to_string()) {
             reports.push(other);

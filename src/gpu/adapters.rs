@@ -185,6 +185,9 @@ pub async fn adapters_async(only: Option<Backend>) -> Vec<Adapter> {
         })
         .filter_map(|handle| {
             let info = handle.get_info();
+            if info.backend == wgpu::Backend::Gl && is_old_opengl(&info.driver_info) {
+                return None;
+            }
             Some(Adapter {
                 index: 0,
                 backend: Backend::from_wgpu(info.backend)?,
@@ -204,4 +207,26 @@ pub async fn adapters_async(only: Option<Backend>) -> Vec<Adapter> {
         adapter.index = index;
     }
     found
+}
+
+/// Whether a driver of OpenGL, which begins with its version, is too old for kernels. wgpu also takes extensions for enough, but
+/// compiles for the version: it asks for 3.3, and NVIDIA's drivers give no more (https://github.com/gfx-rs/wgpu/issues/4751). Drivers
+/// of OpenGL ES begin with that name.
+fn is_old_opengl(driver: &str) -> bool {
+    let mut numbers = driver.split(['.', ' ']).map_while(|number| number.parse::<u32>().ok());
+    numbers.next().is_some_and(|major| (major, numbers.next().unwrap_or(0)) < (4, 3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opengl_below_4_3_runs_no_kernels() {
+        let drivers = ["3.3.0 NVIDIA 580.159.04", "4.2 (Core Profile) Mesa 10.0", "4 unheard of"];
+        assert_eq!(drivers.map(is_old_opengl), [true; 3]);
+        let drivers =
+            ["4.5 (Core Profile) Mesa 22.3.6", "4.6.0 NVIDIA 545.29.06", "OpenGL ES 3.1 Mesa 22.3.6", ""];
+        assert_eq!(drivers.map(is_old_opengl), [false; 4]);
+    }
 }

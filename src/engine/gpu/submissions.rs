@@ -87,10 +87,11 @@ impl Submissions {
     }
 
     /// Steps that the next one should have: what the observer asks for, or what fits. Ask once for each.
-    pub fn steps(&self) -> usize {
+    pub fn steps(&mut self) -> usize {
         let asked = self.observer.as_ref().and_then(|recorder| recorder.next_size());
         let most = self.timestamps.as_ref().map_or(MOST_STEPS, TimestampRecorder::most_steps);
-        asked.unwrap_or(self.sizing.steps()).min(most)
+        let is_idle = self.is_idle();
+        asked.unwrap_or_else(|| self.sizing.steps(is_idle)).min(most)
     }
 
     /// Whether one more may be recorded.

@@ -53,8 +53,8 @@ impl PackSubmissions {
     }
 
     /// Steps that the next one should have.
-    pub fn steps(&self) -> usize {
-        self.sizing.steps()
+    pub fn steps(&mut self) -> usize {
+        self.sizing.steps(self.in_flight.is_empty())
     }
 
     /// Whether nothing is on its way.
