@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::data::{
     Classes, Dataset, Dictionary, Features, Reader, TargetScale, TargetsRef, Transform, UnknownCells,
@@ -10,8 +11,9 @@ use crate::engine::{Device, Engine, EnsembleEngine, Evaluation};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 use crate::model::Model;
+use crate::threads::{available, beside};
 use crate::train::classified::{accuracy, evaluation};
-use crate::train::probabilities::append_softmax;
+use crate::train::probabilities::softmax;
 use crate::train::{Config, ValueErrors};
 
 /// What a model gave for a data set.
@@ -122,7 +124,11 @@ pub struct Predictor {
     columns: usize,
     reading: OutputDecoder,
     unknown: UnknownCells,
+    threads: usize,
 }
+
+/// Rows whose probabilities a thread makes at a time: half a millisecond of ten classes.
+const DECODED_ROWS: usize = 1 << 13;
 
 /// Turns the outputs of a model into predictions.
 #[derive(Debug, Clone)]
@@ -157,6 +163,7 @@ impl Predictor {
             columns,
             reading: OutputDecoder::new(model),
             unknown: UnknownCells::default(),
+            threads: threads.unwrap_or_else(available),
         })
     }
 
@@ -185,7 +192,7 @@ impl Predictor {
     /// Those of the device.
     pub fn predict(&mut self, features: Features, dictionaries: &[Dictionary]) -> Result<Predictions> {
         let outputs = self.outputs(features, dictionaries)?;
-        Ok(self.reading.predictions(outputs))
+        Ok(self.reading.predictions_by(outputs, self.threads))
     }
 
     /// The outputs from which [`Predictor::predict`] predicts, [rows, outputs]. A [`OutputDecoder`] reads them, on any thread.
@@ -219,17 +226,31 @@ impl OutputDecoder {
 
     /// What these outputs of whole rows say.
     pub fn predictions(&self, outputs: Vec<f32>) -> Predictions {
-        let mut predictions =
-            Predictions { classes: Vec::new(), probabilities: Vec::new(), values: Vec::new() };
+        self.predictions_by(outputs, 1)
+    }
+
+    /// The same on at most `threads` threads.
+    fn predictions_by(&self, outputs: Vec<f32>, threads: usize) -> Predictions {
         if !self.of_classes {
             let values = self.target_scale.as_ref().map(|scale| scale.restored(&outputs));
-            return Predictions { values: values.unwrap_or(outputs), ..predictions };
+            let (classes, probabilities) = (Vec::new(), Vec::new());
+            return Predictions { values: values.unwrap_or(outputs), classes, probabilities };
         }
-        predictions.probabilities.reserve_exact(outputs.len());
-        let rows = outputs.chunks_exact(self.outputs);
-        predictions.classes =
-            rows.map(|row| append_softmax(row, &mut predictions.probabilities) as u32).collect();
-        predictions
+        let mut classes = vec![0; outputs.len() / self.outputs];
+        let mut probabilities = vec![0.0; outputs.len()];
+        let values = DECODED_ROWS * self.outputs;
+        let parts = probabilities.chunks_mut(values).zip(classes.chunks_mut(DECODED_ROWS));
+        let others = threads.min(parts.len()).saturating_sub(1);
+        let parts = Mutex::new(outputs.chunks(values).zip(parts));
+        beside(others, |_| {
+            let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            while let Some((outputs, (probabilities, classes))) = next() {
+                let rows =
+                    outputs.chunks_exact(self.outputs).zip(probabilities.chunks_exact_mut(self.outputs));
+                rows.zip(classes).for_each(|((row, to), class)| *class = softmax(row, to) as u32);
+            }
+        });
+        Predictions { classes, probabilities, values: Vec::new() }
     }
 }
 

@@ -14,14 +14,15 @@ pub(super) fn log_sum_exp(row: &[f32]) -> f64 {
     greatest + row.iter().map(|output| (f64::from(*output) - greatest).exp()).sum::<f64>().ln()
 }
 
-/// Appends the probabilities of the classes of a row, the softmax of its outputs, and gives its class.
+/// The probabilities of the classes of a row, the softmax of its outputs; gives its class.
 #[inline]
-pub(super) fn append_softmax(row: &[f32], probabilities: &mut Vec<f64>) -> usize {
-    let (best, start) = (best(row), probabilities.len());
+pub(super) fn softmax(row: &[f32], probabilities: &mut [f64]) -> usize {
+    let best = best(row);
     let greatest = f64::from(row[best]);
-    probabilities.extend(row.iter().map(|output| (f64::from(*output) - greatest).exp()));
-    let powers = &mut probabilities[start..];
-    let sum: f64 = powers.iter().sum();
-    powers.iter_mut().for_each(|power| *power /= sum);
+    for (power, output) in probabilities.iter_mut().zip(row) {
+        *power = (f64::from(*output) - greatest).exp();
+    }
+    let sum: f64 = probabilities.iter().sum();
+    probabilities.iter_mut().for_each(|power| *power /= sum);
     best
 }

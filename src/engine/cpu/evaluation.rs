@@ -22,6 +22,9 @@ const ROWS: usize = 64;
 /// Multiplications for which another thread is started: a fifth of a millisecond, and starting it takes a twentieth.
 const WORK_A_THREAD: usize = 1 << 22;
 
+/// Parts for each of several threads: one that is late holds the others up for no more than one.
+const PARTS_A_THREAD: usize = 4;
+
 /// What is made of the outputs of some rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EvaluationOutput {
@@ -59,11 +62,12 @@ pub fn evaluate(
     let parameters: usize = networks.iter().map(|(network, _)| network.network.parameter_count()).sum();
     let work = rows.len().saturating_mul(parameters);
     let threads = (work / WORK_A_THREAD).clamp(1, threads.max(1));
-    let part = rows.len().div_ceil(threads).next_multiple_of(ROWS).max(ROWS);
+    let part = rows.len().div_ceil(if threads == 1 { 1 } else { PARTS_A_THREAD * threads });
+    let part = part.next_multiple_of(ROWS).max(ROWS);
     let parts: Vec<_> = order.chunks(part).map(|order| (order, OnceLock::new())).collect();
     // Whoever is there takes the next part.
     let next = AtomicUsize::new(0);
-    beside(parts.len().saturating_sub(1), |_| {
+    beside(threads.min(parts.len()).saturating_sub(1), |_| {
         while let Some((order, result)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
             result.get_or_init(|| Evaluator::new(networks).evaluate(rows, order, sparse, wanted));
         }
@@ -119,6 +123,10 @@ impl<'a> Evaluator<'a> {
         wanted: EvaluationOutput,
     ) -> Vec<EvaluatedPart> {
         let mut parts: Vec<EvaluatedPart> = self.walks.iter().map(|_| EvaluatedPart::default()).collect();
+        if wanted == EvaluationOutput::Outputs {
+            let outputs = self.walks.iter().map(|walk| order.len() * walk.network.network.outputs());
+            parts.iter_mut().zip(outputs).for_each(|(part, outputs)| part.outputs.reserve_exact(outputs));
+        }
         for order in order.chunks(ROWS) {
             self.gather(rows, order, sparse);
             if wanted == EvaluationOutput::Evaluation {

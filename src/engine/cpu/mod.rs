@@ -241,7 +241,7 @@ impl Engine for CpuEngine {
         let is_dense = self.network.has_dense_inputs();
         let sparse = *self.sparse_outputs.get_or_insert_with(|| is_dense && is_sparse(rows));
         let parts = self.evaluate_parts(rows, sparse, EvaluationOutput::Outputs);
-        Ok(parts.into_iter().flat_map(|part| part.outputs).collect())
+        Ok(parts.into_iter().map(|part| part.outputs).collect::<Vec<_>>().concat())
     }
 
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
