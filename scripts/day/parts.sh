@@ -180,6 +180,12 @@ all_parts() {
         part "profile-$workload" 30 "$tinytrain" profile $(network "$workload") --steps 200 --plots "$out/pictures-$workload" \
             --format json
     done
+    for device_of_run in "$device" cpu; do
+        part "runs-table-$device_of_run" 60 "$tinytrain" train --data "$root/data/tables/digits.csv" --target digit --preset table \
+            --validation-fraction 0.2 --device "$device_of_run" --format json --out "$work/model.safetensors"
+        part "runs-sweep-$device_of_run" 60 "$tinytrain" sweep --data "$data" --preset plain --hidden 32 --batch-size 64 \
+            --epochs 3 --trials 64 --device "$device_of_run" --format json --out "$work/sweep-$device_of_run"
+    done
     part kernels 90 env TINYTRAIN_DEVICE="$device" "$kernels" --bench --noplot --warm-up-time 0.05 --measurement-time 0.2 \
         --nresamples 1000
     part checked 120 "$tinytrain" check --device "$device" --bounds-checks --format json

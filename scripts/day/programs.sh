@@ -1,7 +1,7 @@
 # The programs of the day: built, or those that were packed. Sets tinytrain, kernels and model.
 
 # What stands in a packed folder beside the programs.
-readonly CARRIED=(scripts/gpu-day scripts/day scripts/peers data/mnist)
+readonly CARRIED=(scripts/gpu-day scripts/day scripts/peers data/mnist data/tables)
 
 programs() {
     local place=$root/bin

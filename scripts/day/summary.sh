@@ -139,6 +139,12 @@ summary() {
     echo '|---|---|--:|--:|--:|--:|--:|--:|'
     for workload in W1 W2 W3; do profile_line "$workload"; done
     echo
+    echo 'Whole runs, from start to exit: the preset for tables on digits, and a sweep of 64 networks 784-32-10 in batches of 64:'
+    echo
+    echo '| run | seconds | how it ended |'
+    echo '|---|--:|---|'
+    awk -F '\t' '$1 ~ /^runs-/ { printf "| %s | %s | %s |\n", substr($1, 6), $2, $3 }' "$out/parts.tsv"
+    echo
     echo 'Every kernel by itself:'
     echo
     grep -e '^ceilings' -e '^|' "$out/kernels.out" 2>/dev/null || echo "none: $(outcome kernels)"

@@ -111,7 +111,7 @@ def processor():
 
 def main():
     tinytrain, rounds, python, *peers = sys.argv[1:]
-    device = os.environ.get("TINYTRAIN_DEVICE", "auto")
+    device = os.environ.get("TINYTRAIN_DEVICE", "cpu")
     lines = [
         BEGIN,
         f"`scripts/bench-peers`, {time.strftime('%Y-%m-%d')}: {os.cpu_count()} cores of {processor()}. Medians of {rounds}",
