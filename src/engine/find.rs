@@ -3,7 +3,7 @@
 use super::{Device, DeviceRequest};
 use crate::error::{Error, Result};
 #[cfg(feature = "gpu")]
-use crate::gpu::{Adapter, DeviceKind, adapters, may_have_gpu};
+use crate::gpu::{Adapter, Backend, DeviceKind, adapters, adapters_without_gl, may_have_gpu};
 #[cfg(feature = "gpu")]
 use crate::kernels::MOST_BUFFERS;
 
@@ -27,19 +27,16 @@ pub fn find_device(request: &DeviceRequest) -> Result<Device> {
 /// [`Error::Device`], in one line, when it is not there.
 #[cfg(feature = "gpu")]
 pub fn find_device(request: &DeviceRequest) -> Result<Device> {
-    let only = match request {
+    let mut found = match request {
         DeviceRequest::Cpu => return Ok(Device::Cpu),
         DeviceRequest::Auto if !may_have_gpu() => return Ok(Device::Cpu),
-        DeviceRequest::Backend(backend) => Some(*backend),
-        _ => None,
+        DeviceRequest::Backend(backend) => adapters(Some(*backend)),
+        DeviceRequest::Auto | DeviceRequest::Gpu => best_adapters(),
+        DeviceRequest::Index(_) | DeviceRequest::Name(_) => adapters(None),
     };
-    let mut found = adapters(only);
     let position = match request {
         DeviceRequest::Auto | DeviceRequest::Cpu => {
-            let real = found.iter().filter(|adapter| {
-                adapter.kind != DeviceKind::Software && adapter.storage_buffers() >= MOST_BUFFERS
-            });
-            match real.min_by_key(|adapter| adapter.kind) {
+            match found.iter().filter(|adapter| is_real(adapter)).min_by_key(|adapter| adapter.kind) {
                 Some(adapter) => Some(adapter.index),
                 None => return Ok(Device::Cpu),
             }
@@ -54,6 +51,23 @@ pub fn find_device(request: &DeviceRequest) -> Result<Device> {
         Some(position) => Ok(Device::Gpu(Box::new(found.swap_remove(position)))),
         None => Err(missing(request, &found)),
     }
+}
+
+/// A GPU that runs the kernels.
+#[cfg(feature = "gpu")]
+fn is_real(adapter: &Adapter) -> bool {
+    adapter.kind != DeviceKind::Software && adapter.storage_buffers() >= MOST_BUFFERS
+}
+
+/// Adapters among which is the best: OpenGL's driver, which takes a while to load, is asked where there is no real GPU otherwise.
+#[cfg(feature = "gpu")]
+fn best_adapters() -> Vec<Adapter> {
+    let mut found = adapters_without_gl();
+    if !found.iter().any(is_real) {
+        found.extend(adapters(Some(Backend::Gl)));
+        (0..).zip(&mut found).for_each(|(index, adapter)| adapter.index = index);
+    }
+    found
 }
 
 #[cfg(feature = "gpu")]

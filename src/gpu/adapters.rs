@@ -170,7 +170,15 @@ pub fn adapters(only: Option<Backend>) -> Vec<Adapter> {
 
 /// As [`adapters`], as a future.
 pub async fn adapters_async(only: Option<Backend>) -> Vec<Adapter> {
-    let wanted = only.map_or_else(wgpu::Backends::all, Backend::wgpu);
+    through(only.map_or_else(wgpu::Backends::all, Backend::wgpu)).await
+}
+
+/// Those of all back ends but OpenGL, which come first in [`adapters`]: loading its driver takes a while.
+pub(crate) fn adapters_without_gl() -> Vec<Adapter> {
+    block(through(wgpu::Backends::all() - wgpu::Backends::GL))
+}
+
+async fn through(wanted: wgpu::Backends) -> Vec<Adapter> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wanted;
     // Debug builds would switch the validation layers on, which only driver developers have.

@@ -16,6 +16,7 @@ mod wait;
 
 /// Runs a future to its end, on a thread that may wait.
 pub use crate::threads::block;
+pub(crate) use adapters::adapters_without_gl;
 pub use adapters::{Adapter, Backend, DeviceKind, adapters, adapters_async};
 pub use buffers::{Readback, read_buffer, read_buffer_at};
 pub use context::Context;
