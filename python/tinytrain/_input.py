@@ -291,5 +291,9 @@ def values(estimator, y):
         y = y.astype(np.float64)
     if y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
+    exact = y.reshape(len(y), -1)
     y = check_array(y, ensure_2d=False, dtype=np.float32, input_name="y", estimator=estimator)
-    return np.ascontiguousarray(y.reshape(len(y), -1)), y.ndim == 1
+    values = np.ascontiguousarray(y.reshape(len(y), -1))
+    if ((values == values[0]).all(axis=0) & (exact != exact[0]).any(axis=0)).any():
+        raise ValueError("y: expected values that 32-bit floats can distinguish: subtract an offset, or multiply by a factor")
+    return values, y.ndim == 1
