@@ -246,7 +246,7 @@ impl Table {
             let expected = format!("{} columns, as in training", wanted.len());
             return Err(bad("x", Place::default(), expected, self.columns.len().to_string()));
         }
-        self.read_texts(&wanted.iter().map(TextsAre::wanted).collect::<Vec<_>>())?;
+        self.read_texts(&wanted.iter().map(TextsAre::wanted).collect::<Vec<_>>(), ", as in training")?;
         let (from, mut at, mut sources, mut columns) = (self.inputs(), 0, Vec::new(), Vec::new());
         for (index, ((name, holds), (date, is_category))) in self.columns.into_iter().zip(wanted).enumerate()
         {
