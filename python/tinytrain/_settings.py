@@ -80,7 +80,7 @@ def explained(of_classes, without=()):
         lines += [f"    {line}" if line else "" for line in _in_python(text).splitlines()]
     text = "\n".join(lines) + _OTHERS.format(class_weight=_CLASS_WEIGHT if of_classes else "")
     entries = re.split(r"\n(?=\S)", text)
-    return "\n".join(entry for entry in entries if entry.split(" : ")[0] not in without)
+    return "\n".join(entry.rstrip() for entry in entries if entry.split(" : ")[0] not in without) + "\n"
 
 
 def _in_python(text):
