@@ -8,6 +8,8 @@ from ._tinytrain import settings
 
 # Settings of the library that have another name here, or none.
 _RENAMED = {"threads", "seed", "class_weights", "test_fraction", "auc_by_epoch"}
+# How first weights are drawn where no preset for tables says it: as scikit-learn's networks do.
+INIT = "xavier"
 OF_CLASSES = {"label_smoothing", "no_temperature", "target_accuracy"}
 OF_VALUES = {"scale_target"}
 
@@ -87,6 +89,7 @@ def _in_python(text):
     """An explanation of an option in the words of Python."""
     for option in ("preset", "keep", "task", "seed", "scale", "input-scaling", "scale-target"):
         text = text.replace(f"--{option}", f"`{option.replace('-', '_')}`")
+    text = text.replace("[default: he;", f"[default: {INIT};")
     return text.replace("`seed`", "`random_state`").replace("`--verbose`", "``tinytrain train --verbose``")
 
 
