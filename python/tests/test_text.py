@@ -122,7 +122,8 @@ def typed_columns(columns):
     yield "polars", pl.DataFrame(columns)
     decimals = [kind(9, 2) for kind in (getattr(pa, f"decimal{bits}", pa.decimal128) for bits in (32, 64, 128, 256))]
     for kind, hour in zip(decimals, (pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")), strict=True):
-        yield f"{kind}, {hour}", pa.table({"price": pa.array(columns["price"], kind), "hour": pa.array(columns["hour"], hour)})
+        arrays = {"price": pa.array(columns["price"], kind), "hour": pa.array(columns["hour"], hour), "day": pa.array(columns["day"])}
+        yield f"{kind}, {hour}", pa.table(arrays)
 
 
 @pytest.mark.parametrize("categorical", [None, ["price"]])
@@ -130,7 +131,8 @@ def test_decimals_and_times_of_day_are_what_they_are_in_a_file(tmp_path, categor
     prices = [None if row % 17 == 3 else decimal.Decimal(row * 7 % 40 * 25) / 100 for row in range(ROWS)]
     prices = [price if price is None else price.quantize(decimal.Decimal("0.01")) for price in prices]
     hours = [None if row % 23 == 5 else datetime.time(row * 5 % 12, row % 2 * 30) for row in range(ROWS)]
-    columns = {"price": prices, "hour": hours}
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=row * 11 % 300) for row in range(ROWS)]
+    columns = {"price": prices, "hour": hours, "day": days}
     y = np.array(["yes" if row * 7 % 40 > 20 else "no" for row in range(ROWS)])
     pd.DataFrame(columns).assign(label=y).to_csv(tmp_path / "x.csv", index=False)
     told = ["--categorical", *categorical] if categorical else []
