@@ -4,11 +4,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::temporal_conversions::timestamp_us_to_datetime;
 use arrow_array::types::{
-    ArrowPrimitiveType, ArrowTimestampType, Date32Type, Date64Type, Decimal128Type, DurationMicrosecondType,
+    ArrowPrimitiveType, ArrowTemporalType, ArrowTimestampType, Date32Type, Date64Type, Decimal32Type,
+    Decimal64Type, Decimal128Type, Decimal256Type, DecimalType, DurationMicrosecondType,
     DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type,
-    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType,
+    Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, TimeUnit};
@@ -149,10 +150,18 @@ impl Column {
                     self.add_numbers::<DurationNanosecondType>(array, |value| (value as f64 / 1e9) as f32);
                 }
             },
-            DataType::Decimal128(_, scale) => {
-                let unit = 10f64.powi(i32::from(*scale));
-                self.add_numbers::<Decimal128Type>(array, |value| (value as f64 / unit) as f32);
+            DataType::Decimal32(digits, scale) => self.add_decimals::<Decimal32Type>(array, *digits, *scale),
+            DataType::Decimal64(digits, scale) => self.add_decimals::<Decimal64Type>(array, *digits, *scale),
+            DataType::Decimal128(digits, scale) => {
+                self.add_decimals::<Decimal128Type>(array, *digits, *scale)
             }
+            DataType::Decimal256(digits, scale) => {
+                self.add_decimals::<Decimal256Type>(array, *digits, *scale)
+            }
+            DataType::Time32(TimeUnit::Second) => self.add_hours::<Time32SecondType>(array),
+            DataType::Time32(_) => self.add_hours::<Time32MillisecondType>(array),
+            DataType::Time64(TimeUnit::Microsecond) => self.add_hours::<Time64MicrosecondType>(array),
+            DataType::Time64(_) => self.add_hours::<Time64NanosecondType>(array),
             DataType::Boolean => {
                 let texts = array
                     .as_boolean()
@@ -200,6 +209,28 @@ impl Column {
 
     fn add_numbers<T: ArrowPrimitiveType>(&mut self, array: &dyn Array, number: impl Fn(T::Native) -> f32) {
         self.numbers.extend(array.as_primitive::<T>().iter().map(|value| value.map_or(f32::NAN, &number)));
+    }
+
+    /// Decimals, as the texts that a file would have.
+    fn add_decimals<T: DecimalType>(&mut self, array: &dyn Array, digits: u8, scale: i8) {
+        let texts = array.as_primitive::<T>().iter();
+        let texts = texts.map(|value| value.map(|value| T::format_decimal(value, digits, scale)));
+        if self.is_categorical {
+            return self.add_texts(texts);
+        }
+        let number = |text: Option<String>| text.and_then(|text| text.parse().ok()).unwrap_or(f32::NAN);
+        self.numbers.extend(texts.map(number));
+    }
+
+    /// Times of day, which are text in a file.
+    fn add_hours<T: ArrowTemporalType>(&mut self, array: &dyn Array)
+    where
+        i64: From<T::Native>,
+    {
+        let times = array.as_primitive::<T>();
+        let text = |row| times.is_valid(row).then(|| times.value_as_time(row)).flatten();
+        self.is_text = true;
+        self.add_texts((0..times.len()).map(|row| text(row).map(|time| time.to_string())));
     }
 
     fn add_times<T: ArrowPrimitiveType>(&mut self, array: &dyn Array, seconds: impl Fn(T::Native) -> f64) {

@@ -44,8 +44,8 @@ pub(crate) fn ensemble<'py>(
     on_ended: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Vec<Trained>, Model)> {
     let settings = settings.iter().map(|text| settings::read(text)).collect::<PyResult<Vec<_>>>()?;
-    let training = source(&rows, &names, repeats, threads)?;
-    let validation = validation.map(|rows| source(&rows, &names, false, threads)).transpose()?;
+    let training = source(rows, &names, repeats, threads)?;
+    let validation = validation.map(|rows| source(rows, &names, false, threads)).transpose()?;
     let request: DeviceRequest = device.parse().unwrap_or_default();
     // Several networks are long work, and to end a sweep is to wait for its threads.
     let mut job = Remote::new(None, true)?;

@@ -143,7 +143,9 @@ impl Source {
         if let Some(among) = among {
             rows.iter_mut().for_each(|row| *row = among[*row as usize]);
         }
-        let table = table.taken(&rows).with_groups(numbered(&groups)).with_times(times).with_copies(copies);
+        let table =
+            Arc::try_unwrap(table).map_or_else(|table| table.taken(&rows), |table| table.arranged(&rows));
+        let table = table.with_groups(numbered(&groups)).with_times(times).with_copies(copies);
         table.into_reader(targets.taken(&rows), names, weights, threads)
     }
 }
@@ -219,9 +221,9 @@ fn epoch_figures<'py>(
     Ok(figures)
 }
 
-/// Rows for `fit`: the table, targets, weights, groups, times.
+/// Rows for `fit`: the table, which is empty afterwards, targets, weights, groups, times.
 pub(crate) type GivenRows<'py> = (
-    PyRef<'py, Table>,
+    PyRefMut<'py, Table>,
     Targets<'py>,
     Option<PyReadonlyArray1<'py, f32>>,
     Option<PyReadonlyArray1<'py, u32>>,
@@ -230,13 +232,13 @@ pub(crate) type GivenRows<'py> = (
 
 /// The same without Python.
 pub(crate) fn source(
-    (table, targets, weights, groups, times): &GivenRows<'_>,
+    (mut table, targets, weights, groups, times): GivenRows<'_>,
     names: &[String],
     repeats: bool,
     threads: Option<usize>,
 ) -> PyResult<Source> {
     let source = Source {
-        table: Arc::clone(&table.0),
+        table: std::mem::take(&mut table.0),
         targets: targets.own(),
         weights: of_rows(weights.as_ref()),
         groups: of_rows(groups.as_ref()),
@@ -270,8 +272,8 @@ pub(crate) fn fit<'py>(
 ) -> PyResult<(Model, Bound<'py, PyDict>)> {
     let settings = settings::read(settings)?;
     let threads = settings.threads;
-    let training = source(&rows, &names, repeats, threads)?;
-    let validation = validation.map(|rows| source(&rows, &names, false, threads)).transpose()?;
+    let training = source(rows, &names, repeats, threads)?;
+    let validation = validation.map(|rows| source(rows, &names, false, threads)).transpose()?;
     let cells = training.cells() + validation.as_ref().map_or(0, Source::cells);
     let trainer = Trainer::new(settings).device(device.parse().unwrap_or_default());
     let first = first.map(|model| (model.parameters(), model.state().clone()));

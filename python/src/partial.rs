@@ -1,5 +1,7 @@
 //! One pass over some rows, that goes on from a model.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use tinytrain::data::{Dataset, Targets as Given};
 use tinytrain::engine::EngineState;
@@ -26,7 +28,7 @@ pub(crate) fn partial_fit(
     first: Option<PyRef<'_, Model>>,
 ) -> PyResult<(Model, f64, u64)> {
     let settings = settings::read(settings)?;
-    let source = source(&rows, &names, false, settings.threads)?;
+    let source = source(rows, &names, false, settings.threads)?;
     let request: DeviceRequest = device.parse().unwrap_or_default();
     let first = first.map(|model| ((**model.model()).clone(), model.state().clone()));
     let mut pass = Remote::new(None, source.cells() >= LONG)?;
@@ -76,7 +78,7 @@ fn begin(
         }
         None => Given::Values { columns: width, values: words.into_iter().map(f32::from_bits).collect() },
     };
-    let (features, dictionaries) = (*table).clone().fitted_to(&model)?.features()?;
+    let (features, dictionaries) = Arc::unwrap_or_clone(table).fitted_to(&model)?.features()?;
     let inputs = model.transform.columns(model.network.columns());
     let rows = Dataset { inputs, features, targets, weights };
     Pass::new(config, (model, &state), (rows, &dictionaries), &device)

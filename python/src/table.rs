@@ -15,7 +15,7 @@ use crate::{arrow, errors};
 pub(crate) const PIECE: usize = 1 << 20;
 
 /// Rows without what they should give, as the library takes them.
-#[pyclass(frozen, module = "tinytrain._tinytrain")]
+#[pyclass(module = "tinytrain._tinytrain")]
 pub(crate) struct Table(pub(crate) Arc<trainer::Table>, TextNotes);
 
 impl From<trainer::Table> for Table {
@@ -24,19 +24,38 @@ impl From<trainer::Table> for Table {
     }
 }
 
+/// Numbers of an array, [rows, columns].
+#[derive(FromPyObject)]
+enum Numbers<'py> {
+    Single(PyReadonlyArray2<'py, f32>),
+    Double(PyReadonlyArray2<'py, f64>),
+}
+
+/// A copy of an array of any order, between whose pieces signals are answered.
+fn row_by_row<T: numpy::Element + Copy>(
+    py: Python<'_>,
+    x: &PyReadonlyArray2<'_, T>,
+    number: impl Fn(T) -> f32,
+) -> PyResult<Vec<f32>> {
+    let x = x.as_array();
+    let mut values = Vec::with_capacity(x.len());
+    for block in x.axis_chunks_iter(Axis(0), (PIECE / x.ncols().max(1)).max(1)) {
+        values.extend(block.iter().map(|value| number(*value)));
+        py.check_signals()?;
+    }
+    Ok(values)
+}
+
 #[pymethods]
 impl Table {
     /// Of numbers, [rows, columns]; NaN where one is missing. `categorical` are columns of categories, counted from 0.
     #[new]
     #[pyo3(signature = (x, categorical=Vec::new()))]
-    fn new(py: Python<'_>, x: PyReadonlyArray2<'_, f32>, categorical: Vec<usize>) -> PyResult<Self> {
-        let x = x.as_array();
-        let (rows, columns) = x.dim();
-        let mut values = Vec::with_capacity(rows * columns);
-        for block in x.axis_chunks_iter(Axis(0), (PIECE / columns.max(1)).max(1)) {
-            values.extend(block.iter());
-            py.check_signals()?;
-        }
+    fn new(py: Python<'_>, x: Numbers<'_>, categorical: Vec<usize>) -> PyResult<Self> {
+        let (values, columns) = match &x {
+            Numbers::Single(x) => (row_by_row(py, x, |value| value)?, x.as_array().ncols()),
+            Numbers::Double(x) => (row_by_row(py, x, |value| value as f32)?, x.as_array().ncols()),
+        };
         let table = trainer::Table::of_values(values, columns);
         table.categorical(&categorical).map(Self::from).map_err(errors::exception)
     }

@@ -56,6 +56,18 @@ def test_the_order_of_rows_and_the_number_of_threads_do_not_matter(iris):
     assert (TinytrainClassifier(**SMALL | {"random_state": 4}).fit(X, y).predict_proba(X) != first).any()
 
 
+@pytest.mark.parametrize("constant", [0.0, -3.5, 2.0**40, 1e-40])
+def test_values_that_are_all_the_same_are_predicted(iris, constant):
+    X, _ = iris
+    y = np.full(len(X), constant)
+    for scale_target in ("standard", "none") if abs(constant) < 1e3 else ("standard",):
+        regressor = TinytrainRegressor(hidden=(16,), epochs=200, random_state=1, scale_target=scale_target).fit(X, y)
+        # As many epochs leave scikit-learn's network 0.2 away from 0, and 3 from -3.5.
+        assert np.abs(regressor.predict(X) - constant).max() < 0.2
+    both = TinytrainRegressor(hidden=(16,), epochs=200, random_state=1, early_stopping=True).fit(X, np.column_stack([y, X[:, 0]])).predict(X)
+    assert np.abs(both[:, 0] - constant).max() < 0.5 and np.corrcoef(both[:, 1], X[:, 0])[0, 1] > 0.9
+
+
 def test_whole_weights_are_repeated_rows_and_zero_is_none(iris):
     X, y = iris
     weights = np.random.default_rng(0).integers(0, 4, size=len(y))

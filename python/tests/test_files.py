@@ -1,6 +1,7 @@
 """Models in files, for the program and from it."""
 
 import csv
+import json
 import subprocess
 import sys
 
@@ -30,6 +31,19 @@ def write(path, X, y=None):
 def table(text):
     rows = list(csv.reader(text.strip().splitlines()))
     return rows[0], rows[1:]
+
+
+@pytest.mark.parametrize(
+    "settings, init",
+    [({}, "xavier"), ({"preset": "plain", "early_stopping": True}, "xavier"), ({"early_stopping": True}, "ntk"), ({"preset": "table"}, "ntk"), ({"init": "he"}, "he")],
+)
+def test_first_weights_are_those_of_the_preset_or_of_scikit_learn(iris, tmp_path, settings, init):
+    X, y = iris
+    TinytrainClassifier(hidden=(8,), epochs=1, **settings).fit(X, y).save(tmp_path / "m")
+    contents = (tmp_path / "m").read_bytes()
+    end = 8 + int.from_bytes(contents[:8], "little")
+    # The default of the program is not written.
+    assert json.loads(contents[8:end])["__metadata__"].get("init", "he") == init
 
 
 def test_the_program_comes_with_the_package():

@@ -96,7 +96,7 @@ def test_wrong_rows(iris):
         said(TinytrainClassifier(**SMALL), X, y, eval_set=(X[:50], y[:50])),
         said(TinytrainClassifier(**SMALL), X, y, eval_set=(X[:, :2], y)),
         said(TinytrainClassifier(**SMALL, validation_fraction=0.3), X, y, groups=np.zeros(len(y))),
-        said(TinytrainRegressor(**SMALL), X, np.full(len(y), 3.0)),
+        said(TinytrainRegressor(**SMALL), X, 1e9 + y),
         said(TinytrainRegressor(**SMALL), X, far[:, 0]),
         said(TinytrainRegressor(**SMALL), X, y * 1e-42),
         said(TinytrainRegressor(**SMALL), X, y, sample_weight=-np.ones(len(y))),

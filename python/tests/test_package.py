@@ -55,6 +55,8 @@ def test_parameters_are_the_settings_of_the_library(estimator, without):
     assert set(parameters) == set(expected) | own
     for name in parameters:
         assert f"\n{name} : " in estimator.__doc__, name
+    for section in ("Parameters", "Attributes", "Examples"):
+        assert f"\n\n{section}\n{'-' * len(section)}\n" in estimator.__doc__
     assert "--" not in estimator.__doc__.replace("``tinytrain train --verbose``", "").replace("----------", "").replace("--------", "").replace("-----", "")
 
 

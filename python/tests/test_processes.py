@@ -179,6 +179,34 @@ def test_nothing_is_left_in_the_process(iris, tmp_path, monkeypatch, capfd):
     assert said.out == said.err == "" and list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("rows", ["rng.random((500_000, 40), dtype=np.float32)", "np.asfortranarray(rng.random((500_000, 40)))"])
+def test_fits_copy_the_rows_once(rows):
+    code = f"""
+        import numpy as np
+        from tinytrain import TinytrainClassifier
+
+        def memory(of):
+            with open("/proc/self/status") as file:
+                return next(int(line.split()[1]) * 1024 for line in file if line.startswith(of))
+
+        rng = np.random.default_rng(0)
+        X = {rows}
+        y = X[:, 0] > 0.5
+        classifier = TinytrainClassifier(hidden=(4,), epochs=1, random_state=0, device="cpu", n_jobs=1).fit(X[:1000], y[:1000])
+        # The peak so far is forgotten.
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+        before = memory("VmRSS")
+        classifier.fit(X, y)
+        more = (memory("VmHWM") - before) / (4 * X.size)
+        assert more < 1.5, more
+        """
+    if not os.path.exists("/proc/self/clear_refs"):
+        pytest.skip("no /proc")
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], timeout=120)
+    assert done.returncode == 0
+
+
 def test_large_predictions_copy_the_rows_once():
     code = """
         import threading, time

@@ -1,5 +1,7 @@
 """Columns of text in frames, which are what they would be in a file for the program."""
 
+import datetime
+import decimal
 import json
 import subprocess
 import sys
@@ -114,6 +116,41 @@ def test_text_is_what_it_is_in_a_file(texts, tmp_path):
     assert (told.predict_proba(frame[["marked"]]) == named.predict_proba(frame[["marked"]])).all()
 
 
+def typed_columns(columns):
+    """Decimals and times of day, as each library and type has them."""
+    yield "pandas", pd.DataFrame(columns)
+    yield "polars", pl.DataFrame(columns)
+    decimals = [kind(9, 2) for kind in (getattr(pa, f"decimal{bits}", pa.decimal128) for bits in (32, 64, 128, 256))]
+    for kind, hour in zip(decimals, (pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")), strict=True):
+        arrays = {"price": pa.array(columns["price"], kind), "hour": pa.array(columns["hour"], hour), "day": pa.array(columns["day"])}
+        yield f"{kind}, {hour}", pa.table(arrays)
+
+
+@pytest.mark.parametrize("categorical", [None, ["price"]])
+def test_decimals_and_times_of_day_are_what_they_are_in_a_file(tmp_path, categorical):
+    prices = [None if row % 17 == 3 else decimal.Decimal(row * 7 % 40 * 25) / 100 for row in range(ROWS)]
+    prices = [price if price is None else price.quantize(decimal.Decimal("0.01")) for price in prices]
+    hours = [None if row % 23 == 5 else datetime.time(row * 5 % 12, row % 2 * 30) for row in range(ROWS)]
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=row * 11 % 300) for row in range(ROWS)]
+    columns = {"price": prices, "hour": hours, "day": days}
+    y = np.array(["yes" if row * 7 % 40 > 20 else "no" for row in range(ROWS)])
+    pd.DataFrame(columns).assign(label=y).to_csv(tmp_path / "x.csv", index=False)
+    told = ["--categorical", *categorical] if categorical else []
+    program(
+        "train", "--data", tmp_path / "x.csv", "--preset", "plain", "--epochs", 4, "--hidden", 8, "--validation-fraction", 0,
+        "--device", "cpu", "--out", tmp_path / "program.safetensors", *told,
+    )
+    of_program = tinytrain.load(tmp_path / "program.safetensors")
+    seen = []
+    for name, frame in typed_columns(columns):
+        classifier = TinytrainClassifier(**SMALL, categorical=categorical).fit(frame, pd.Series(y, name="label"))
+        classifier.save(tmp_path / "frame.safetensors")
+        of_frame, of_file = (understood(tmp_path / f"{name}.safetensors") for name in ("frame", "program"))
+        assert {key: getattr(value, "expected", value) for key, value in of_frame.items()} == of_file, name
+        seen.append((classifier.predict_proba(frame), of_program.predict_proba(frame)))
+    assert all((found == expected).all() for one in seen for found, expected in zip(one, seen[0], strict=True))
+
+
 def test_slips_are_an_error(texts):
     columns, y = texts
     frame = pd.DataFrame(columns)[["number"]]
@@ -122,6 +159,10 @@ def test_slips_are_an_error(texts):
     for other in (frame, pl.from_pandas(frame)):
         with pytest.raises(ValueError, match=line):
             TinytrainClassifier(**SMALL).fit(other, y)
+    frame.loc[17, "number"] = "inf"
+    with pytest.raises(ValueError, match=r'column 1 \(number\): expected a finite number, found "inf"'):
+        TinytrainClassifier(**SMALL).fit(frame, y)
+    frame.loc[17, "number"] = "seven"
     days = pd.DataFrame(columns)[["day"]]
     days.loc[3, "day"] = "soon"
     with pytest.raises(ValueError, match=r"row 4, column 1 \(day\): expected a date .*as in 239 other rows, found .soon"):

@@ -59,6 +59,8 @@ class _Tinytrain(BaseEstimator):
             given["validation_fraction"] = 0.1
         if validates:
             given["validation_fraction"] = None
+        if given["init"] is None and (self.preset == "plain" or not (self.preset or validates or given["validation_fraction"])):
+            given["init"] = _settings.INIT
         if self.early_stopping and given["patience"] is None and self.preset == "plain":
             given["patience"] = 10
         given["threads"] = _settings.threads(self.n_jobs)

@@ -172,20 +172,23 @@ def _of_array(estimator, X, reset):
     finite = True if estimator.missing == "error" else "allow-nan"
     given = X
     X = validate_data(
-        estimator, _in_pieces(X), dtype=np.float32, order="C", ensure_all_finite=finite, ensure_min_samples=2 if reset else 1, reset=reset
+        estimator, _in_pieces(X), dtype=[np.float32, np.float64], ensure_all_finite=finite, ensure_min_samples=2 if reset else 1, reset=reset
     )
     names = getattr(estimator, "feature_names_in_", None)
     categorical = categories(estimator, list(names) if names is not None else [str(i) for i in range(X.shape[1])])
     # Numbers of 32 bits do not tell all larger ones apart.
     if categorical and getattr(getattr(given, "dtype", None), "kind", "") in "iu" and (np.abs(X[:, categorical]) >= 2**24).any():
         raise ValueError("categorical: expected whole numbers below 2^24, found larger ones; a frame can hold them")
-    return Table(X, categorical)
+    rows = Table(np.require(X, requirements="A") if X.flags.forc else np.ascontiguousarray(X), categorical)
+    if X.dtype == np.float64 and rows.flaws[0]:
+        raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
+    return rows
 
 
 def _in_pieces(X):
-    """A large array of other numbers as `validate_data` would make it, between whose pieces signals are answered."""
+    """A large array of numbers that are no floats as `validate_data` would make it, between whose pieces signals are answered."""
     is_number = type(X) is np.ndarray and X.ndim == 2 and X.size > 1 << 21 and X.dtype.kind in "iuf"
-    if not is_number or (X.dtype == np.float32 and X.flags.c_contiguous):
+    if not is_number or X.dtype in (np.float32, np.float64):
         return X
     rows = np.empty(X.shape, dtype=np.float32)
     step = max(1, (1 << 20) // X.shape[1])
@@ -291,5 +294,9 @@ def values(estimator, y):
         y = y.astype(np.float64)
     if y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
+    exact = y.reshape(len(y), -1)
     y = check_array(y, ensure_2d=False, dtype=np.float32, input_name="y", estimator=estimator)
-    return np.ascontiguousarray(y.reshape(len(y), -1)), y.ndim == 1
+    values = np.ascontiguousarray(y.reshape(len(y), -1))
+    if ((values == values[0]).all(axis=0) & (exact != exact[0]).any(axis=0)).any():
+        raise ValueError("y: expected values that 32-bit floats can distinguish: subtract an offset, or multiply by a factor")
+    return values, y.ndim == 1

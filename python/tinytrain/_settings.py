@@ -8,6 +8,8 @@ from ._tinytrain import settings
 
 # Settings of the library that have another name here, or none.
 _RENAMED = {"threads", "seed", "class_weights", "test_fraction", "auc_by_epoch"}
+# How first weights are drawn where no preset for tables says it: as scikit-learn's networks do.
+INIT = "xavier"
 OF_CLASSES = {"label_smoothing", "no_temperature", "target_accuracy"}
 OF_VALUES = {"scale_target"}
 
@@ -80,13 +82,14 @@ def explained(of_classes, without=()):
         lines += [f"    {line}" if line else "" for line in _in_python(text).splitlines()]
     text = "\n".join(lines) + _OTHERS.format(class_weight=_CLASS_WEIGHT if of_classes else "")
     entries = re.split(r"\n(?=\S)", text)
-    return "\n".join(entry for entry in entries if entry.split(" : ")[0] not in without)
+    return "\n".join(entry.rstrip() for entry in entries if entry.split(" : ")[0] not in without) + "\n"
 
 
 def _in_python(text):
     """An explanation of an option in the words of Python."""
     for option in ("preset", "keep", "task", "seed", "scale", "input-scaling", "scale-target"):
         text = text.replace(f"--{option}", f"`{option.replace('-', '_')}`")
+    text = text.replace("[default: he;", f"[default: {INIT};")
     return text.replace("`seed`", "`random_state`").replace("`--verbose`", "``tinytrain train --verbose``")
 
 

@@ -64,6 +64,16 @@ fn values_come_in_their_own_units_from_any_layout() {
     assert!((worst / scale).iter().all(|error| *error < 2.0));
 }
 
+/// In a file the wrong column may have been named; who gives an array knows its values.
+#[test]
+fn values_of_an_array_may_all_be_the_same() {
+    for value in [0.0, 2.5, 1e12] {
+        let y = Array2::from_elem((200, 1), value);
+        let predicted = trainer().fit(&x(), &y).unwrap().predict(&x()).unwrap().values;
+        assert!(predicted.iter().all(|found| (found - value).abs() < 0.5), "{value}: {predicted}");
+    }
+}
+
 #[test]
 fn a_run_is_stopped_between_epochs_and_within_one() {
     let x = x();

@@ -65,6 +65,26 @@ fn predicted(model: &Model, table: Table) -> Vec<f64> {
 }
 
 #[test]
+fn rows_are_arranged_in_place_as_they_are_taken() {
+    let kept = |table: Table| table.with_groups((0..ROWS as u32).map(|row| row * 7 % 90).collect());
+    let backwards: Vec<u32> = (0..ROWS as u32).rev().collect();
+    let turned: Vec<u32> = (0..ROWS as u32).map(|row| (row * 7 + 3) % 90).collect();
+    let paired: Vec<u32> = (0..ROWS as u32).map(|row| row ^ 1).collect();
+    let same: Vec<u32> = (0..ROWS as u32).collect();
+    let repeated: Vec<u32> = (0..ROWS as u32).map(|row| row / 2).collect();
+    for rows in [&backwards, &turned, &paired, &same, &repeated, &turned[..7].to_vec(), &Vec::new()] {
+        // Missing cells are not equal to themselves.
+        let [arranged, taken] = [kept(table()).arranged(rows), kept(table()).taken(rows)];
+        assert_eq!(format!("{arranged:?}"), format!("{taken:?}"));
+    }
+    let ordered = table().arranged(&turned);
+    assert_eq!(
+        ordered.values()[1].to_bits(),
+        table().values()[3 * table().values().len() / ROWS + 1].to_bits()
+    );
+}
+
+#[test]
 fn a_table_is_the_file_that_holds_the_same() {
     let of_table = trainer().fit_reader(reader(table())).unwrap();
     let csv = Reader::from_csv(Path::new("t.csv"), Cursor::new(file()), &ReadOptions::default()).unwrap();

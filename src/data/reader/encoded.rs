@@ -37,15 +37,20 @@ impl Reader {
         Encoding::learn(features, self.inputs, categories, dictionaries, scale, self.threads)
     }
 
-    /// Checks that the values to predict of the rows so far differ, as far as 32-bit floats tell.
+    /// Checks that the values to predict of the rows so far differ, as far as 32-bit floats tell. Those of arrays may be the same.
     ///
     /// # Errors
-    /// [`Error::Data`] for a column of equal values, and for one of values so small that these floats keep few of their digits.
+    /// [`Error::Data`] for a column of equal values in a file, and for one of values so small that these floats keep few of their
+    /// digits.
     pub fn check_values(&self) -> Result<()> {
+        let may_be_equal = self.table_form().is_some_and(|form| form.is_of_arrays);
         for column in 0..self.values {
             let values: Vec<f32> =
                 self.table.values.iter().skip(column).step_by(self.values).copied().collect();
             let (least, greatest) = (reduce(&values, f32::min), reduce(&values, f32::max));
+            if may_be_equal && least == greatest {
+                continue;
+            }
             let are_equal = least == greatest && least.abs() < MOST_EXACT;
             let (expected, found) = if least == greatest && !are_equal {
                 // They may differ in the file.
@@ -82,8 +87,10 @@ impl Reader {
     /// [`Error::Data`] for values that lie so far from 0 that 32-bit floats round their differences away.
     pub fn standardise_targets(&mut self) -> Result<TargetScale> {
         let scale = TargetScale::learn(&self.table.values, self.values);
-        let is_rounded =
-            |column| may_be_rounded(self.table.values.iter().skip(column).step_by(self.values).copied());
+        let is_rounded = |column: usize| {
+            let column = || self.table.values.iter().skip(column).step_by(self.values).copied();
+            may_be_rounded(column()) && column().any(|value| Some(value) != column().next())
+        };
         if let Some(column) = scale.coarse().find(|column| is_rounded(*column)) {
             let place = self.place_of_values(column);
             let expected = "values that 32-bit floats can distinguish (subtract an offset)".to_owned();

@@ -211,7 +211,8 @@ impl Reader {
         let mut table = Table { features, ..Table::default() };
         table.append(chunk, &Room { name: &name, rows: count, expected: 0 })?;
         table.classify();
-        let form = Form::Table(Box::new(TableForm { schema, are_classes, copies, ..TableForm::default() }));
+        let form = TableForm { schema, are_classes, copies, is_of_arrays: true, ..TableForm::default() };
+        let form = Form::Table(Box::new(form));
         let reader = Self::empty(name, inputs, form, State::Complete);
         Ok(Self {
             labels_name: targets_name,

@@ -96,6 +96,8 @@ pub(crate) struct TableForm {
     pub are_classes: bool,
     /// Which rows are copies of others, by the number of what each is a copy of; nothing where that is not known.
     pub copies: Vec<u32>,
+    /// Whether the rows are those of arrays, which nobody has named the wrong column of.
+    pub is_of_arrays: bool,
 }
 
 pub(crate) enum State {

@@ -1,5 +1,6 @@
 //! Tables in memory: columns with names, of numbers, categories and dates, as a reader would deliver them of a file.
 
+mod order;
 mod text_columns;
 
 use std::path::Path;
@@ -55,7 +56,7 @@ impl Holds {
 }
 
 /// A table in memory: rows without what they should give.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
     /// [rows, inputs], row after row.
     pub(super) values: Vec<f32>,
@@ -204,20 +205,6 @@ impl Table {
         self
     }
 
-    /// These rows, in this order; one may come several times.
-    ///
-    /// # Panics
-    /// Where there is no such row.
-    #[must_use]
-    pub fn taken(&self, rows: &[u32]) -> Self {
-        let inputs = self.inputs();
-        let mut values = Vec::with_capacity(rows.len() * inputs);
-        rows.iter()
-            .for_each(|row| values.extend_from_slice(&self.values[*row as usize * inputs..][..inputs]));
-        let kept_together = self.kept_together.taken(rows);
-        Self { values, rows: rows.len(), columns: self.columns.clone(), kept_together }
-    }
-
     /// The same as columns that a model takes: numbers as categories, where it has categories, text as numbers or dates, where it has
     /// those, and as many parts of dates.
     ///
@@ -246,7 +233,7 @@ impl Table {
             let expected = format!("{} columns, as in training", wanted.len());
             return Err(bad("x", Place::default(), expected, self.columns.len().to_string()));
         }
-        self.read_texts(&wanted.iter().map(TextsAre::wanted).collect::<Vec<_>>())?;
+        self.read_texts(&wanted.iter().map(TextsAre::wanted).collect::<Vec<_>>(), ", as in training")?;
         let (from, mut at, mut sources, mut columns) = (self.inputs(), 0, Vec::new(), Vec::new());
         for (index, ((name, holds), (date, is_category))) in self.columns.into_iter().zip(wanted).enumerate()
         {

@@ -27,7 +27,7 @@ impl Table {
             }
             input += holds.width();
         }
-        self.read_texts(&read_as).map(|()| notes)
+        self.read_texts(&read_as, "").map(|()| notes)
     }
 
     /// The same as the columns of the table that is trained on: see [`Table::fitted_to`].
@@ -42,11 +42,12 @@ impl Table {
         self.fitted(wanted.collect())
     }
 
-    /// Makes numbers and dates of columns of text, one entry a column; what is none of text stays as it is.
+    /// Makes numbers and dates of columns of text, one entry a column; what is none of text stays as it is. `like` ends what an error
+    /// expects.
     ///
     /// # Errors
     /// [`Error::Data`](crate::Error::Data) for a text that is none.
-    pub(super) fn read_texts(&mut self, read_as: &[Option<TextsAre>]) -> Result<()> {
+    pub(super) fn read_texts(&mut self, read_as: &[Option<TextsAre>], like: &str) -> Result<()> {
         let is_read =
             |holds: &Holds, read_as: &Option<TextsAre>| matches!(holds, Holds::Texts(_)) && read_as.is_some();
         if !self.columns.iter().zip(read_as).any(|((_, holds), read_as)| is_read(holds, read_as)) {
@@ -62,7 +63,7 @@ impl Table {
                         column: Some(index + 1),
                         name: name.clone().map(Into::into),
                     };
-                    Some((self.numbers_of(texts, *as_what, input, place)?, *as_what))
+                    Some((self.numbers_of((texts, input), *as_what, place, like)?, *as_what))
                 }
                 _ => None,
             };
@@ -97,17 +98,17 @@ impl Table {
     /// What each of these texts is as a number, or as parts of a date. The rows hold them at `input`.
     fn numbers_of(
         &self,
-        texts: &[String],
+        (texts, input): (&[String], usize),
         as_what: TextsAre,
-        input: usize,
         place: impl Fn(u64) -> Place,
+        like: &str,
     ) -> Result<Vec<[f32; DATE_PARTS.len()]>> {
         let number = |(at, text): (usize, &String)| {
             let text = text.as_bytes();
             as_what.numbers(text).map_err(|expected| {
                 let mut rows = self.values.iter().skip(input).step_by(self.inputs());
                 let row = rows.position(|value| *value == at as f32).unwrap_or_default();
-                bad("x", place(row as u64 + 1), format!("{expected}, as in training"), quote(text))
+                bad("x", place(row as u64 + 1), format!("{expected}{like}"), quote(text))
             })
         };
         texts.iter().enumerate().map(number).collect()
@@ -176,10 +177,7 @@ mod tests {
         let line =
             "x, row 3, column 2 (b): expected a date such as 2026-11-22, as in 2 other rows, found \"soon\"";
         assert_eq!(said(&cells), line);
-        assert_eq!(
-            said(&["1", "inf"]),
-            "x, row 2, column 2 (b): expected a finite number, as in training, found \"inf\""
-        );
+        assert_eq!(said(&["1", "inf"]), "x, row 2, column 2 (b): expected a finite number, found \"inf\"");
     }
 
     #[test]
