@@ -19,7 +19,13 @@ pub fn matmul(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Array2<f64> {
     let (m, inner) = a.dim();
     let (inner_b, n) = b.dim();
     assert_eq!(inner, inner_b, "inner dimensions of a product agree");
-    Array2::from_shape_fn((m, n), |(i, j)| (0..inner).map(|k| a[[i, k]] * b[[k, j]]).sum())
+    // Row by row of B, which lie together in memory; each element is still summed in the order of k, from the -0 that sums begin with.
+    let b = b.as_standard_layout();
+    let mut c = Array2::from_elem((m, n), -0.0);
+    for (mut row, a) in c.rows_mut().into_iter().zip(a.rows()) {
+        a.iter().zip(b.rows()).for_each(|(a, b)| row.scaled_add(*a, &b));
+    }
+    c
 }
 
 /// a . b: the sum of `a[i] b[i]`.

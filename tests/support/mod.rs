@@ -23,7 +23,7 @@ pub fn tests_all() -> bool {
 }
 
 /// The adapters that engines are tested on; those of GL where there are no others, or all is tested.
-fn tested_adapters() -> Vec<Adapter> {
+pub fn tested_adapters() -> Vec<Adapter> {
     let mut found = adapters(None);
     assert!(
         !found.is_empty(),

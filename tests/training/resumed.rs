@@ -96,7 +96,9 @@ fn a_run_that_is_broken_off_anywhere_ends_with_the_same_bits() {
                 config.data = DataOptions { scale: Scale::Bytes, ..DataOptions::default() };
             }
             let (whole, none) = ended(&config, of_bytes, &device, &[]);
-            let (resumed, breaks) = ended(&config, of_bytes, &device, &[3, 5]);
+            // Each break opens an adapter and compiles for it again: the processor is broken off at more of them.
+            let broken = if matches!(device, Device::Gpu(_)) { &[5][..] } else { &[3, 5] };
+            let (resumed, breaks) = ended(&config, of_bytes, &device, broken);
             assert!(none == 0 && breaks >= 2, "{breaks}");
             assert!(whole.model == resumed.model, "{kind}, {:?}", config.schedule);
             assert_eq!((whole.kept, whole.steps), (resumed.kept, resumed.steps));

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use tinytrain::engine::{Device, Engine};
-use tinytrain::gpu::{Adapter, Context, adapters};
+use tinytrain::gpu::{Adapter, Context};
 use tinytrain::kernels::{MatmulTile, TileParameter, Tuning};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::schedule::{Measurement, Measurements, ScheduleKind, TileSource, Workload};
 use tinytrain::train::Config;
 use tinytrain::tune::{TrialOutcome, Tuned, TuningTarget, tune};
 
-use crate::support::noise;
+use crate::support::{noise, tested_adapters};
 
 const BATCH: usize = 16;
 
@@ -31,7 +31,7 @@ fn tuned(adapter: &Adapter, schedule: Option<ScheduleKind>, limit: Duration) -> 
 
 #[test]
 fn without_time_the_built_in_shapes_stay_and_all_others_are_left_out() {
-    for adapter in adapters(None) {
+    for adapter in tested_adapters() {
         let built_in = Tuning::for_device(&Context::open(&adapter).unwrap());
         let (tuned, (done, of)) = tuned(&adapter, None, Duration::ZERO);
         let schedules: Vec<ScheduleKind> = tuned.schedules.iter().map(|found| found.schedule).collect();
@@ -48,7 +48,7 @@ fn without_time_the_built_in_shapes_stay_and_all_others_are_left_out() {
 
 #[test]
 fn candidates_are_right_and_the_winner_is_one_of_them() {
-    for adapter in adapters(None) {
+    for adapter in tested_adapters() {
         let context = Context::open(&adapter).unwrap();
         let built_in = Tuning::for_device(&context);
         let (tuned, (done, of)) = tuned(&adapter, Some(ScheduleKind::Fused), Duration::from_secs(600));
@@ -90,7 +90,7 @@ fn engine(
 #[test]
 fn what_was_measured_for_the_same_work_is_taken() {
     use ScheduleKind::{Fused, Plain, TwoDispatch};
-    for adapter in adapters(None) {
+    for adapter in tested_adapters() {
         let context = Context::open(&adapter).unwrap();
         let built_in = Tuning::for_device(&context);
         let other = built_in.variants(TileParameter::Product, &context).pop().unwrap();
