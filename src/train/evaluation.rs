@@ -127,7 +127,7 @@ pub struct Predictor {
     threads: usize,
 }
 
-/// Rows whose probabilities a thread makes at a time: half a millisecond of ten classes.
+/// Rows whose probabilities a thread makes at a time: about a millisecond of ten classes.
 const DECODED_ROWS: usize = 1 << 13;
 
 /// Turns the outputs of a model into predictions.
