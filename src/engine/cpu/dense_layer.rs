@@ -1,4 +1,4 @@
-//! The layers above the first. Their weights are divided by rows, in pieces that do not depend on the number of threads.
+//! The layers above the first. Their weights are divided by rows, in pieces.
 
 use std::ops::Range;
 

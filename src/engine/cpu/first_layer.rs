@@ -144,7 +144,7 @@ mod tests {
             let weights: Vec<f32> = (0..2 * outputs).map(|i| i as f32).collect();
             let bias: Vec<f32> = (0..outputs).map(|i| -(i as f32)).collect();
             let layer = Layer { inputs: 2, outputs, weights, bias };
-            let (panels, groups) = (pieces(outputs, most).into_iter(), Groups::neighbours(2));
+            let (panels, groups) = (pieces(outputs, most, 2).into_iter(), Groups::neighbours(2));
             let panels: Vec<Panel> = panels.map(|columns| Panel::new(2, columns)).collect();
             let columns: Vec<usize> = panels.iter().flat_map(|panel| panel.columns.clone()).collect();
             assert_eq!(columns, (0..outputs).collect::<Vec<_>>());

@@ -14,8 +14,8 @@
 //!
 //! Several small networks are trained by one thread from batches that are gathered once (`team.rs`).
 //!
-//! Everything is cut into pieces, whatever the number of threads, and sums have an order that does not depend on it: so any
-//! number of threads gives the same bits. Nothing is written for two parts, and nothing is locked: who owns what in which
+//! Everything is cut into pieces, and sums have an order that does not depend on the number of threads: so any number gives the
+//! same bits. Nothing is written for two parts, and nothing is locked: who owns what in which
 //! phase is proved and checked in `parts.rs`.
 
 mod aligned;
@@ -127,7 +127,8 @@ impl CpuEngine {
     ) -> Self {
         let batch = options.batch;
         let work = network.parameter_count() * batch;
-        let useful = (batch / ROWS_A_THREAD).min(work / WORK_A_THREAD).min(Plan::most_parts(network));
+        let most = Plan::most_parts(network, options.rule.clip_norm.is_some());
+        let useful = (batch / ROWS_A_THREAD).min(work / WORK_A_THREAD).min(most);
         let plan = Plan::new(network, batch, cores.min(useful).max(1), cores);
         Self::with_plan(parameters, network, options, cores, plan)
     }

@@ -46,12 +46,12 @@ macro_rules! by_length {
 
 pub(super) use by_length;
 
-/// Divides columns into nearly equal pieces of whole vectors, at most `most` of them each: an even number of pieces, if it
-/// is more than one, since most machines have an even number of cores.
-pub fn pieces(columns: usize, most: usize) -> Vec<Range<usize>> {
+/// Divides columns into nearly equal pieces of whole vectors, at most `most` of them each: a multiple of `parts` pieces, if it is more
+/// than one and there are as many vectors.
+pub fn pieces(columns: usize, most: usize, parts: usize) -> Vec<Range<usize>> {
     let vectors = columns.div_ceil(LANES);
     let least = vectors.div_ceil(most);
-    let count = if least > 1 { least.next_multiple_of(2) } else { 1 };
+    let count = if least > 1 { least.next_multiple_of(parts).min(vectors) } else { 1 };
     let edge = |number: usize| (number * vectors / count * LANES).min(columns);
     (0..count).map(|number| edge(number)..edge(number + 1)).collect()
 }
@@ -84,10 +84,16 @@ mod tests {
             }
         }
         for columns in [1, 5, 16, 17, 80, 81, 100, 300, 512, 2500] {
-            let pieces = pieces(columns, 5);
-            assert!(pieces.len() == 1 || pieces.len().is_multiple_of(2));
-            assert!(pieces.iter().all(|piece| piece.start % LANES == 0 && piece.len() <= 5 * LANES));
-            assert_eq!(pieces.into_iter().flatten().collect::<Vec<_>>(), (0..columns).collect::<Vec<_>>());
+            for (most, parts) in [(5, 2), (2, 3), (10, 1), (1, 7)] {
+                let (pieces, vectors) = (pieces(columns, most, parts), columns.div_ceil(LANES));
+                assert!(pieces.len() == 1 || pieces.len() == vectors || pieces.len().is_multiple_of(parts));
+                let fits = |piece: &Range<usize>| (1..=most * LANES).contains(&piece.len());
+                assert!(pieces.iter().all(|piece| piece.start % LANES == 0 && fits(piece)));
+                assert_eq!(
+                    pieces.into_iter().flatten().collect::<Vec<_>>(),
+                    (0..columns).collect::<Vec<_>>()
+                );
+            }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! A step as a list of phases.
 
-use super::partition::pieces;
+use std::ops::Range;
+
+use super::partition::{LANES, pieces};
 use crate::model::Network;
 
 /// Weights above the first layer from which on they do not fit the nearest caches, and their products have to be packed.
@@ -12,6 +14,13 @@ const APART: usize = 1 << 12;
 
 /// Steps that are done while another thread gathers as many: a meeting takes about as long as a part of such a step.
 const APART_STEPS: usize = 8;
+
+/// Vectors of a piece where columns are divided: fewer are hardly worth packing, more do not fit the caches.
+const SMALL_PIECE: usize = 2;
+const LARGE_PIECE: usize = 10;
+
+/// Pieces of a wide layer at least, for as many threads.
+const FEW_PIECES: usize = 8;
 
 /// What is done of a step, each thread its part. Layers above the first count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,10 +68,18 @@ impl Plan {
         }
     }
 
-    /// Into how many parts the first layer of a network can be divided.
-    pub fn most_parts(network: &Network) -> usize {
-        let units = network.dense()[0].units;
-        pieces(units, Self::new(network, 1, 1, 1).piece_vectors()).len()
+    /// Into how many parts a step can be divided, with or without gradient clipping.
+    pub fn most_parts(network: &Network, clips: bool) -> usize {
+        if network.input_layer().is_some() && !clips {
+            network.dense()[0].units.div_ceil(SMALL_PIECE * LANES)
+        } else {
+            Self::first_pieces(network)
+        }
+    }
+
+    /// Into how many pieces the first dense layer of a network is divided, whatever the number of threads.
+    pub fn first_pieces(network: &Network) -> usize {
+        Self::new(network, 1, 1, 1).fixed_pieces(network.dense()[0].units).len()
     }
 
     /// Steps between which the threads do not meet.
@@ -88,10 +105,22 @@ impl Plan {
         matches!(self, Plan::Columns(_))
     }
 
-    /// Vectors of a piece of columns at most. The pieces decide in which order sums are made, so they do not depend on the
-    /// number of threads. Five vectors of weights fill the registers.
-    pub fn piece_vectors(self) -> usize {
-        if self.is_by_columns() { 10 } else { 5 }
+    /// A layer's columns in pieces that do not depend on the number of threads, for what is summed piece by piece: what paired
+    /// layers hand on, lists of what is not zero, and squares of gradients. Five vectors of weights fill the registers.
+    pub fn fixed_pieces(self, columns: usize) -> Vec<Range<usize>> {
+        let wide = columns.div_ceil(LANES) / FEW_PIECES;
+        pieces(columns, if self.is_by_columns() { wide.clamp(5, LARGE_PIECE) } else { 5 }, 2)
+    }
+
+    /// The columns of a layer above the first in as many pieces as there are parts, or a multiple, where sums do not depend on them.
+    pub fn pieces(self, columns: usize, clips: bool) -> Vec<Range<usize>> {
+        match self {
+            Plan::Columns(parts) if !clips => {
+                let share = columns.div_ceil(LANES).div_ceil(parts);
+                pieces(columns, share.clamp(SMALL_PIECE, LARGE_PIECE), parts)
+            }
+            _ => self.fixed_pieces(columns),
+        }
     }
 
     /// The phases of a step with `above` layers above the first, with or without gradient clipping: in regions, between
@@ -121,6 +150,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{InputColumn, InputLayer};
 
     #[test]
     fn small_steps_are_not_divided_and_large_layers_are() {
@@ -132,9 +162,14 @@ mod tests {
         assert_eq!(plan(&[784, 300, 100, 10], 64, 2, 2), Plan::Rows(2));
         assert_eq!(plan(&[784, 2500, 2000, 10], 256, 2, 2), Plan::Columns(2));
         assert_eq!(plan(&[784, 2500, 2000, 10], 256, 1, 1), Plan::Columns(1));
-        assert_eq!(Plan::most_parts(&network(&[784, 300, 100, 10])), 4);
-        assert_eq!(Plan::most_parts(&network(&[784, 2500, 2000, 10])), 16);
-        assert_eq!(Plan::most_parts(&network(&[4, 3])), 1);
+        let most_parts = |sizes: &[usize]| Plan::most_parts(&network(sizes), false);
+        assert_eq!(most_parts(&[784, 300, 100, 10]), 4);
+        assert_eq!(most_parts(&[784, 512, 512, 10]), 8);
+        assert_eq!(most_parts(&[784, 2500, 2000, 10]), 16);
+        assert_eq!(most_parts(&[4, 3]), 1);
+        let table = InputLayer::new(vec![InputColumn::Periodic; 57], true).unwrap();
+        let table = network(&[table.inputs(), 256, 256, 2]).with_input_layer(table).unwrap();
+        assert_eq!([Plan::most_parts(&table, false), Plan::most_parts(&table, true)], [8, 4]);
     }
 
     #[test]

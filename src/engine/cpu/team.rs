@@ -106,7 +106,7 @@ impl CpuTeam {
     /// The form in which a network takes a batch. In a team each form that occurs is gathered once: where all have the same, most
     /// is shared.
     pub fn form(network: &Network) -> usize {
-        if network.input_layer().is_some() { 0 } else { Plan::most_parts(network) }
+        if network.input_layer().is_some() { 0 } else { Plan::first_pieces(network) }
     }
 
     /// What computes, and how, for each of the networks.

@@ -18,7 +18,7 @@ use super::inputs::Inputs;
 use super::loss::RowLosses;
 use super::matrix::Matrix;
 use super::outputs::Outputs;
-use super::partition::{columns, pieces, range};
+use super::partition::{columns, range};
 use super::parts::Parts;
 use super::plan::Plan;
 use super::tensors::{Owned, Tensors};
@@ -27,7 +27,7 @@ use crate::model::{Network, Parameters};
 use crate::step::UpdateRule;
 
 /// The parameters of a network in pieces, and everything that is computed in a step: memory that is taken in the first steps
-/// and stays. Pieces do not depend on the number of parts; each part owns some of each layer, one beside the other. An input
+/// and stays. Each part owns some pieces of each layer, one beside the other. An input
 /// layer is the first layer here, and the first dense one the second.
 pub struct PartitionedNetwork {
     pub network: Network,
@@ -81,10 +81,10 @@ impl PartitionedNetwork {
     ) -> Self {
         let before = network.input_layer().map(|layer| (network.columns(), layer.inputs()));
         let layers: Vec<(usize, usize)> = before.into_iter().chain(network.layers()).collect();
-        let pieces_of = |columns: usize| pieces(columns, plan.piece_vectors());
+        let pieces_of = |columns: usize| plan.pieces(columns, rule.clip_norm.is_some());
         let input = network.input_layer().map(InputPanel::all).unwrap_or_default();
         let first_pieces: Vec<Range<usize>> = match &input[..] {
-            [] => pieces_of(layers[0].1),
+            [] => plan.fixed_pieces(layers[0].1),
             panels => panels.iter().map(InputPanel::inputs).collect(),
         };
         let panel = |columns: &Range<usize>| Panel::new(layers[0].0, columns.clone());
