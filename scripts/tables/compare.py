@@ -3,14 +3,12 @@
 usage: compare.py TINYTRAIN [TABLE...]
 """
 
-import json
 import os
 import pathlib
 import platform
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import warnings
 
@@ -35,11 +33,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
 
 from problems import PROBLEMS
-from splits import SEEDS, is_class, parts, write
+from splits import SEEDS, VALIDATED, is_class, ours, parts
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "TABLES.md"
 BEGIN, END = "<!-- compare-tables: begin -->", "<!-- compare-tables: end -->"
-VALIDATED = ["--validation-fraction", "0.2"]
 OURS = {
     "tinytrain": [],
     "held out": VALIDATED,
@@ -89,22 +86,6 @@ PEERS = {
 }
 # Those that take text as categories themselves.
 TREES = ["HistGB", "LightGBM", "XGBoost"]
-
-
-def ours(tinytrain, options, seed, train, test):
-    """Accuracy or R2 on the test rows, and seconds of the whole process."""
-    with tempfile.TemporaryDirectory() as folder:
-        write(folder, train, test)
-        command = [tinytrain, "train", "--data", f"{folder}/train.csv", "--test", f"{folder}/test.csv"]
-        command += ["--target", "target", "--task", "classification" if is_class(train[1]) else "regression"]
-        command += ["--seed", str(seed), "--device", "cpu", "--format", "json", "--out", f"{folder}/model.safetensors", *options]
-        begun = time.perf_counter()
-        process = subprocess.run(command, capture_output=True, text=True)
-        seconds = time.perf_counter() - begun
-    if process.returncode != 0:
-        sys.exit(f"{' '.join(command)} failed:\n{process.stderr[-2000:]}")
-    summary = json.loads(process.stdout.splitlines()[-1])
-    return summary["test_accuracy" if is_class(train[1]) else "test_r2"], seconds
 
 
 def peer(name, seed, train, test):

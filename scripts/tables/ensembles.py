@@ -12,13 +12,12 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 from scipy.stats import rankdata
 
 from problems import PROBLEMS
-from splits import SEEDS, is_class, parts, write
+from splits import SEEDS, measure, parts, trained
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "TABLES.md"
 BEGIN, END = "<!-- ensembles: begin -->", "<!-- ensembles: end -->"
@@ -31,22 +30,11 @@ BESIDE = ["held out", "LightGBM"]
 def swept(tinytrain, problem, seed):
     """Of a sweep on a split: accuracy or R2 on the test rows of the best member and of the ensemble, and seconds."""
     train, test = parts(problem, seed)
-    classes = is_class(train[1])
-    with tempfile.TemporaryDirectory() as folder:
-        write(folder, train, test)
-        command = [tinytrain, "sweep", "--data", f"{folder}/train.csv", "--test", f"{folder}/test.csv"]
-        command += ["--target", "target", "--task", "classification" if classes else "regression"]
-        command += ["--seed", str(seed), "--device", "cpu", "--format", "json", "--out", f"{folder}/sweep"]
-        command += ["--trials", str(MEMBERS), "--ensemble", str(PICKS)]
-        begun = time.perf_counter()
-        process = subprocess.run(command, capture_output=True, text=True)
-        seconds = time.perf_counter() - begun
-    if process.returncode != 0:
-        sys.exit(f"{' '.join(command)} failed:\n{process.stderr[-2000:]}")
-    events = [json.loads(line) for line in process.stdout.splitlines()]
-    summary, measure = events[-1], "test_accuracy" if classes else "test_r2"
+    options = ["--trials", str(MEMBERS), "--ensemble", str(PICKS)]
+    events, seconds = trained(tinytrain, "sweep", options, seed, train, test)
+    summary = events[-1]
     best = next(e for e in events if e["event"] == "member" and e["member"] == summary["best_member"])
-    return {"best": best[measure], "ensemble": summary["ensemble"][measure], "seconds": seconds}
+    return {"best": best[measure(train)], "ensemble": summary["ensemble"][measure(train)], "seconds": seconds}
 
 
 def measured(tinytrain, path, wanted):
@@ -124,7 +112,7 @@ def main():
         *lines,
         "",
         f"The ensemble is ahead of its best member on {ahead['best']:g} of {count} tables, of the preset alone on"
-        f" {ahead['preset']:g}, of LightGBM on {ahead['LightGBM']:g} (a tie is half a table).",
+        f" {ahead['held out']:g}, of LightGBM on {ahead['LightGBM']:g} (a tie is half a table).",
         f"Mean rank with it among the columns of the first table: {', '.join(f'{n} {r:.1f}' for n, r in zip(names, ranks))}.",
         END,
     ]

@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use super::held_out::HeldOut;
 use super::member::Member;
 use super::member_engine::BatchTrainer;
 use super::queue::Job;
-use super::worker::{WorkerContext, WorkerMessage, train_together};
+use super::worker::{Outbox, WorkerContext, train_together};
 use crate::data::Rows;
 use crate::engine::{
     BatchMetrics, Batches, Description, Device, EngineKind, EngineOptions, EngineState, Evaluation, GpuPack,
@@ -54,7 +53,7 @@ pub fn pack_schedule(member: &Member, adapter: &Adapter) -> Option<ScheduleKind>
 }
 
 /// Trains until there is no more to train: packs first, then what is trained by itself.
-pub(super) fn work(common: &WorkerContext, sender: &Sender<WorkerMessage>) {
+pub(super) fn work(common: &WorkerContext, outbox: &mut Outbox) {
     if let Device::Gpu(adapter) = &common.device {
         let (mut packed, mut alone) = (Vec::new(), Vec::new());
         for job in common.queue.take_all() {
@@ -66,7 +65,7 @@ pub(super) fn work(common: &WorkerContext, sender: &Sender<WorkerMessage>) {
         while !packed.is_empty() {
             let mut waves = vec![take_pack(common, &mut packed)];
             while let Some(jobs) = waves.pop() {
-                match train(common, adapter, jobs, sender) {
+                match train(common, adapter, jobs, outbox) {
                     Ok(true) => {}
                     Ok(false) => return,
                     // The device has no room for so many: it may have for half of them.
@@ -81,7 +80,7 @@ pub(super) fn work(common: &WorkerContext, sender: &Sender<WorkerMessage>) {
         }
         common.queue.push(alone.into_iter().map(|job| vec![job]));
     }
-    super::worker::work(common, sender);
+    super::worker::work(common, outbox);
 }
 
 /// Takes members that can be a pack with the first, as many as there is room for.
@@ -122,7 +121,7 @@ fn train(
     common: &WorkerContext,
     adapter: &Adapter,
     jobs: Vec<Job>,
-    sender: &Sender<WorkerMessage>,
+    outbox: &mut Outbox,
 ) -> std::result::Result<bool, Vec<Job>> {
     let with_parameters = |job: &Job| {
         let (network, options) = planned(common, job)?;
@@ -135,7 +134,7 @@ fn train(
     let members: Vec<PackMember<'_>> =
         members.map(|(parameters, network, options)| PackMember { network, parameters, options }).collect();
     let Ok(pack) = PackOnGpu::new(adapter, &members, jobs[0].data()) else { return Err(jobs) };
-    Ok(train_together(common, Box::new(pack), jobs, sender))
+    Ok(train_together(common, Box::new(pack), jobs, outbox))
 }
 
 /// A pack, and what it has given.

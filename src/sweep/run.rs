@@ -12,7 +12,7 @@ use super::member::{FinishedMember, Member, TrialStatus};
 #[cfg(feature = "gpu")]
 use super::pack;
 use super::queue::Job;
-use super::worker::{PausedRun, WorkerContext, WorkerMessage};
+use super::worker::{Outbox, PausedRun, WorkerContext, WorkerMessage};
 use super::{team, worker};
 use crate::clock::Instant;
 use crate::engine::Device;
@@ -73,7 +73,7 @@ pub struct Sweep {
     /// The stage of halving, counted from 0.
     stage: usize,
     workers: Vec<JoinHandle<()>>,
-    messages: Option<Receiver<WorkerMessage>>,
+    messages: Option<Receiver<Vec<WorkerMessage>>>,
     events: VecDeque<Event>,
     is_over: bool,
 }
@@ -136,7 +136,7 @@ impl Sweep {
                 continue;
             };
             match messages.recv_timeout(TICK) {
-                Ok(message) => self.take(message),
+                Ok(messages) => messages.into_iter().for_each(|message| self.take(message)),
                 Err(RecvTimeoutError::Timeout) => return Ok(Some(Event::Tick)),
                 Err(RecvTimeoutError::Disconnected) => self.end_stage()?,
             }
@@ -177,12 +177,12 @@ impl Sweep {
         let (sender, messages) = channel();
         self.messages = Some(messages);
         for number in 0..workers {
-            let (common, sender) = (Arc::clone(&self.common), sender.clone());
+            let (common, mut outbox) = (Arc::clone(&self.common), Outbox::new(sender.clone()));
             #[cfg(feature = "gpu")]
             let work = if is_cpu { worker::work } else { pack::work };
             #[cfg(not(feature = "gpu"))]
             let work = worker::work;
-            let started = spawn("sweep", "trains a network of a sweep", move || work(&common, &sender));
+            let started = spawn("sweep", "trains a network of a sweep", move || work(&common, &mut outbox));
             match started {
                 Ok(worker) => self.workers.push(worker),
                 // The others do what there is to do.

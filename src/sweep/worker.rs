@@ -35,6 +35,36 @@ pub(super) enum WorkerMessage {
     Paused { index: usize, fold: usize, piece: PausedRun },
 }
 
+/// How long a thread keeps the epochs that it has to tell: members that are trained together end thousands in a second, and to wake who
+/// listens for each would cost as much as a small epoch.
+const KEPT: Duration = Duration::from_millis(10);
+
+/// What a thread has to tell.
+pub(super) struct Outbox {
+    sender: Sender<Vec<WorkerMessage>>,
+    kept: Vec<WorkerMessage>,
+    sent: Instant,
+}
+
+impl Outbox {
+    pub fn new(sender: Sender<Vec<WorkerMessage>>) -> Self {
+        Self { sender, kept: Vec::new(), sent: Instant::now() }
+    }
+
+    /// Tells this, an epoch perhaps a little later; whether anybody listens.
+    fn send(&mut self, message: WorkerMessage) -> bool {
+        let can_wait = matches!(message, WorkerMessage::Epoch { .. }) && self.sent.elapsed() < KEPT;
+        self.kept.push(message);
+        can_wait || self.flush()
+    }
+
+    /// Tells what was kept; whether anybody listens.
+    fn flush(&mut self) -> bool {
+        self.sent = Instant::now();
+        self.sender.send(std::mem::take(&mut self.kept)).is_ok()
+    }
+}
+
 /// A run that waits, or has ended.
 pub(super) struct PausedRun {
     pub run: Box<Run>,
@@ -102,11 +132,11 @@ enum Outcome {
 }
 
 /// Trains until there is no more to train.
-pub(super) fn work(common: &WorkerContext, sender: &Sender<WorkerMessage>) {
+pub(super) fn work(common: &WorkerContext, outbox: &mut Outbox) {
     while let Some((jobs, _working)) = common.queue.take() {
         let is_heard = match team::networks(&jobs, &common.device) {
-            Some(networks) => train_together(common, networks, jobs, sender),
-            None => jobs.into_iter().all(|job| train(common, job, sender)),
+            Some(networks) => train_together(common, networks, jobs, outbox),
+            None => jobs.into_iter().all(|job| train(common, job, outbox)),
         };
         if !is_heard {
             return;
@@ -115,14 +145,14 @@ pub(super) fn work(common: &WorkerContext, sender: &Sender<WorkerMessage>) {
 }
 
 /// Trains a member; whether anybody listens.
-fn train(common: &WorkerContext, job: Job, sender: &Sender<WorkerMessage>) -> bool {
+fn train(common: &WorkerContext, job: Job, outbox: &mut Outbox) -> bool {
     let Some(mut going) = ActiveMember::begin(common, job) else { return true };
     loop {
         let begun = Instant::now();
-        let outcome = going.advance(common, sender);
+        let outcome = going.advance(common, outbox);
         going.duration += begun.elapsed();
         if !matches!(outcome, Outcome::More | Outcome::Epoch) {
-            return going.tell(outcome, sender);
+            return going.tell(outcome, outbox);
         }
     }
 }
@@ -132,7 +162,7 @@ pub(super) fn train_together(
     common: &WorkerContext,
     networks: Box<dyn BatchTrainer>,
     jobs: Vec<Job>,
-    sender: &Sender<WorkerMessage>,
+    outbox: &mut Outbox,
 ) -> bool {
     let mut waiting = Vec::with_capacity(jobs.len());
     // All take their seats first: whoever submits has all of them trained.
@@ -141,7 +171,7 @@ pub(super) fn train_together(
         match going.attach_engine(common, engine) {
             Outcome::More => waiting.push(going),
             outcome => {
-                if !going.tell(outcome, sender) {
+                if !going.tell(outcome, outbox) {
                     return false;
                 }
             }
@@ -161,12 +191,14 @@ pub(super) fn train_together(
                     Ok(()) => jobs.push(going.job()),
                     Err(error) => {
                         let outcome = going.ended(common, TrialStatus::Failed(error.to_string()));
-                        if !going.tell(outcome, sender) {
+                        if !going.tell(outcome, outbox) {
                             return false;
                         }
                     }
                 }
             }
+            // Another thread tells the next epochs of these.
+            outbox.flush();
             common.queue.push([jobs]);
         }
         let mut in_epoch = std::mem::take(&mut waiting);
@@ -176,7 +208,7 @@ pub(super) fn train_together(
             let advanced: Vec<(ActiveMember, Outcome)> = in_epoch
                 .drain(..)
                 .map(|mut going| {
-                    let outcome = going.advance(common, sender);
+                    let outcome = going.advance(common, outbox);
                     (going, outcome)
                 })
                 .collect();
@@ -190,7 +222,7 @@ pub(super) fn train_together(
                     }
                     Outcome::Epoch => waiting.push(going),
                     outcome => {
-                        if !going.tell(outcome, sender) {
+                        if !going.tell(outcome, outbox) {
                             return false;
                         }
                     }
@@ -240,7 +272,7 @@ impl ActiveMember {
     }
 
     /// Goes on until there is something to tell of it.
-    fn advance(&mut self, common: &WorkerContext, sender: &Sender<WorkerMessage>) -> Outcome {
+    fn advance(&mut self, common: &WorkerContext, outbox: &mut Outbox) -> Outcome {
         if self.waits_too_long(common) {
             return Outcome::Paused(Some(TrialStatus::Time));
         }
@@ -262,7 +294,7 @@ impl ActiveMember {
                     }
                     let (index, fold, number) = (self.index, self.fold, epoch.epoch);
                     // Where nobody listens any more, the next look at `is_stopped` ends it.
-                    let _ = sender.send(WorkerMessage::Epoch { index, fold, epoch, is_kept });
+                    outbox.send(WorkerMessage::Epoch { index, fold, epoch, is_kept });
                     if self.run.end().is_some() {
                         continue;
                     }
@@ -294,12 +326,12 @@ impl ActiveMember {
     }
 
     /// Tells what has become of it; whether anybody listens.
-    fn tell(self, outcome: Outcome, sender: &Sender<WorkerMessage>) -> bool {
+    fn tell(self, outcome: Outcome, outbox: &mut Outbox) -> bool {
         let Outcome::Paused(status) = outcome else { return true };
         let Self { index, fold, mut run, duration, .. } = self;
         run.detach_engine();
         hand_over();
-        sender.send(WorkerMessage::Paused { index, fold, piece: PausedRun { run, status, duration } }).is_ok()
+        outbox.send(WorkerMessage::Paused { index, fold, piece: PausedRun { run, status, duration } })
     }
 }
 

@@ -23,8 +23,8 @@ impl Matrix {
         columns.next_multiple_of(LANES).max(LANES)
     }
 
-    /// Makes room for `rows` rows; the number of columns is the same at every call. Rows that are new are 0. Takes
-    /// memory only when there are more rows than ever before.
+    /// Makes room for `rows` rows; the number of columns is the same at every call. Rows that are new are what they last were, or 0.
+    /// Takes memory only when there are more rows than ever before.
     pub fn resize(&mut self, rows: usize, columns: usize) {
         self.columns = columns;
         self.width = Self::width_of(columns);
