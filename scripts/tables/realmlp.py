@@ -31,7 +31,7 @@ def realmlp(seed, train, test):
     """Accuracy or R2 on the test rows of RealMLP-TD-S."""
     (frame, target), (test_frame, test_target) = train, test
     model = RealMLP_TD_S_Classifier if is_class(target) else RealMLP_TD_S_Regressor
-    model = model(device="cpu", random_state=seed, n_cv=1, n_refit=0, n_repeats=1, val_fraction=0.2, n_threads=2, verbosity=0)
+    model = model(device="cpu", random_state=seed, n_cv=1, n_refit=0, n_repeats=1, val_fraction=0.2, n_threads=1, verbosity=0)
     text = [column for column in frame if not pandas.api.types.is_numeric_dtype(frame[column])]
     kinds = {column: pandas.CategoricalDtype(sorted(frame[column].dropna().unique())) for column in text}
     medians = frame.drop(columns=text).median()

@@ -15,9 +15,9 @@ const APART: usize = 1 << 12;
 /// Steps that are done while another thread gathers as many: a meeting takes about as long as a part of such a step.
 const APART_STEPS: usize = 8;
 
-/// Vectors of a piece where columns are divided: fewer are hardly worth packing, more do not fit the caches.
+/// Vectors of a piece above the first layer: fewer are hardly worth packing, more do not fit the caches.
 const SMALL_PIECE: usize = 2;
-const LARGE_PIECE: usize = 10;
+const LARGE_PIECE: usize = 20;
 
 /// Pieces of a wide layer at least, for as many threads.
 const FEW_PIECES: usize = 8;
@@ -109,18 +109,16 @@ impl Plan {
     /// layers hand on, lists of what is not zero, and squares of gradients. Five vectors of weights fill the registers.
     pub fn fixed_pieces(self, columns: usize) -> Vec<Range<usize>> {
         let wide = columns.div_ceil(LANES) / FEW_PIECES;
-        pieces(columns, if self.is_by_columns() { wide.clamp(5, LARGE_PIECE) } else { 5 }, 2)
+        pieces(columns, if self.is_by_columns() { wide.clamp(5, 10) } else { 5 }, 2)
     }
 
     /// The columns of a layer above the first in as many pieces as there are parts, or a multiple, where sums do not depend on them.
     pub fn pieces(self, columns: usize, clips: bool) -> Vec<Range<usize>> {
-        match self {
-            Plan::Columns(parts) if !clips => {
-                let share = columns.div_ceil(LANES).div_ceil(parts);
-                pieces(columns, share.clamp(SMALL_PIECE, LARGE_PIECE), parts)
-            }
-            _ => self.fixed_pieces(columns),
+        if clips {
+            return self.fixed_pieces(columns);
         }
+        let share = columns.div_ceil(LANES).div_ceil(self.parts());
+        pieces(columns, share.clamp(SMALL_PIECE, LARGE_PIECE), self.parts())
     }
 
     /// The phases of a step with `above` layers above the first, with or without gradient clipping: in regions, between
