@@ -90,7 +90,8 @@ def _in_python(text):
     for option in ("preset", "keep", "task", "seed", "scale", "input-scaling", "scale-target"):
         text = text.replace(f"--{option}", f"`{option.replace('-', '_')}`")
     text = text.replace("[default: he;", f"[default: {INIT};")
-    return text.replace("`seed`", "`random_state`").replace("`--verbose`", "``tinytrain train --verbose``")
+    text = text.replace("`seed`", "`random_state`").replace("`--verbose`", "``tinytrain train --verbose``")
+    return text.removesuffix(".") + "."
 
 
 def _plain(value):
