@@ -24,7 +24,9 @@ class _Bar:
     """A bar of epochs, and whether a callback ends the fit."""
 
     def __init__(self, callbacks, verbose, total):
-        self.callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
+        self.callbacks = [callbacks] if callable(callbacks) else callbacks or ()
+        if not isinstance(self.callbacks, (list, tuple)) or not all(map(callable, self.callbacks)):
+            raise ValueError(f"callbacks: expected a callable or a list of callables, found {callbacks!r}")
         self.bar = None
         if verbose:
             from tqdm.auto import tqdm
@@ -97,6 +99,8 @@ class _Tinytrain(BaseEstimator):
         """The training rows as the library takes them, and those that validate or None."""
         goes_on = getattr(self, "warm_start", False) and self.__sklearn_is_fitted__()
         before = {name: getattr(self, name) for name in ("n_features_in_", "classes_") if goes_on and hasattr(self, name)}
+        if goes_on:
+            _input.check_names(self, X)
         table = self._rows(X, y, reset=True)
         count = before.get("n_features_in_", self.n_features_in_)
         if count != self.n_features_in_:
@@ -195,6 +199,7 @@ class _Tinytrain(BaseEstimator):
         if not isinstance(eval_set, tuple) or len(eval_set) not in (2, 3):
             raise ValueError("eval_set: expected a tuple (X, y) or (X, y, sample_weight)")
         table = _input.table(self, eval_set[0], reset=False).like(training)
+        check_consistent_length(range(table.shape[0]), eval_set[1])
         targets = self._targets_like(eval_set[1])
         weights = self._weights(eval_set[2], table, None) if len(eval_set) == 3 else None
         return table, targets, weights, None, None
