@@ -221,7 +221,7 @@ def test_fits_copy_the_rows_once(rows, weights):
         """
     if not os.path.exists("/proc/self/clear_refs"):
         pytest.skip("no /proc")
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], timeout=120)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], timeout=600)
     assert done.returncode == 0
 
 
@@ -257,5 +257,5 @@ def test_large_predictions_copy_the_rows_once():
     """
     if not os.path.exists("/proc/self/statm"):
         pytest.skip("no /proc")
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], timeout=120)
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], timeout=600)
     assert done.returncode == 0
