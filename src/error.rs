@@ -61,6 +61,8 @@ pub enum DataFault {
     NoTarget,
     /// A text may stand for a missing value.
     MaybeMissing,
+    /// The first row may hold names of columns, which the training table has not.
+    MaybeHeader,
     /// All rows have the same target.
     OneTarget,
     /// Labels are values to predict.
@@ -298,6 +300,7 @@ impl Error {
                 }
                 DataFault::NoTarget => "use --drop-missing-target to leave them out",
                 DataFault::MaybeMissing => "use --missing-marker to name it",
+                DataFault::MaybeHeader => "remove the header, or use --header yes with eval or predict",
                 DataFault::OneTarget => "use --target to name another column",
                 DataFault::Values => "use --task regression to predict them",
                 DataFault::DecimalMark => "use --decimal to name the decimal mark of this file",

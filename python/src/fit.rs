@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tinytrain::data::{ColumnEncoding, Transform};
 use tinytrain::ndarray::Array2;
 use tinytrain::trainer::{self, Target, TargetData};
 use tinytrain::{Epoch, Error, Event, Reader, Run, Trainer};
@@ -203,20 +204,22 @@ fn epoch_figures<'py>(
     epoch: &Epoch,
     epochs: usize,
     is_kept: bool,
+    of_classes: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let figures = PyDict::new(py);
-    let of_values = epoch.validation.as_ref().is_some_and(|score| score.values.is_some());
     figures.set_item("epoch", epoch.epoch)?;
     figures.set_item("epochs", epochs)?;
     figures.set_item("loss", epoch.train.loss)?;
-    figures.set_item("accuracy", epoch.train.accuracy)?;
+    if of_classes {
+        figures.set_item("accuracy", epoch.train.accuracy)?;
+    }
     figures.set_item("seconds", epoch.duration.as_secs_f64())?;
     figures.set_item("rows", epoch.rows)?;
     figures.set_item("is_kept", is_kept)?;
     if let Some(score) = &epoch.validation {
         figures.set_item("validation_loss", score.loss)?;
         let r2 = score.values.as_ref().map_or(f64::NAN, |errors| errors.r2);
-        figures.set_item("validation_score", if of_values { r2 } else { score.accuracy })?;
+        figures.set_item("validation_score", if of_classes { score.accuracy } else { r2 })?;
     }
     Ok(figures)
 }
@@ -276,6 +279,8 @@ pub(crate) fn fit<'py>(
     let validation = validation.map(|rows| source(rows, &names, false, threads)).transpose()?;
     let cells = training.cells() + validation.as_ref().map_or(0, Source::cells);
     let trainer = Trainer::new(settings).device(device.parse().unwrap_or_default());
+    let of_classes = training.targets.names.is_some();
+    let before = first.as_ref().map(|model| Arc::clone(model.model()));
     let first = first.map(|model| (model.parameters(), model.state().clone()));
     let start = move |slot: &mut Option<Run>| {
         let validation = validation.map(Source::reader).transpose()?;
@@ -293,7 +298,7 @@ pub(crate) fn fit<'py>(
         match event {
             Event::Epoch { epoch, is_kept, .. } => {
                 if epoch.validation.is_some() || on_epoch.is_some() {
-                    let figures = epoch_figures(py, &epoch, epochs, is_kept)?;
+                    let figures = epoch_figures(py, &epoch, epochs, is_kept, of_classes)?;
                     scores.extend(
                         figures
                             .get_item("validation_score")?
@@ -314,7 +319,15 @@ pub(crate) fn fit<'py>(
             Event::OneClass { set, class } => {
                 warnings.push(format!("all {set} rows are of class {class}: their scores mean little"));
             }
-            Event::Started(started) => epochs = started.epochs,
+            Event::Started(started) => {
+                epochs = started.epochs;
+                if let Some(before) = &before
+                    && categories(&before.transform) != categories(&started.transform)
+                {
+                    let error = "warm_start: the columns hold other categories than in the fit before";
+                    return Err(PyValueError::new_err(error));
+                }
+            }
             Event::Progress { .. } | Event::Restarted { .. } | Event::Interrupted { .. } => {}
         }
     }
@@ -335,6 +348,13 @@ pub(crate) fn fit<'py>(
     found.set_item("warning", warning)?;
     found.set_item("warnings", warnings)?;
     Ok((Model::with_state(summary.model, state), found))
+}
+
+/// The columns of categories, with these.
+fn categories(transform: &Transform) -> Vec<(usize, &ColumnEncoding)> {
+    let Transform::Columns(encoding) = transform else { return Vec::new() };
+    let columns = encoding.categories().into_iter();
+    columns.map(|column| (column, &encoding.columns[column])).collect()
 }
 
 /// Numbers of rows from which on signals are looked for while the library works on them.

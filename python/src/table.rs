@@ -75,9 +75,10 @@ impl Table {
         Ok(Self(Arc::new(table), notes))
     }
 
-    /// The same as the columns of a table that is trained on.
-    fn like(&self, training: &Self) -> PyResult<Self> {
-        (*self.0).clone().like(&training.0).map(Self::from).map_err(errors::exception)
+    /// The same as the columns of a table that is trained on. This one is empty afterwards.
+    fn like(&mut self, training: &Self) -> PyResult<Self> {
+        let table = Arc::unwrap_or_clone(std::mem::take(&mut self.0));
+        table.like(&training.0).map(Self::from).map_err(errors::exception)
     }
 
     /// What the user should know of its columns of text, a line each.

@@ -127,6 +127,8 @@ def test_callbacks_watch_and_end_a_fit(iris):
     ).fit(X, y)
     assert [epoch["epoch"] for epoch in seen] == [1, 2, 3, 4, 5] and classifier.n_iter_ == 5
     assert [epoch["loss"] for epoch in seen] == classifier.loss_curve_
+    TinytrainRegressor(**SMALL, callbacks=seen.append).fit(X, y.astype(float))
+    assert "accuracy" in seen[0] and seen[-1]["epoch"] == SMALL["epochs"] and "accuracy" not in seen[-1]
 
     def fails(epoch):
         raise RuntimeError("enough")
@@ -165,7 +167,7 @@ def test_a_warm_start_goes_on(iris):
     first = classifier.loss_curve_
     classifier.fit(X, y)
     assert classifier.loss_curve_[0] < first[0] and classifier.loss_curve_[-1] < first[-1]
-    with pytest.raises(ValueError, match="found others"):
+    with pytest.raises(ValueError, match="warm_start: .* give a 4-17-3 network, and the fit before gave another one"):
         classifier.set_params(hidden=(17,)).fit(X, y)
     classifier.set_params(hidden=(16,))
     with pytest.raises(ValueError, match="X has 2 features, but TinytrainClassifier is expecting 4"):
@@ -176,6 +178,22 @@ def test_a_warm_start_goes_on(iris):
     weights = (y > 0).astype(float)
     rest = TinytrainClassifier(**SMALL, warm_start=True).fit(X, y, sample_weight=weights)
     assert rest.fit(X, y, sample_weight=weights).classes_.tolist() == [1, 2]
+
+
+def test_a_warm_start_takes_the_same_columns():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"color": ["red", "blue"] * 20, "size": range(40)})
+    y = [0, 1] * 20
+    classifier = TinytrainClassifier(**SMALL, warm_start=True).fit(X, y)
+    before = classifier.predict_proba(X)
+    with pytest.raises(ValueError, match="feature names should match"):
+        classifier.fit(X.rename(columns={"size": "height"}), y)
+    # The weights are those of red and blue.
+    with pytest.raises(ValueError, match="other categories than in the fit before"):
+        classifier.fit(X.replace("red", "green"), y)
+    assert (classifier.predict_proba(X) == before).all()
+    first = classifier.loss_curve_
+    assert classifier.fit(X[::-1], y[::-1]).loss_curve_[0] < first[0]
 
 
 def test_what_is_wrong_is_said(iris):
@@ -189,9 +207,13 @@ def test_what_is_wrong_is_said(iris):
         ({"missing": "drop"}, "missing: expected"),
         ({"categorical": ["a"]}, "categorical"),
         ({"device": "no such card"}, "no such card"),
+        ({"callbacks": 3}, "callbacks: expected a callable"),
+        ({"callbacks": [print, "print"]}, "callbacks: expected a callable"),
     ]:
         with pytest.raises(ValueError, match=message):
             TinytrainClassifier(**parameters).fit(X, y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        TinytrainClassifier(**SMALL).fit(X, y, eval_set=(X, y[1:]))
     holed = X.copy()
     holed[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):

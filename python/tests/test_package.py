@@ -60,6 +60,29 @@ def test_parameters_are_the_settings_of_the_library(estimator, without):
     assert "--" not in estimator.__doc__.replace("``tinytrain train --verbose``", "").replace("----------", "").replace("--------", "").replace("-----", "")
 
 
+# What numpydoc finds wrong but for these: a longer summary, and a list of what else there is.
+NOT_NEEDED = {"ES01", "SA01"}
+
+
+def public():
+    """The names of the package, its functions and classes, and the methods that are not scikit-learn's."""
+    yield "tinytrain"
+    for name in sorted(set(tinytrain.__all__) - {"__version__"}):
+        yield f"tinytrain.{name}"
+        entry = getattr(tinytrain, name)
+        for method in dir(entry) if inspect.isclass(entry) else ():
+            found = getattr(entry, method)
+            if not method.startswith("_") and callable(found) and found.__module__.startswith("tinytrain"):
+                yield f"tinytrain.{name}.{method}"
+
+
+@pytest.mark.parametrize("name", list(public()))
+def test_documentation_is_of_the_form_of_numpydoc(name):
+    validate = pytest.importorskip("numpydoc.validate").validate
+    found = [error for error in validate(name)["errors"] if error[0] not in NOT_NEEDED]
+    assert not found
+
+
 @pytest.mark.parametrize("module", [_ensemble, _estimators, _search])
 def test_examples_give_what_they_say(module):
     found = doctest.testmod(module)

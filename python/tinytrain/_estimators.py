@@ -24,7 +24,9 @@ class _Bar:
     """A bar of epochs, and whether a callback ends the fit."""
 
     def __init__(self, callbacks, verbose, total):
-        self.callbacks = [callbacks] if callable(callbacks) else list(callbacks or ())
+        self.callbacks = [callbacks] if callable(callbacks) else callbacks or ()
+        if not isinstance(self.callbacks, (list, tuple)) or not all(map(callable, self.callbacks)):
+            raise ValueError(f"callbacks: expected a callable or a list of callables, found {callbacks!r}")
         self.bar = None
         if verbose:
             from tqdm.auto import tqdm
@@ -97,6 +99,8 @@ class _Tinytrain(BaseEstimator):
         """The training rows as the library takes them, and those that validate or None."""
         goes_on = getattr(self, "warm_start", False) and self.__sklearn_is_fitted__()
         before = {name: getattr(self, name) for name in ("n_features_in_", "classes_") if goes_on and hasattr(self, name)}
+        if goes_on:
+            _input.check_names(self, X)
         table = self._rows(X, y, reset=True)
         count = before.get("n_features_in_", self.n_features_in_)
         if count != self.n_features_in_:
@@ -195,6 +199,7 @@ class _Tinytrain(BaseEstimator):
         if not isinstance(eval_set, tuple) or len(eval_set) not in (2, 3):
             raise ValueError("eval_set: expected a tuple (X, y) or (X, y, sample_weight)")
         table = _input.table(self, eval_set[0], reset=False).like(training)
+        check_consistent_length(range(table.shape[0]), eval_set[1])
         targets = self._targets_like(eval_set[1])
         weights = self._weights(eval_set[2], table, None) if len(eval_set) == 3 else None
         return table, targets, weights, None, None
@@ -227,6 +232,17 @@ class _Tinytrain(BaseEstimator):
         ----------
         path : path-like
             Where to; what is there is replaced as a whole.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> from tinytrain import TinytrainClassifier
+        >>> classifier = TinytrainClassifier(epochs=5).fit(*load_iris(return_X_y=True))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     classifier.save(os.path.join(folder, "iris.safetensors"))
+        ...     os.listdir(folder)
+        ['iris.safetensors']
         """
         check_is_fitted(self, "_model")
         self._model.save(path)
@@ -244,6 +260,20 @@ class _Tinytrain(BaseEstimator):
         -------
         estimator
             A fitted one. Its parameters are the defaults: a file has the model alone.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> from tinytrain import TinytrainClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> classifier = TinytrainClassifier(epochs=5).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "iris.safetensors")
+        ...     classifier.save(path)
+        ...     loaded = TinytrainClassifier.load(path)
+        >>> bool((loaded.predict(X) == classifier.predict(X)).all())
+        True
         """
         estimator = cls()
         model = Model.load(path)
@@ -255,6 +285,9 @@ class _Tinytrain(BaseEstimator):
 
     def to_onnx(self):
         """Give the model as ONNX, with all of its preprocessing.
+
+        The input `columns` takes rows of 32-bit floats; a category is its number in the list that the metadata have. The metadata also
+        name the classes, in the order of the probabilities, which is another one than that of `classes_` for names such as a2 and a10.
 
         Returns
         -------
@@ -422,6 +455,15 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tinytrain import TinytrainClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> classifier = TinytrainClassifier(random_state=1).fit(X[::2], y[::2], eval_set=(X[1::2], y[1::2]))
+        >>> len(classifier.validation_scores_) == classifier.n_iter_
+        True
         """
         with self._wholly():
             return self._fit(X, y, sample_weight, eval_set, groups, times)
@@ -566,6 +608,14 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         -------
         ndarray of shape (n_samples,)
             The most probable class.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tinytrain import TinytrainClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> TinytrainClassifier(random_state=1).fit(X, y == 0).predict(X[[0, 50, 100]])
+        array([ True, False, False])
         """
         classes = self._outputs(X)[0]
         return self.classes_[classes if self._sorted else self._inverse[classes]]
@@ -582,6 +632,15 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tinytrain import TinytrainClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> TinytrainClassifier(random_state=1).fit(X, y).predict_proba(X[:2]).round(1)
+        array([[1., 0., 0.],
+               [1., 0., 0.]])
         """
         probabilities = self._outputs(X)[1]
         return probabilities if self._sorted else probabilities[:, self._order]
@@ -598,6 +657,14 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tinytrain import TinytrainClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> TinytrainClassifier(random_state=1).fit(X, y).predict_log_proba(X).shape
+        (150, 3)
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
@@ -724,6 +791,15 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tinytrain import TinytrainRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> regressor = TinytrainRegressor(early_stopping=True, random_state=1).fit(X, y)
+        >>> regressor.best_iteration_ < regressor.n_iter_
+        True
         """
         with self._wholly():
             return self._fit(X, y, sample_weight, eval_set, groups, times)
@@ -763,6 +839,17 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         -------
         self
             The estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tinytrain import TinytrainRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> regressor = TinytrainRegressor(random_state=1)
+        >>> for start in range(3):
+        ...     _ = regressor.partial_fit(X[start::3], y[start::3])
+        >>> regressor.n_iter_
+        3
         """
         with self._wholly():
             return self._partial_fit(X, y, sample_weight, None)
@@ -798,6 +885,14 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The values.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tinytrain import TinytrainRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> TinytrainRegressor(epochs=30, random_state=1).fit(X, y).predict(X).shape
+        (442,)
         """
         values = self._outputs(X)[2].astype(np.float64)
         return values.ravel() if self._is_flat else values

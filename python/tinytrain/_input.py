@@ -51,6 +51,11 @@ def _named(X):
     return _Names(_names(X))
 
 
+def check_names(estimator, X):
+    """Whether columns have the names of the fit before, as scikit-learn says it."""
+    _check_feature_names(estimator, _named(X) if is_frame(X) else X, reset=False)
+
+
 def _numbers_of_pandas(X):
     """A pandas frame of numbers as an array; None if it is anything else."""
     dtypes = getattr(X, "dtypes", None)

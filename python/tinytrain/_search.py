@@ -125,6 +125,15 @@ class TinytrainSearchCV(BaseSearchCV):
         -------
         self
             The fitted search.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tinytrain import TinytrainClassifier, TinytrainSearchCV
+        >>> X, y = load_iris(return_X_y=True)
+        >>> base = TinytrainClassifier(hidden=(32,), epochs=30, random_state=1)
+        >>> TinytrainSearchCV(base, {"lr": [0.01, 0.1]}, cv=3).fit(X, y).cv_results_["rank_test_score"].shape
+        (2,)
         """
         if not isinstance(self.estimator, _Tinytrain) or hasattr(self.estimator, "n_estimators"):
             raise TypeError("estimator: expected a TinytrainClassifier or a TinytrainRegressor")

@@ -51,11 +51,11 @@ n_jobs : int, default=None
     Threads of the processor. None is one for each core, or what `OMP_NUM_THREADS` says, as joblib sets it in its processes. The
     number does not change results.
 warm_start : bool, default=False
-    Whether `fit` begins with the weights of the fit before it.
+    Whether `fit` begins with the weights of the fit before it, which must have made the same network of the same columns and categories.
 verbose : bool, default=False
     Whether a bar shows the epochs.
-callbacks : callable or sequence of callables, default=None
-    Called after each epoch with a dict: `epoch`, `epochs` (at most), `loss`, `accuracy`, `seconds`, `rows`, `is_kept`, and
+callbacks : callable or list of callables, default=None
+    `fit` calls them after each epoch with a dict: `epoch`, `epochs` (at most), `loss`, {accuracy}`seconds`, `rows`, `is_kept`, and
     `validation_loss` and `validation_score` where rows validate. One that returns something true ends the fit.
 """
 
@@ -80,7 +80,7 @@ def explained(of_classes, without=()):
         default = "False" if name == "no_temperature" else "None"
         lines.append(f"{name} : {_TYPES.get(name, 'float')}, default={default}")
         lines += [f"    {line}" if line else "" for line in _in_python(text).splitlines()]
-    text = "\n".join(lines) + _OTHERS.format(class_weight=_CLASS_WEIGHT if of_classes else "")
+    text = "\n".join(lines) + _OTHERS.format(class_weight=_CLASS_WEIGHT if of_classes else "", accuracy="`accuracy`, " if of_classes else "")
     entries = re.split(r"\n(?=\S)", text)
     return "\n".join(entry.rstrip() for entry in entries if entry.split(" : ")[0] not in without) + "\n"
 
@@ -89,8 +89,9 @@ def _in_python(text):
     """An explanation of an option in the words of Python."""
     for option in ("preset", "keep", "task", "seed", "scale", "input-scaling", "scale-target"):
         text = text.replace(f"--{option}", f"`{option.replace('-', '_')}`")
-    text = text.replace("[default: he;", f"[default: {INIT};")
-    return text.replace("`seed`", "`random_state`").replace("`--verbose`", "``tinytrain train --verbose``")
+    text = text.replace("[default: he;", f"[default: {INIT};").replace(", by `task`", "").replace("a comma-separated list", "a list, one each")
+    text = text.replace("`seed`", "`random_state`").replace("`--verbose`", "``tinytrain train --verbose``")
+    return text.removesuffix(".") + "."
 
 
 def _plain(value):

@@ -3,7 +3,7 @@
 use super::{Device, DeviceRequest};
 use crate::error::{Error, Result};
 #[cfg(feature = "gpu")]
-use crate::gpu::{Adapter, Backend, DeviceKind, adapters, adapters_without_gl, may_have_gpu};
+use crate::gpu::{Adapter, Backend, DeviceKind, adapters, adapters_without_gl, is_forked, may_have_gpu};
 #[cfg(feature = "gpu")]
 use crate::kernels::MOST_BUFFERS;
 
@@ -24,12 +24,16 @@ pub fn find_device(request: &DeviceRequest) -> Result<Device> {
 /// Finds the requested device.
 ///
 /// # Errors
-/// [`Error::Device`], in one line, when it is not there.
+/// [`Error::Device`], in one line, when it is not there, or this process was forked from one that has used a GPU.
 #[cfg(feature = "gpu")]
 pub fn find_device(request: &DeviceRequest) -> Result<Device> {
     let mut found = match request {
         DeviceRequest::Cpu => return Ok(Device::Cpu),
         DeviceRequest::Auto if !may_have_gpu() => return Ok(Device::Cpu),
+        _ if is_forked() => {
+            let error = "no GPU works in a process that was forked from one that has used a GPU (start processes by spawn or forkserver)";
+            return Err(Error::Device(error.to_owned()));
+        }
         DeviceRequest::Backend(backend) => adapters(Some(*backend)),
         DeviceRequest::Auto | DeviceRequest::Gpu => best_adapters(),
         DeviceRequest::Index(_) | DeviceRequest::Name(_) => adapters(None),

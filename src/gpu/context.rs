@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::adapters::{Adapter, Backend, DeviceKind};
 use super::cache::Cache;
 use super::device_options::DeviceOptions;
+use super::fork::opens_device;
 use super::limits::{USED_FEATURES, largest_storage, storage_size};
 use super::record_transport::RecordTransport;
 use super::wait::PATIENCE;
@@ -62,6 +63,7 @@ impl Context {
     /// # Errors
     /// [`Error::Device`] when the driver refuses.
     pub async fn open_async(adapter: &Adapter) -> Result<Self> {
+        opens_device();
         let limits = adapter.handle.limits();
         let mut features = adapter.handle.features() & USED_FEATURES;
         features.set(

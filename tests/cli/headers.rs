@@ -202,6 +202,37 @@ fn doubt_is_asked_about() {
 }
 
 #[test]
+fn a_header_that_a_model_of_positions_does_not_expect_is_named() {
+    let place = Workplace::new();
+    let points = Points::new(60, 4);
+    place.write("t.csv", points.rows(NAMES));
+    place.write("named.csv", points.csv(NAMES));
+    rows(&place, &["--data", "t.csv"]);
+    let run = |command: &[&str], file: &str, more: &[&str]| {
+        place.run(&[command, &[file, "--model", "m.safetensors", "--device", "cpu"], more].concat())
+    };
+    for command in [&["predict"][..], &["eval", "--data"]] {
+        let outcome = run(command, "named.csv", &[]);
+        let line = "error: named.csv, row 1, column 1: expected a number, as in the training table, which has no header, found \"a\"; \
+                    remove the header, or use --header yes with eval or predict";
+        assert_eq!((outcome.code, outcome.error()), (2, line), "{command:?}");
+        assert_eq!(run(command, "named.csv", &["--header", "yes"]).code, 0);
+    }
+    let outcome = train(&place, &["--data", "t.csv", "--test", "named.csv"]);
+    assert!(outcome.error().contains("remove the header"), "{}", outcome.stderr);
+    // A row with a number is none.
+    place.write("odd.csv", "x,5000,y,low\n".to_owned() + &points.rows(NAMES));
+    assert!(run(&["predict"], "odd.csv", &[]).error().ends_with("use --missing-marker to name it"));
+    // What has a header already has one.
+    place.write("twice.csv", "a,b,c,class\n".to_owned() + &points.csv(NAMES));
+    assert!(
+        run(&["predict"], "twice.csv", &["--header", "yes"])
+            .error()
+            .ends_with("use --missing-marker to name it")
+    );
+}
+
+#[test]
 fn values_that_floats_round_away_are_refused() {
     let place = Workplace::new();
     let table = |offset: u64| -> String {

@@ -72,7 +72,12 @@ fn rows_are_arranged_in_place_as_they_are_taken() {
     let paired: Vec<u32> = (0..ROWS as u32).map(|row| row ^ 1).collect();
     let same: Vec<u32> = (0..ROWS as u32).collect();
     let repeated: Vec<u32> = (0..ROWS as u32).map(|row| row / 2).collect();
-    for rows in [&backwards, &turned, &paired, &same, &repeated, &turned[..7].to_vec(), &Vec::new()] {
+    // Some are left out, others come more than once; once one comes again behind another.
+    let counted: Vec<u32> =
+        turned.iter().flat_map(|row| std::iter::repeat_n(*row, *row as usize % 4)).collect();
+    let again = [&counted[..], &counted[..1]].concat();
+    let some = turned[..7].to_vec();
+    for rows in [&backwards, &turned, &paired, &same, &repeated, &counted, &again, &some, &Vec::new()] {
         // Missing cells are not equal to themselves.
         let [arranged, taken] = [kept(table()).arranged(rows), kept(table()).taken(rows)];
         assert_eq!(format!("{arranged:?}"), format!("{taken:?}"));

@@ -7,11 +7,12 @@ use super::pieces::{At, Piece, Pieces, too_long};
 use super::records::Cells;
 use super::stream::Stream;
 use crate::data::columns::schema::Schema;
+use crate::data::columns::time::date;
 use crate::data::columns::{Columns, Header, IgnoredColumn, NumbersAsText, Selection};
 use crate::data::dialect::notation::Notation;
 use crate::data::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
 use crate::data::excerpt::{printable_name, quote};
-use crate::error::{Error, Place, Result};
+use crate::error::{DataFault, Error, Place, Result};
 
 /// Bytes that are looked at before the first row is read, unless these rows are longer.
 const SAMPLE_BYTES: usize = 1 << 18;
@@ -244,6 +245,19 @@ impl CsvTable {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether this is a row of names above rows like those of a training table without names: its first, without a number or a date.
+    pub(crate) fn may_be_header(&self, at: &At<'_>) -> bool {
+        let is_value =
+            |cell: &[u8]| matches!(self.dialect.kind(cell), Kind::Number(_)) || date(cell).is_some();
+        self.is_like_another && self.names.is_none() && at.line() == 1 && !at.row.cells().any(is_value)
+    }
+
+    /// What is wrong with a cell of such a row.
+    pub(crate) fn header_error(&self, at: &At<'_>, column: usize, what: &str) -> Error {
+        let expected = format!("{what}, as in the training table, which has no header");
+        self.cell_error(at, column, &expected).with_kind(DataFault::MaybeHeader)
     }
 
     /// What is wrong with a row.

@@ -78,6 +78,13 @@ impl Table {
         Self { values, rows, columns: vec![(None, Holds::Numbers); columns], kept_together }
     }
 
+    /// The same with these names, one for each column.
+    #[must_use]
+    pub fn with_names(mut self, names: Vec<String>) -> Self {
+        self.columns.iter_mut().zip(names).for_each(|((name, _), given)| *name = Some(given));
+        self
+    }
+
     /// Columns with their names. A column of dates without hours is days, month and day of the week; others have the hour, too.
     ///
     /// # Errors

@@ -46,6 +46,7 @@ impl RowParser {
             None if self.table.dialect.is_missing(cell) => {
                 self.without_number(at, column, "a date").map(|missing| [missing; PARTS.len()])
             }
+            None if self.table.may_be_header(at) => Err(self.table.header_error(at, column, "a date")),
             None => {
                 let time = if parts == PARTS.len() { "" } else { " without a time of day" };
                 let rows = if self.table.is_like_another { "training table" } else { "first rows" };
@@ -138,6 +139,9 @@ impl RowParser {
     /// What is wrong with a cell that is no number.
     fn no_number(&self, at: &At<'_>, column: usize, fault: &str) -> Error {
         let (table, cell) = (&self.table, at.row.cell(column));
+        if table.may_be_header(at) {
+            return table.header_error(at, column, "a number");
+        }
         let is_thousands = table.dialect.numbers.point == b'.' && grouped(cell.trim_ascii(), b'.').is_some();
         let (expected, kind) = match table.other_mark(cell).filter(|_| !is_thousands) {
             Some(hint) => (format!("{fault} ({hint})"), Some(DataFault::DecimalMark)),
