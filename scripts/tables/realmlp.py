@@ -3,7 +3,7 @@
 usage: realmlp.py TINYTRAIN RESULTS [TABLE...]   (in a Python with requirements.txt, torch and pytabkit==1.7.3 installed)
 
 RESULTS is a file of JSON lines, one a split that is done; those that stand there already are not trained again. The document tells
-of all of them. Each network holds out a fifth of the training rows to choose its best epoch. RealMLP takes medians for missing numbers,
+of the tables all of whose splits are there. Each network holds out a fifth of the training rows to choose its best epoch. RealMLP takes medians for missing numbers,
 which it refuses.
 """
 
@@ -34,8 +34,10 @@ def realmlp(seed, train, test):
     model = model(device="cpu", random_state=seed, n_cv=1, n_refit=0, n_repeats=1, val_fraction=0.2, n_threads=1, verbosity=0)
     text = [column for column in frame if not pandas.api.types.is_numeric_dtype(frame[column])]
     kinds = {column: pandas.CategoricalDtype(sorted(frame[column].dropna().unique())) for column in text}
+    kinds |= {column: float for column in frame if column not in text}
+    frame, test_frame = frame.astype(kinds), test_frame.astype(kinds)
     medians = frame.drop(columns=text).median()
-    frame, test_frame = (part.astype(kinds).fillna(medians) for part in (frame, test_frame))
+    frame, test_frame = frame.fillna(medians), test_frame.fillna(medians)
     if is_class(target):
         names = LabelEncoder().fit(target)
         target, test_target = names.transform(target), names.transform(test_target)
@@ -58,7 +60,8 @@ def measured(tinytrain, path, wanted):
             with path.open("a") as file:
                 print(json.dumps(row), file=file)
             print(row, file=sys.stderr, flush=True)
-    return {problem: rows for problem in PROBLEMS if (rows := [done[problem, seed] for seed in SEEDS if (problem, seed) in done])}
+    whole = (problem for problem in PROBLEMS if all((problem, seed) in done for seed in SEEDS))
+    return {problem: [done[problem, seed] for seed in SEEDS] for problem in whole}
 
 
 def mean_and_error(values):
