@@ -96,7 +96,7 @@ def main():
         "|---|" + "--:|" * (len(names) + len(OURS)),
         *lines,
         "",
-        *(f"{name}: better by more than a standard error on {b} tables, within it on {w}, worse on {l}." for name, (b, w, l) in ahead.items()),
+        *(f"{name} is better by more than a standard error on {b} tables, within it on {w}, worse on {l}." for name, (b, w, l) in ahead.items()),
         END,
     ]
     text = DOCUMENT.read_text()
