@@ -6,7 +6,6 @@ RESULTS is a file of JSON lines, one a split that is done; those that stand ther
 of all of them.
 """
 
-import json
 import os
 import pathlib
 import statistics
@@ -17,7 +16,7 @@ import time
 from scipy.stats import rankdata
 
 from problems import PROBLEMS
-from splits import SEEDS, measure, parts, trained
+from splits import SEEDS, measure, measured, parts, trained
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "TABLES.md"
 BEGIN, END = "<!-- ensembles: begin -->", "<!-- ensembles: end -->"
@@ -35,31 +34,6 @@ def swept(tinytrain, problem, seed):
     summary = events[-1]
     best = next(e for e in events if e["event"] == "member" and e["member"] == summary["best_member"])
     return {"best": best[measure(train)], "ensemble": summary["ensemble"][measure(train)], "seconds": seconds}
-
-
-def measured(tinytrain, path, wanted):
-    """For every problem, what its splits gave, after those that are wanted have been trained."""
-    done = {}
-    if path.exists():
-        for line in path.read_text().splitlines():
-            row = json.loads(line)
-            done[row["table"], row["split"]] = row
-    for seed in SEEDS:
-        for problem in wanted or PROBLEMS:
-            if (problem, seed) in done:
-                continue
-            row = {"table": problem, "split": seed, **swept(tinytrain, problem, seed)}
-            done[problem, seed] = row
-            with path.open("a") as file:
-                print(json.dumps(row), file=file)
-            print(
-                f"{problem}, split {seed}: best {row['best']:.4f}, ensemble {row['ensemble']:.4f}"
-                f" in {row['seconds']:.0f} s",
-                file=sys.stderr,
-                flush=True,
-            )
-    results = {problem: [done[problem, seed] for seed in SEEDS if (problem, seed) in done] for problem in PROBLEMS}
-    return {problem: rows for problem, rows in results.items() if rows}
 
 
 def columns(text):
@@ -86,7 +60,10 @@ def mean(cell):
 
 def main():
     tinytrain, path, *wanted = sys.argv[1:]
-    results = measured(tinytrain, pathlib.Path(path), wanted)
+    pairs = ((problem, seed) for seed in SEEDS for problem in wanted or PROBLEMS)
+    done = measured(pathlib.Path(path), pairs, lambda problem, seed: swept(tinytrain, problem, seed))
+    results = {problem: [done[problem, seed] for seed in SEEDS if (problem, seed) in done] for problem in PROBLEMS}
+    results = {problem: rows for problem, rows in results.items() if rows}
     text = DOCUMENT.read_text()
     above = columns(text.split("<!-- compare-tables: begin -->")[1])
     version = subprocess.run([tinytrain, "--version"], capture_output=True, text=True, check=True).stdout.strip()

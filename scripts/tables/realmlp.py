@@ -7,7 +7,6 @@ of the tables all of whose splits are there. Each network holds out a fifth of t
 which it refuses.
 """
 
-import json
 import pathlib
 import statistics
 import sys
@@ -19,7 +18,7 @@ from pytabkit import RealMLP_TD_S_Classifier, RealMLP_TD_S_Regressor
 from sklearn.preprocessing import LabelEncoder
 
 from problems import PROBLEMS
-from splits import VALIDATED, is_class, ours, parts
+from splits import VALIDATED, is_class, measured, ours, parts
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "TABLES.md"
 BEGIN, END = "<!-- realmlp: begin -->", "<!-- realmlp: end -->"
@@ -45,23 +44,11 @@ def realmlp(seed, train, test):
     return model.score(test_frame, test_target)
 
 
-def measured(tinytrain, path, wanted):
-    """For every problem, what its splits gave, after those that are wanted have been trained."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    done = {(row["table"], row["split"]): row for row in rows}
-    for problem in wanted or PROBLEMS:
-        for seed in SEEDS:
-            if (problem, seed) in done:
-                continue
-            train, test = parts(problem, seed)
-            row = {"table": problem, "split": seed, "RealMLP-TD-S": realmlp(seed, train, test)}
-            row |= {name: ours(tinytrain, options, seed, train, test)[0] for name, options in OURS.items()}
-            done[problem, seed] = row
-            with path.open("a") as file:
-                print(json.dumps(row), file=file)
-            print(row, file=sys.stderr, flush=True)
-    whole = (problem for problem in PROBLEMS if all((problem, seed) in done for seed in SEEDS))
-    return {problem: [done[problem, seed] for seed in SEEDS] for problem in whole}
+def scores(tinytrain, problem, seed):
+    """Accuracy or R2 on the test rows of a split, by name."""
+    train, test = parts(problem, seed)
+    found = {"RealMLP-TD-S": realmlp(seed, train, test)}
+    return found | {name: ours(tinytrain, options, seed, train, test)[0] for name, options in OURS.items()}
 
 
 def mean_and_error(values):
@@ -73,7 +60,10 @@ def main():
     tinytrain, path, *wanted = sys.argv[1:]
     # pytabkit and torch warn of each other.
     warnings.simplefilter("ignore")
-    results = measured(tinytrain, pathlib.Path(path), wanted)
+    pairs = ((problem, seed) for problem in wanted or PROBLEMS for seed in SEEDS)
+    done = measured(pathlib.Path(path), pairs, lambda problem, seed: scores(tinytrain, problem, seed))
+    whole = (problem for problem in PROBLEMS if all((problem, seed) in done for seed in SEEDS))
+    results = {problem: [done[problem, seed] for seed in SEEDS] for problem in whole}
     names = [*OURS, "RealMLP-TD-S"]
     lines, ahead, means = [], {name: [0, 0, 0] for name in OURS}, {name: [] for name in names}
     for problem, rows in results.items():

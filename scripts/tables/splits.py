@@ -58,3 +58,17 @@ def ours(tinytrain, options, seed, train, test):
     """Accuracy or R2 on the test rows, and seconds of the whole process."""
     events, seconds = trained(tinytrain, "train", options, seed, train, test)
     return events[-1][measure(train)], seconds
+
+
+def measured(path, wanted, work):
+    """What `work(table, seed)` gives, a dict, for all of these that do not stand in a file of JSON lines already, to which it is added. All that
+    stand there then, by table and seed."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    done = {(row["table"], row["split"]): row for row in rows}
+    for table, seed in wanted:
+        if (table, seed) not in done:
+            done[table, seed] = {"table": table, "split": seed, **work(table, seed)}
+            with path.open("a") as file:
+                print(json.dumps(done[table, seed]), file=file)
+            print(done[table, seed], file=sys.stderr, flush=True)
+    return done
