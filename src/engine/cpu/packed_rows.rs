@@ -1,6 +1,5 @@
 //! Inputs of which most are zero, and where those are that are not.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::groups::{Groups, QUAD, SAMPLE_ROWS};
@@ -8,6 +7,9 @@ use crate::data::{Features, Rows, Scaling};
 
 /// Below this share of groups that are not zero it pays to skip those that are.
 const SPARSE_SHARE: f64 = 0.6;
+
+/// Groups of which a word has the bits.
+pub const GROUPS_OF_WORD: usize = u64::BITS as usize;
 
 /// What some neighbouring rows of a data set hold that is not zero. A batch takes rows from anywhere in memory, so what it
 /// takes stands together, and as it is stored: a quarter of the bytes of MNIST.
@@ -78,15 +80,14 @@ impl PackedRows {
     /// Takes a row, of which `values` gives the groups.
     #[inline(always)]
     fn take_row<T: Input>(&mut self, values: impl Fn(usize) -> [T; QUAD]) {
-        const BITS: usize = u64::BITS as usize;
         let Self { groups, words, values: to, begins, .. } = self;
         let (to, count) = (T::packed_mut(to), groups.len());
         let mut end = to.len();
         // Room for all, without asking for each group whether it is taken.
         to.resize(end + count, [T::default(); QUAD]);
-        for first in (0..count).step_by(BITS) {
+        for first in (0..count).step_by(GROUPS_OF_WORD) {
             let mut word = 0;
-            for group in first..count.min(first + BITS) {
+            for group in first..count.min(first + GROUPS_OF_WORD) {
                 let quad = values(group);
                 let holds = !T::is_zero(quad);
                 to[end] = quad;
@@ -99,12 +100,15 @@ impl PackedRows {
         begins.push(end);
     }
 
-    fn words(&self, row: usize) -> &[u64] {
-        let count = self.groups.len().div_ceil(u64::BITS as usize);
+    /// A bit for each group of a row that is not zero, the lowest first.
+    #[inline(always)]
+    pub fn words(&self, row: usize) -> &[u64] {
+        let count = self.groups.len().div_ceil(GROUPS_OF_WORD);
         &self.words[(row - self.first) * count..][..count]
     }
 
     /// Rows stand anywhere in memory: asked for at once, they come while others are on their way.
+    #[inline(always)]
     pub fn fetch<T: Input>(&self, rows: &[u32]) {
         const LINE: usize = 64;
         let (words, values) = (rows.iter().map(|row| self.words(*row as usize)), T::packed(&self.values));
@@ -116,37 +120,12 @@ impl PackedRows {
         std::hint::black_box(values.filter(|quad| T::is_zero(**quad)).count());
     }
 
-    /// Calls `take` with the number of each of the groups `groups` of a row that are not zero; returns their positions.
+    /// The values of a row, from those on of which the first bit is in this word.
     #[inline(always)]
-    pub fn each(&self, row: usize, groups: &Range<usize>, mut take: impl FnMut(usize)) -> Range<usize> {
-        const BITS: usize = u64::BITS as usize;
-        let words = self.words(row);
-        let numbers = groups.start / BITS..groups.end.div_ceil(BITS);
-        let mut start = self.begins[row - self.first];
-        start += words[..numbers.start].iter().map(|word| word.count_ones() as usize).sum::<usize>();
-        let mut count = 0;
-        for (first, word) in (numbers.start * BITS..).step_by(BITS).zip(&words[numbers]) {
-            let mut word = *word;
-            if groups.start > first {
-                let taken = word & u64::MAX << (groups.start - first);
-                start += (word ^ taken).count_ones() as usize;
-                word = taken;
-            }
-            if groups.end - first < BITS {
-                word &= (1 << (groups.end - first)) - 1;
-            }
-            while word != 0 {
-                take(first + word.trailing_zeros() as usize);
-                count += 1;
-                word &= word - 1;
-            }
-        }
-        start..start + count
-    }
-
-    /// The values at these positions.
-    pub fn quads<T: Input>(&self, place: Range<usize>) -> &[[T; QUAD]] {
-        &T::packed(&self.values)[place]
+    pub fn values_from<T: Input>(&self, row: usize, word: usize) -> &[[T; QUAD]] {
+        let before: u32 = self.words(row)[..word].iter().map(|word| word.count_ones()).sum();
+        let place = row - self.first;
+        &T::packed(&self.values)[self.begins[place] + before as usize..self.begins[place + 1]]
     }
 }
 
@@ -251,7 +230,7 @@ mod tests {
     use super::*;
     use crate::data::TargetsRef;
 
-    /// Rows of more than a word, a word and less, taken as they come; any range of groups.
+    /// Rows of more than a word, a word and less, taken as they come.
     #[test]
     fn what_is_not_zero_is_kept() {
         for (first, inputs) in [(0, 1), (0, 3), (1, 4), (0, 17), (2, 255), (0, 256), (0, 257), (0, 784)] {
@@ -269,16 +248,16 @@ mod tests {
                     let rows = rows(features);
                     packed.extend(&rows, rows.len());
                 }
-                for range in [0..count, 0..1, count / 3..count / 2 + 1, count..count] {
-                    for (row, values) in values.chunks(inputs).enumerate().skip(first) {
-                        let mut got = Vec::new();
-                        let place = packed.each(row, &range, |group| got.push(group));
-                        let value = |group| packed.groups().values(values, group);
-                        let want: Vec<usize> =
-                            range.clone().filter(|group| value(*group) != [0; QUAD]).collect();
-                        assert_eq!(got, want, "{inputs} {range:?}");
-                        let quads: &[[u8; QUAD]] = packed.quads(place);
-                        assert_eq!(quads, want.into_iter().map(value).collect::<Vec<_>>());
+                for (row, values) in values.chunks(inputs).enumerate().skip(first) {
+                    let value = |group| packed.groups().values(values, group);
+                    let holds: Vec<bool> = (0..count).map(|group| value(group) != [0; QUAD]).collect();
+                    for (word, bits) in packed.words(row).iter().enumerate() {
+                        let own = word * GROUPS_OF_WORD..count.min((word + 1) * GROUPS_OF_WORD);
+                        let set =
+                            own.zip(0..).fold(0, |set, (group, bit)| set | u64::from(holds[group]) << bit);
+                        assert_eq!(*bits, set, "{inputs}");
+                        let want = (word * GROUPS_OF_WORD..count).filter(|group| holds[*group]).map(value);
+                        assert_eq!(packed.values_from::<u8>(row, word), want.collect::<Vec<_>>());
                     }
                 }
             }

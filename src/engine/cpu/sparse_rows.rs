@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::groups::QUAD;
-use super::packed_rows::{Input, PackedRows, divisor};
+use super::packed_rows::{GROUPS_OF_WORD, Input, PackedRows, divisor};
 use crate::data::Scaling;
+use crate::vectors::vectorized_loops;
 
 /// A group of inputs of a row, not all of them zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -26,11 +27,7 @@ pub struct SparseRows {
     /// The other groups.
     empty: Vec<u32>,
     quads: Vec<Quad>,
-    /// Where what is taken of each row stands among the packed rows.
-    rows: Vec<Range<usize>>,
-    /// The groups of one row after the other, counted from the first.
-    groups: Vec<u32>,
-    /// For each group, the number of its rows; later the position of the next one.
+    /// For each group of the words that are taken, the number of its rows; later the position of the next one.
     places: Vec<u32>,
     /// For each length, the number of groups with such lists; later the position of the next one.
     lengths: Vec<u32>,
@@ -61,41 +58,61 @@ impl SparseRows {
         order: &[u32],
         sections: impl Iterator<Item = Range<usize>> + Clone,
     ) {
-        let first = sections.clone().next().map_or(0, |section| section.start);
-        let taken = first..sections.clone().last().map_or(first, |section| section.end);
-        packed.fetch::<T>(order);
-        self.places.clear();
-        self.places.resize(taken.len(), 0);
-        // Room for all, without asking for more at each.
-        self.groups.resize(order.len() * taken.len(), 0);
-        self.rows.clear();
-        let mut count = 0;
-        self.rows.extend(order.iter().map(|number| {
-            packed.each(*number as usize, &taken, |group| {
-                self.places[group - first] += 1;
-                self.groups[count] = (group - first) as u32;
-                count += 1;
-            })
-        }));
-        self.ends.clear();
-        self.empty.clear();
-        sections.for_each(|section| self.sort(&section, first, order.len()));
+        let start = sections.clone().next().map_or(0, |section| section.start);
+        let taken = start..sections.clone().last().map_or(start, |section| section.end);
+        let words = taken.start / GROUPS_OF_WORD..taken.end.div_ceil(GROUPS_OF_WORD);
+        let first = words.start * GROUPS_OF_WORD;
+        vectorized_loops!({
+            packed.fetch::<T>(order);
+            self.places.clear();
+            self.places.resize(words.len() * GROUPS_OF_WORD, 0);
+            for (word, places) in words.clone().zip(self.places.as_chunks_mut().0) {
+                let mask = bits_below(taken.end, word) & !bits_below(taken.start, word);
+                *places = rows_of_bits(order.iter().map(|row| packed.words(*row as usize)[word] & mask));
+            }
+            self.ends.clear();
+            self.empty.clear();
+            for section in sections.clone() {
+                self.sort(&section, first, order.len());
+            }
+            self.put::<T>(packed, divisor(scaling), order, &taken);
+        });
+    }
+
+    /// Puts what rows hold of some groups into the lists. `places` has where those of each group begin, the first that of the first
+    /// word's first.
+    #[inline(always)]
+    fn put<T: Input>(&mut self, packed: &PackedRows, divisor: f32, order: &[u32], taken: &Range<usize>) {
+        let Self { places, quads, ends, .. } = self;
+        let count = ends.last().map_or(0, |(_, end)| *end as usize);
         // What stands there from batches before is written over.
-        if self.quads.len() < count {
-            self.quads.resize(count, Quad::default());
+        if quads.len() < count {
+            quads.resize(count, Quad::default());
         }
-        let (divisor, mut groups) = (divisor(scaling), self.groups.iter());
-        for (row, place) in (0..).zip(&self.rows) {
-            for (quad, group) in packed.quads(place.clone()).iter().zip(groups.by_ref()) {
-                let to = &mut self.places[*group as usize];
-                self.quads[*to as usize] = Quad { row, values: T::scaled(*quad, divisor) };
-                *to += 1;
+        let (quads, places) = (&mut quads[..count], places.as_chunks_mut::<GROUPS_OF_WORD>().0);
+        let first = taken.start / GROUPS_OF_WORD;
+        for (row, number) in (0..).zip(order.iter().map(|row| *row as usize)) {
+            let mut values = packed.values_from::<T>(number, first);
+            let words = (first..).zip(&packed.words(number)[first..]);
+            for ((word, bits), places) in words.zip(&mut *places) {
+                let before = bits & bits_below(taken.start, word);
+                let mut bits = bits & bits_below(taken.end, word);
+                let own;
+                (own, values) = values.split_at(bits.count_ones() as usize);
+                bits ^= before;
+                for quad in &own[before.count_ones() as usize..] {
+                    let to = &mut places[bits.trailing_zeros() as usize % GROUPS_OF_WORD];
+                    quads[*to as usize] = Quad { row, values: T::scaled(*quad, divisor) };
+                    *to += 1;
+                    bits &= bits.wrapping_sub(1);
+                }
             }
         }
     }
 
     /// Puts the lists of a section behind those that are there, the longest first; lists of the same length in the order of
     /// the groups. `places` gets where each begins.
+    #[inline(always)]
     fn sort(&mut self, section: &Range<usize>, first: usize, longest: usize) {
         let Self { ends, empty, places, lengths, .. } = self;
         let places = &mut places[section.start - first..section.end - first];
@@ -125,6 +142,28 @@ impl SparseRows {
             *list = end;
         }
     }
+}
+
+/// The bits of a word that belong to groups below `end`.
+#[inline(always)]
+fn bits_below(end: usize, word: usize) -> u64 {
+    let others = ((word + 1) * GROUPS_OF_WORD).saturating_sub(end);
+    u64::MAX.checked_shr(others as u32).unwrap_or(0)
+}
+
+/// In how many of these words each bit is set.
+#[inline(always)]
+fn rows_of_bits(words: impl Iterator<Item = u64>) -> [u32; GROUPS_OF_WORD] {
+    const HALF: usize = GROUPS_OF_WORD / 2;
+    let mut rows = [0; GROUPS_OF_WORD];
+    for word in words {
+        let (low, high) = (word as u32, (word >> HALF) as u32);
+        for bit in 0..HALF {
+            rows[bit] += u32::from(low & 1 << bit != 0);
+            rows[HALF + bit] += u32::from(high & 1 << bit != 0);
+        }
+    }
+    rows
 }
 
 #[cfg(test)]
