@@ -233,6 +233,31 @@ fn a_header_that_a_model_of_positions_does_not_expect_is_named() {
 }
 
 #[test]
+fn a_header_above_categories_is_told_from_rows_by_what_a_model_of_positions_knows() {
+    let place = Workplace::new();
+    let row =
+        |row: usize| format!("{},{},{}\n", ["p", "e"][row % 2], ["x", "b", "f"][row % 3], NAMES[row % 2]);
+    let lines: String = (0..60).map(row).collect();
+    place.write("t.csv", lines.clone());
+    rows(&place, &["--data", "t.csv", "--target", "2"]);
+    let predict = |text: &str, more: &[&str]| {
+        place.write("new.csv", text);
+        place.run(&[&["predict", "new.csv", "--model", "m.safetensors", "--device", "cpu"], more].concat())
+    };
+    let outcome = predict(&("kind,shape,class\n".to_owned() + &lines), &[]);
+    let line = "error: new.csv: the first row holds no category that the model knows: it may be a header or a row of values; \
+                use --header yes or --header no";
+    assert_eq!((outcome.code, outcome.error()), (2, line));
+    let count = |outcome: Outcome| (outcome.code, outcome.stdout.lines().count() - 1);
+    let with_header = "kind,shape,class\np,x,low\n";
+    assert_eq!(count(predict(with_header, &["--header", "yes"])), (0, 1));
+    assert_eq!(count(predict(with_header, &["--header", "no"])), (0, 2));
+    // One known category makes a row of it, as does a missing one.
+    assert_eq!(count(predict("p,new\ne,b\n", &[])), (0, 2));
+    assert_eq!(count(predict(",new\ne,b\n", &[])), (0, 2));
+}
+
+#[test]
 fn values_that_floats_round_away_are_refused() {
     let place = Workplace::new();
     let table = |offset: u64| -> String {

@@ -178,6 +178,19 @@ impl Encoding {
         Ok(unknown)
     }
 
+    /// Whether a row, as it stands in a table, holds texts alone that are categories of none of its columns.
+    pub(crate) fn knows_no_text_of(&self, row: &[f32], dictionaries: &[Dictionary]) -> bool {
+        let mut dictionaries = dictionaries.iter();
+        let mut is_unknown = |(code, number): (&ColumnEncoding, &f32)| match code {
+            ColumnEncoding::Category { categories, .. } => {
+                let text = dictionaries.next().and_then(|dictionary| dictionary.text(*number as u32));
+                text.is_some_and(|text| categories.finder()(text).is_none())
+            }
+            ColumnEncoding::Number { .. } => false,
+        };
+        self.columns.iter().zip(row).all(&mut is_unknown)
+    }
+
     /// What is done to a row, from its first column to its last.
     fn steps(&self, dictionaries: &[Dictionary]) -> Vec<Step<'_>> {
         let mut dictionaries = dictionaries.iter();
