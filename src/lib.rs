@@ -62,6 +62,8 @@ pub mod kernels;
 pub mod model;
 mod named;
 pub mod profile;
+#[cfg(feature = "cli")]
+pub mod report;
 pub mod runs;
 pub mod settings;
 pub mod step;

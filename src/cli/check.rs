@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::args::{self, Format};
 use super::devices;
 use super::output::{Console, object, print_line};
-use super::text::counted;
 use super::training::only;
+use crate::report::text::counted;
 
 /// Name of the file in the folder of --save.
 const SAVED: &str = "gradients.safetensors";

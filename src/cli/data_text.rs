@@ -9,8 +9,8 @@ use crate::model::DataSchema;
 use crate::train::{FullReadReason, TrainingData};
 
 use super::table_options::Task;
-use super::text::{column_name, counted, grouped};
 use super::training::Training;
+use crate::report::text::{column_name, counted, grouped};
 
 /// The most labels of one kind that a warning names.
 const MOST_LABELS: usize = 8;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::args::{self, Format};
 use super::output::{note, object, print_line, print_lines};
-use super::text::Table;
+use crate::report::text::Table;
 
 /// List the devices that can train: GPUs and software drivers.
 ///

@@ -15,15 +15,15 @@ use serde_json::Value;
 
 use super::args::{self, Format};
 use super::devices;
-use super::eval_text::{
-    error_table, errors_text, intervals, intervals_by_target, list, measure_table, target_table, text,
-    value_of, weight_line,
-};
 use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
 use super::table_options::DialectOptions;
-use super::text::{counted, evaluation_warnings, loss, one_class};
 use crate::evaluate::{EvaluationRows, choose_data};
+use crate::report::evaluation::{
+    error_table, errors_text, intervals, intervals_by_target, list, measure_table, target_table, text,
+    value_of, weight_line,
+};
+use crate::report::text::{counted, evaluation_warnings, loss, one_class};
 
 /// The most classes of which JSON holds the confusion matrix.
 const JSON_CLASSES: usize = 1000;

@@ -19,9 +19,9 @@ use super::data_text::{as_text, column_lines, left_out, mixed_column_lines, odd_
 use super::open_data::{DataPaths, OpenData, refuse_unused_rate};
 use super::output::{Console, warn};
 use super::process::Interrupts;
-use super::text::{loss, one_class, percent, seconds, unknown_cells};
 use super::train_options::Options;
 use super::train_text::{accuracy, started_lines};
+use crate::report::text::{loss, one_class, percent, seconds, unknown_cells};
 
 /// Cross-validation: trains once per fold, and reports the score of each network on the rows held out of its training. Nothing is saved. The
 /// options `own` stand on the command line.

@@ -18,9 +18,9 @@ use super::output::{print_line, print_lines, print_object, warn};
 use super::output_place::ending_of;
 use super::progress;
 use super::table_options::DialectOptions;
-use super::text::{Table, counted, evaluation_warnings, shell_word};
 use crate::data::data_paths;
 use crate::evaluate::{EvaluationRows, held_out_of};
+use crate::report::text::{Table, counted, evaluation_warnings, shell_word};
 
 /// The longest bar, in characters.
 const LONGEST: f64 = 30.0;

@@ -21,9 +21,9 @@ use super::model_choice::ModelChoice;
 use super::open_data::open_training;
 use super::output::{print_lines, print_object};
 use super::table_options::{Columns, DialectOptions};
-use super::text::{SHOWN, Table, column_name, counted, grouped, percent, quoted, shell_word, short};
 use super::training::only;
 use super::{args, config_file};
+use crate::report::text::{SHOWN, Table, column_name, counted, grouped, percent, quoted, shell_word, short};
 
 /// Show what a table or a model contains.
 ///

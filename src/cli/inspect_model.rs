@@ -5,7 +5,7 @@ use crate::model::{Ensemble, EnsembleMember, InputColumn, InputLayer, Model};
 use serde_json::{Value, json};
 
 use super::data_text::data_line;
-use super::text::{SHOWN, Table, column_name, counted, short};
+use crate::report::text::{SHOWN, Table, column_name, counted, short};
 
 /// As fields of a JSON object.
 pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {

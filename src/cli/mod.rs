@@ -13,14 +13,11 @@ mod args;
 mod check;
 mod config_file;
 mod convert;
-mod curves;
 mod data_text;
 mod devices;
 mod eval;
-mod eval_text;
 mod export;
 mod folds;
-mod html;
 mod importance;
 mod inspect;
 mod inspect_model;
@@ -36,7 +33,6 @@ mod report;
 mod runs;
 mod sweep;
 mod table_options;
-mod text;
 
 mod train;
 mod train_options;
@@ -48,7 +44,7 @@ mod tune;
 use std::ffi::OsString;
 use std::time::Instant;
 
-use self::text::shell_word;
+use crate::report::text::shell_word;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 

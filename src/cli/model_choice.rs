@@ -8,7 +8,7 @@ use crate::train::{load_model, model_path};
 use clap::{Args, ValueEnum};
 
 use super::output::note;
-use super::text::shell_word;
+use crate::report::text::shell_word;
 use crate::runs::{CHECKPOINT, CONFIG, MODEL};
 use crate::sweep::{BEST, is_sweep};
 

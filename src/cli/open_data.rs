@@ -10,9 +10,9 @@ use crate::train::{Config, TrainingData};
 use toml::Table;
 
 use super::data_text::{column_lines, mixed_column_lines};
-use super::text::column_name;
 use super::train_options::Options;
 use super::training::Training;
+use crate::report::text::column_name;
 
 /// The files of training, validation and test rows.
 pub struct DataPaths {

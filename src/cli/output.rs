@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::progress::Progress;
-use super::text::{printable, printable_json};
+use crate::report::text::{printable, printable_json};
 
 /// The line for an error: settings by the names of their options, and which option may help.
 fn error_line(error: &anyhow::Error) -> String {

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::Destination;
 
-use super::text::shell_word;
+use crate::report::text::shell_word;
 use crate::runs::{MODEL, RUNS, RunFolder, new_folder, refuse_used};
 
 /// Endings of files that no run and no sweep writes by `--out`: text, tables, archives, and models of other programs.

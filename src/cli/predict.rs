@@ -20,8 +20,8 @@ use clap::Args;
 use super::model_choice::ModelChoice;
 use super::output::warn;
 use super::output_place::ending_of;
-use super::text::{counted, shell_word, unknown_cells};
 use super::{args, devices, table_options};
+use crate::report::text::{counted, shell_word, unknown_cells};
 
 /// Predict with a model.
 ///

@@ -3,7 +3,7 @@
 use crate::engine::Clock;
 use crate::profile::{BATCH_SIZES, Comparison, KernelReport, Report, Variant};
 
-use super::text::{Align, Table, counted, grouped};
+use crate::report::text::{Align, Table, counted, grouped};
 
 /// The lines of a report.
 pub fn lines(report: &Report) -> Vec<String> {

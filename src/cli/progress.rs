@@ -11,7 +11,7 @@ use indicatif::{
     TermLike,
 };
 
-use super::text::{loss, percent};
+use crate::report::text::{loss, percent};
 
 /// How often it is drawn anew, at most.
 const INTERVAL: Duration = Duration::from_millis(100);

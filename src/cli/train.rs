@@ -20,9 +20,9 @@ use super::folds;
 use super::open_data::{DataPaths, OpenData, refuse_unused_rate};
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
-use super::text::{grouped, shell_word};
 use super::train_options::{Options, RunOptions, TrainOptions};
 use super::train_report::{Setting, TrainReport};
+use crate::report::text::{grouped, shell_word};
 use crate::runs::{self, CONFIG, RunFolder};
 
 /// Trains and saves.

@@ -17,16 +17,16 @@ use toml::Table as Given;
 
 use super::args::Format;
 use super::config_file;
-use super::curves::{self, PlotStyle};
 use super::data_text::{as_text, left_out, mixed_column_lines, odd_labels, weights_hint};
 use super::output::{Console, print};
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
-use super::text::{counted, one_class, shell_word, unknown_cells};
 use super::train_options::{Options, RunOptions};
 use super::train_text::{
     Table, accuracy, details, end_text, epoch_fields, reached, started_fields, started_lines, summary_fields,
 };
+use crate::report::curves::{self, PlotStyle};
+use crate::report::text::{counted, one_class, shell_word, unknown_cells};
 use crate::runs::{CONFIG, CheckpointClock, EventLog, MODEL};
 
 /// How long a model that is kept may wait to be written.

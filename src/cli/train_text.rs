@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::config_file::{table, words};
 use super::data_text::data_line;
-use super::eval_text::errors_text;
-use super::text::{counted, grouped, loss, percent, seconds};
+use crate::report::evaluation::errors_text;
+use crate::report::text::{counted, grouped, loss, percent, seconds};
 
 /// The most lines of the table of epochs, but for the first and the last.
 const MOST_LINES: usize = 50;

@@ -19,8 +19,8 @@ use super::open_data::open_alone;
 use super::output::Console;
 use super::process;
 use super::progress::Bar;
-use super::text::{Table, counted};
 use super::training::{Training, of_steps, only};
+use crate::report::text::{Table, counted};
 
 /// Find the fastest tile shapes of a GPU's kernels for a network.
 ///

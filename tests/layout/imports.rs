@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 /// The folders and files of `src/`, those that use others first: the table of docs/ARCHITECTURE.md in its order.
-const ORDER: [&str; 32] = [
+const ORDER: [&str; 33] = [
     "cli",
+    "report",
     "trainer",
     "profile",
     "check",

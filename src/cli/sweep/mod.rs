@@ -1,8 +1,6 @@
 //! `tinytrain sweep`.
 
-mod leaderboard;
 mod options;
-mod page;
 mod report;
 mod setup;
 
@@ -19,11 +17,8 @@ use crate::sweep::{
 use anyhow::Context;
 use clap::{ArgMatches, Parser};
 
-pub use self::leaderboard::Overview;
-use self::leaderboard::command;
 use self::options::Merge;
 pub use self::options::{Action, Options};
-pub use self::page::page_of;
 use self::report::Report;
 use self::setup::{PreparedSweep, SharedOptions, lines, space};
 use crate::cli::config_file;
@@ -31,8 +26,10 @@ use crate::cli::output::{Console, print_json, print_line, warn};
 use crate::cli::output_place::refuse_file_name;
 use crate::cli::process::Interrupts;
 use crate::cli::progress::Bar;
-use crate::cli::text::{shell_word, unknown_cells};
 use crate::cli::train_options;
+use crate::report::leaderboard::command;
+use crate::report::standing;
+use crate::report::text::{shell_word, unknown_cells};
 
 /// A third of the members goes on, twice.
 const HALVING: [usize; 2] = [3, 3];
@@ -192,7 +189,7 @@ fn finish(
 /// Writes the members down in the order of their scores; these, and how many have failed.
 fn write_leaderboard(folder: &Folder, are_on_folds: bool) -> Result<(Vec<RankedMember>, usize)> {
     folder.write(LEADERBOARD, &csv(&folder.records, command)?)?;
-    let (page, ranked, failed) = page::standing(folder, are_on_folds)?;
+    let (page, ranked, failed) = standing(folder, are_on_folds)?;
     folder.write(PAGE, &page)?;
     Ok((ranked, failed))
 }

@@ -13,11 +13,11 @@ use crate::train::Score;
 use indicatif::FormattedDuration;
 use serde_json::{Value, json};
 
-use super::leaderboard::{self, settings_text};
 use super::options::Options;
 use super::setup::{PreparedSweep, TrialSource};
 use crate::cli::output::Console;
-use crate::cli::text::{counted, grouped, loss, percent, seconds, shell_word};
+use crate::report::leaderboard::{self, settings_text};
+use crate::report::text::{counted, grouped, loss, percent, seconds, shell_word};
 
 /// How many of the best members are printed at the end.
 const PRINTED: usize = 10;

@@ -7,7 +7,7 @@ use crate::runs::FolderLock;
 use crate::sweep::{Folder, RankedMember, Record, Settings, best, names, ranked, setting_text};
 use serde_json::Value;
 
-use crate::cli::text::{Table, counted, loss, percent, quoted};
+use super::text::{Table, counted, loss, percent, quoted};
 
 /// The best members for people, with the settings in which they differ.
 pub fn table(ranked: &[RankedMember]) -> Vec<String> {

@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::sweep::{Folder, RankedMember, Record, best, names, ranked};
 use serde_json::Value;
 
+use super::html::{self, Plot, escaped, short, table, thinned};
 use super::leaderboard::{command, figure, live_leaderboard, settings_text};
-use crate::cli::html::{self, Plot, escaped, short, table, thinned};
 
 /// Members that are drawn at most, the best.
 const DRAWN: usize = 200;
@@ -77,7 +77,7 @@ fn page(ranked: &[RankedMember], best: Option<&RankedMember>, failed: usize, cur
 ///
 /// # Errors
 /// Those of the folder; [`crate::error::Error::Config`] for a page in the place of one of its files.
-pub fn page_of(path: &Path, out: &Path) -> Result<String> {
+pub fn page_of_sweep(path: &Path, out: &Path) -> Result<String> {
     let folder = Folder::open_unlocked(path)?;
     let files = Folder::FILES.map(|name| folder.file(name));
     let files = files.iter().map(|file| (file.as_path(), "which belongs to a sweep"));

@@ -1,57 +1,29 @@
-//! The options of `tinytrain report`, and a run's model on rows that it was not trained on, if they can be read again.
+//! A run's model on rows that it was not trained on, if they can be read again.
 
 use std::path::PathBuf;
 
-use crate::data::{TargetsRef, data_paths};
-use crate::engine::{Device, DeviceRequest};
+use crate::data::{Format, TargetsRef, data_paths};
+use crate::engine::Device;
 use crate::error::{Error, Result};
+use crate::evaluate::{AsRead, EvaluationRows, EvaluationSet, choose_data};
 use crate::model::Model;
+use crate::runs::{MODEL, RunSummary};
 use crate::train::{
     Evaluated, Measure, OutputDecoder, Predictions, ValueErrors, evaluate, evaluate_values, load_model,
     measures,
 };
-use clap::Args;
 
-use crate::cli::args;
-use crate::cli::output::warn;
-use crate::cli::table_options::DialectOptions;
-use crate::cli::text::evaluation_warnings;
-use crate::evaluate::{AsRead, EvaluationRows, EvaluationSet, choose_data};
-use crate::runs::{MODEL, RunSummary};
-
-/// Make an HTML page of runs: their curves, the settings in which they differ, and how good their models are.
-///
-/// The page is a single file that needs no network and no scripts.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  tinytrain report runs/2026-11-23T10-00-00Z-mnist -o report.html")]
-pub struct Options {
-    /// Folders of runs, or of one sweep, whose page lists its trials by score.
-    #[arg(value_name = "RUN", required = true)]
-    pub runs: Vec<PathBuf>,
-    /// HTML file to write.
-    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+/// What runs are evaluated on for a page.
+#[derive(Debug, Clone)]
+pub struct PageOptions {
+    /// The file that the page is written to, which must be none of the data.
     pub out: PathBuf,
-    /// Data to evaluate the models on: a table, a folder (its test files, else its training files), or an IDX
-    /// file. [default: the data each run was tested on, else trained on]
-    ///
-    /// Several files are one table.
-    #[arg(long, value_name = "DIR-or-FILE", num_args = 1..)]
+    /// The data; if there are none, those that each run was tested on, else trained on.
     pub data: Vec<PathBuf>,
-    /// Column with the true labels or values: a name, or an index from 0 (-1 is the last). [default: as in
-    /// training]
-    #[arg(long, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
-          allow_hyphen_values = true)]
+    /// The column of the labels or values, if it differs from in training.
     pub target: Option<String>,
-    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
-    #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
-    pub device: DeviceRequest,
-    /// Run GPU kernels with bounds checks.
-    ///
-    /// Slower; shows whether a kernel or driver goes astray.
-    #[arg(long, alias = "checked")]
-    pub bounds_checks: bool,
-    #[command(flatten)]
-    pub written: DialectOptions,
+    /// How tables are written, as far as it is said.
+    pub format: Format,
 }
 
 /// The model of a run and its predictions.
@@ -78,10 +50,10 @@ impl EvaluatedRun {
     /// Evaluates the model of a run. The inner error is a sentence: why there is nothing to evaluate, or nothing to evaluate on.
     ///
     /// # Errors
-    /// Those of the model and the device; of data that `--data` names; [`Error::Config`] for a page in the place of one of them.
+    /// Those of the model and the device; of data that the options name; [`Error::Config`] for a page in the place of one of them.
     pub fn evaluate(
         run: &RunSummary,
-        options: &Options,
+        options: &PageOptions,
         device: &Device,
     ) -> Result<std::result::Result<Self, String>> {
         let path = run.path.join(MODEL);
@@ -94,7 +66,7 @@ impl EvaluatedRun {
             data_paths::spare_data("--out", Some(&options.out), [Some(source)])?;
         }
         let rows = set.and_then(|mut set| {
-            let reader = set.open(&model, options.target.as_deref(), &options.written.format())?;
+            let reader = set.open(&model, options.target.as_deref(), &options.format)?;
             set.rows_as_read(&model, reader)
         });
         let (rows, read) = match rows {
@@ -106,7 +78,6 @@ impl EvaluatedRun {
             }
             Err(error) => return Err(error),
         };
-        evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
         let reading = OutputDecoder::new(&model);
         let finite = |loss: f64| {
             let refused = || Error::NonFiniteTest { path: (&rows.name).into(), loss };

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::evaluated_run::EvaluatedRun;
+use super::html::{escaped, table};
 use super::pictures::{cells, columns, picture};
-use crate::cli::html::{escaped, table};
-use crate::cli::text::{Align, Table, counted, percent, short};
+use super::text::{Align, Table, counted, percent, short};
 
 /// Rows that are shown.
 const MOST: usize = 24;

@@ -7,8 +7,8 @@ use crate::model::Layer;
 use png::{BitDepth, ColorType, Encoder, EncodingError};
 
 use super::evaluated_run::EvaluatedRun;
-use crate::cli::html::escaped;
-use crate::cli::text::{column_name, short};
+use super::html::escaped;
+use super::text::{column_name, short};
 
 /// Columns of a table that are shown.
 const MOST_COLUMNS: usize = 60;

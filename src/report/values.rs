@@ -1,8 +1,8 @@
 //! How near predicted values are to those of the rows: point by point, and how both are distributed.
 
 use super::evaluated_run::EvaluatedRun;
-use crate::cli::html::{Axis, Plot, SIZE, escaped, short};
-use crate::cli::text::{counted, grouped};
+use super::html::{Axis, Plot, SIZE, escaped, short};
+use super::text::{counted, grouped};
 
 /// Targets of which there are pictures.
 const MOST_TARGETS: usize = 12;

@@ -4,14 +4,14 @@
 use std::fmt::Write;
 
 use super::classes::classes;
+use super::compared::{compared, differing, names, settings, side_by_side};
 use super::evaluated_run::EvaluatedRun;
+use super::evaluation::{measure_table, target_table, weight_line};
+use super::html::{self, Axis, Plot, SIZE, escaped, short, table, thinned};
 use super::mistakes;
 use super::pictures::weights;
+use super::text::{Table, counted, loss};
 use super::values::values;
-use crate::cli::eval_text::{measure_table, target_table, weight_line};
-use crate::cli::html::{self, Axis, Plot, SIZE, escaped, short, table, thinned};
-use crate::cli::runs::{compared, differing, names, settings, side_by_side};
-use crate::cli::text::{Table, counted, loss};
 use crate::runs::RunSummary;
 
 /// Beside the style of all pages. Eight colours that most eyes tell apart (Okabe and Ito, 2008), paler where it is dark.

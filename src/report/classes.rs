@@ -6,9 +6,9 @@ use std::fmt::Write;
 use crate::train::{Calibration, calibration, class_figures, confusion};
 
 use super::evaluated_run::EvaluatedRun;
-use crate::cli::eval_text::{class_table, count, shown, weighted};
-use crate::cli::html::{Axis, Plot, SIZE, escaped, table, wide};
-use crate::cli::text::{Table, percent};
+use super::evaluation::{class_table, count, shown, weighted};
+use super::html::{Axis, Plot, SIZE, escaped, table, wide};
+use super::text::{Table, percent};
 
 /// The most classes of which there are figures.
 const MOST_FIGURES: usize = 200;

@@ -1,0 +1,91 @@
+//! `tinytrain report`: runs as one page.
+
+use std::path::{Path, PathBuf};
+
+use crate::data::data_paths;
+use crate::engine::DeviceRequest;
+use crate::error::{Error, Result};
+use crate::output::Destination;
+use crate::report::text::shell_word;
+use crate::report::{PageOptions, page_of_runs, page_of_sweep};
+use crate::runs::{CHECKPOINT, CONFIG, HISTORY, MODEL, RunSummary};
+use crate::sweep::is_sweep;
+use clap::Args;
+
+use super::output::{print_line, warn};
+use super::table_options::DialectOptions;
+use super::{args, devices};
+
+/// Make an HTML page of runs: their curves, the settings in which they differ, and how good their models are.
+///
+/// The page is a single file that needs no network and no scripts.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tinytrain report runs/2026-11-23T10-00-00Z-mnist -o report.html")]
+pub struct Options {
+    /// Folders of runs, or of one sweep, whose page lists its trials by score.
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// HTML file to write.
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    out: PathBuf,
+    /// Data to evaluate the models on: a table, a folder (its test files, else its training files), or an IDX
+    /// file. [default: the data each run was tested on, else trained on]
+    ///
+    /// Several files are one table.
+    #[arg(long, value_name = "DIR-or-FILE", num_args = 1..)]
+    data: Vec<PathBuf>,
+    /// Column with the true labels or values: a name, or an index from 0 (-1 is the last). [default: as in
+    /// training]
+    #[arg(long, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
+          allow_hyphen_values = true)]
+    target: Option<String>,
+    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
+    #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
+    device: DeviceRequest,
+    /// Run GPU kernels with bounds checks.
+    ///
+    /// Slower; shows whether a kernel or driver goes astray.
+    #[arg(long, alias = "checked")]
+    bounds_checks: bool,
+    #[command(flatten)]
+    written: DialectOptions,
+}
+
+/// Reads, evaluates and writes.
+///
+/// # Errors
+/// Those of the folders, of data that are named, of the device and of the page.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    if let Some(sweep) = options.runs.iter().find(|run| is_sweep(run)) {
+        return of_sweep(sweep, options);
+    }
+    let runs = options.runs.iter().map(|path| RunSummary::read(path)).collect::<Result<Vec<RunSummary>>>()?;
+    let destination = Destination::check(&options.out)?;
+    let files: Vec<PathBuf> = options
+        .runs
+        .iter()
+        .flat_map(|run| [CONFIG, HISTORY, MODEL, CHECKPOINT].map(|name| run.join(name)))
+        .collect();
+    let files = files.iter().map(|file| (file.as_path(), "which belongs to a run"));
+    data_paths::spare_files("--out", Some(&options.out), files)?;
+    let device = devices::find_and_report(&options.device, options.bounds_checks)?;
+    let (data, target) = (options.data.clone(), options.target.clone());
+    let page = PageOptions { out: options.out.clone(), data, target, format: options.written.format() };
+    let (page, warnings) = page_of_runs(&runs, &page, &device)?;
+    warnings.iter().for_each(|warning| warn(warning));
+    destination.write(page.as_bytes())?;
+    Ok(print_line(&format!("report: {}", shell_word(destination.path())))?)
+}
+
+/// Writes the page of a sweep.
+fn of_sweep(sweep: &Path, options: &Options) -> anyhow::Result<()> {
+    let path = shell_word(sweep);
+    if options.runs.len() > 1 || !options.data.is_empty() || options.target.is_some() {
+        anyhow::bail!(Error::Config(format!(
+            "{path} is the folder of a sweep and cannot be combined with other folders, --data or --target; use tinytrain eval --model {path} to evaluate its best model"
+        )));
+    }
+    let destination = Destination::check(&options.out)?;
+    destination.write(page_of_sweep(sweep, &options.out)?.as_bytes())?;
+    Ok(print_line(&format!("report: {}", shell_word(destination.path())))?)
+}

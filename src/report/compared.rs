@@ -1,0 +1,84 @@
+//! Runs side by side: what they reached, and the settings in which they differ.
+
+use std::collections::BTreeSet;
+
+use super::text::{Align, Table, loss, percent};
+use crate::runs::RunSummary;
+
+/// A table with a column a run.
+pub fn side_by_side(runs: &[RunSummary], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    let names = [String::new()].into_iter().chain(runs.iter().map(RunSummary::name)).collect();
+    Table::alike(names, Align::Left, rows)
+}
+
+/// Figures of an epoch, for people and by their columns in the history.
+const FIGURES: [(&str, &str); 8] = [
+    ("train loss", "train_loss"),
+    ("train accuracy", "train_accuracy"),
+    ("validation loss", "validation_loss"),
+    ("validation accuracy", "validation_accuracy"),
+    ("validation R2", "validation_r2"),
+    ("test loss", "test_loss"),
+    ("test accuracy", "test_accuracy"),
+    ("test R2", "test_r2"),
+];
+
+/// What runs reached, side by side: rows of a name and a cell a run.
+pub fn compared(runs: &[RunSummary]) -> Vec<Vec<String>> {
+    let row = |name: &str, of: &dyn Fn(&RunSummary) -> String| -> Vec<String> {
+        [name.to_owned()].into_iter().chain(runs.iter().map(of)).collect()
+    };
+    let mut rows = vec![
+        row("state", &|run| run.state.to_owned()),
+        row("epochs", &|run| run.epochs.len().to_string()),
+        row("best epoch", &|run| run.figure("epoch").map(|epoch| epoch.to_string()).unwrap_or_default()),
+    ];
+    for (shown, name) in FIGURES {
+        if runs.iter().any(|run| run.is_measured(name)) {
+            rows.push(row(shown, &|run| {
+                run.figure(name).map(|value| figure(name, value)).unwrap_or_default()
+            }));
+        }
+    }
+    rows.push(row("seconds", &|run| format!("{:.2}", run.seconds())));
+    rows
+}
+
+/// The settings with these names, side by side: rows of a name and a cell a run.
+pub fn settings(runs: &[RunSummary], names: &[String]) -> Vec<Vec<String>> {
+    let cell = |run: &RunSummary, name: &String| run.settings.get(name).cloned().unwrap_or_default();
+    let row =
+        |name: &String| [name.clone()].into_iter().chain(runs.iter().map(|run| cell(run, name))).collect();
+    names.iter().map(row).collect()
+}
+
+/// A figure for people.
+fn figure(name: &str, value: f64) -> String {
+    if name.ends_with("accuracy") { percent(value) } else { loss(value) }
+}
+
+/// What a run reached, for people.
+pub fn score(run: &RunSummary) -> String {
+    for set in ["validation", "test", "train"] {
+        for measure in ["accuracy", "r2", "loss"] {
+            let name = format!("{set}_{measure}");
+            if let Some(value) = run.figure(&name) {
+                let shown = if measure == "r2" { "R2" } else { measure };
+                return format!("{set} {shown} {}", figure(&name, value));
+            }
+        }
+    }
+    "no epoch".to_owned()
+}
+
+/// The names of all settings.
+pub fn names(runs: &[RunSummary]) -> Vec<String> {
+    let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.settings.keys()).collect();
+    names.into_iter().cloned().collect()
+}
+
+/// The names of those that are not the same in all runs.
+pub fn differing(runs: &[RunSummary]) -> Vec<String> {
+    let differs = |name: &String| runs.iter().any(|run| run.settings.get(name) != runs[0].settings.get(name));
+    names(runs).into_iter().filter(differs).collect()
+}

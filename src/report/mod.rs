@@ -1,0 +1,48 @@
+//! Runs, sweeps and evaluations for people: texts, tables, and pages of one file without scripts.
+
+mod classes;
+pub(crate) mod compared;
+pub(crate) mod curves;
+mod evaluated_run;
+pub(crate) mod evaluation;
+mod html;
+pub(crate) mod leaderboard;
+mod mistakes;
+mod pictures;
+mod run_page;
+mod sweep_page;
+pub(crate) mod text;
+mod values;
+
+use crate::engine::Device;
+use crate::error::Result;
+use crate::runs::RunSummary;
+
+use self::evaluated_run::EvaluatedRun;
+pub use self::evaluated_run::PageOptions;
+pub use self::sweep_page::page_of_sweep;
+pub(crate) use self::sweep_page::standing;
+use self::text::evaluation_warnings;
+
+/// The page of some runs, as HTML: their curves, the settings in which they differ, and how good their models are. Also warnings of the
+/// rows on which these were evaluated, and why some could not be.
+///
+/// # Errors
+/// Those of data that are named, and of the device; [`crate::Error::Config`] for a page in the place of data.
+pub fn page_of_runs(
+    runs: &[RunSummary],
+    options: &PageOptions,
+    device: &Device,
+) -> Result<(String, Vec<String>)> {
+    let mut warnings = Vec::new();
+    let mut evaluate = |run: &RunSummary| {
+        let evaluated = EvaluatedRun::evaluate(run, options, device)?;
+        match &evaluated {
+            Ok(evaluated) => warnings.extend(evaluation_warnings(&evaluated.rows)),
+            Err(why) => warnings.push(format!("{}: {why}", run.name())),
+        }
+        Ok(evaluated)
+    };
+    let evaluated = runs.iter().map(&mut evaluate).collect::<Result<Vec<_>>>()?;
+    Ok((run_page::page(runs, &evaluated), warnings))
+}
