@@ -51,6 +51,10 @@ class _Tinytrain(BaseEstimator):
 
     def _settings(self, seed, validates):
         """The settings of a fit; `validates` says whether there are rows of their own to validate on."""
+        for name in ("early_stopping", "warm_start"):
+            value = getattr(self, name, False)
+            if not isinstance(value, (bool, np.bool_)):
+                raise ValueError(f"{name}: expected True or False, found {value!r}")
         given = {name: getattr(self, name) for name in _settings.NAMES if hasattr(self, name)}
         if given.get("no_temperature") is False:
             del given["no_temperature"]

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from numbers import Integral
 
 from ._tinytrain import settings
 
@@ -109,6 +110,9 @@ def threads(n_jobs):
     if n_jobs is None:
         text = os.environ.get("OMP_NUM_THREADS", "")
         return int(text) if text.isdigit() and int(text) > 0 else None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
+        raise ValueError(f"n_jobs: expected a whole number or None, found {n_jobs!r}")
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning")
+    n_jobs = int(n_jobs)
     return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
