@@ -80,6 +80,18 @@ def test_wrong_parameters(of, iris):
     assert errors > 120
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(name, value) for name in ("early_stopping", "warm_start") for value in ("yes", 1, None, np.nan)]
+    + [("n_jobs", value) for value in ("all", 1.5, True, np.nan)],
+)
+def test_other_types_are_refused(name, value, iris):
+    for estimator in (TinytrainClassifier, TinytrainRegressor):
+        with pytest.raises(ValueError, match=f"^{name}: expected .*, found "):
+            estimator(**SMALL, **{name: value}).fit(*iris)
+    estimator(**SMALL, n_jobs=np.int64(1), early_stopping=np.True_).fit(*iris)
+
+
 def test_wrong_rows(iris):
     X, y = iris
     far = X.copy()
