@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tinytrain import TinytrainClassifier, TinytrainRegressor, TinytrainSearchCV, _settings, load
+from tinytrain import TinytrainClassifier, TinytrainEnsembleClassifier, TinytrainRegressor, TinytrainSearchCV, _settings, load
 
 SMALL = {"hidden": (4,), "epochs": 2, "random_state": 0}
 # Each is wrong with classes, but for those that need others beside them.
@@ -33,6 +33,7 @@ WRONG = [
     {"target_accuracy": 7},
     {"device": "no such card"},
     {"device": "99"},
+    {"device": 99},
     {"device": "metal"},
     {"random_state": -1},
     {"n_jobs": 0},
@@ -80,16 +81,43 @@ def test_wrong_parameters(of, iris):
     assert errors > 120
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [(name, value) for name in ("early_stopping", "warm_start") for value in ("yes", 1, None, np.nan)]
-    + [("n_jobs", value) for value in ("all", 1.5, True, np.nan)],
-)
-def test_other_types_are_refused(name, value, iris):
-    for estimator in (TinytrainClassifier, TinytrainRegressor):
-        with pytest.raises(ValueError, match=f"^{name}: expected .*, found "):
-            estimator(**SMALL, **{name: value}).fit(*iris)
-    estimator(**SMALL, n_jobs=np.int64(1), early_stopping=np.True_).fit(*iris)
+# None of these is a value of any of those parameters.
+STRANGE = ["all", "", np.nan, [-1.5], -0.5, 2.5, np.float32(2.5), np.array(-0.5), np.array([1, 2]), object(), b"x"]
+KINDS = {
+    TinytrainClassifier: ["early_stopping", "missing", "random_state", "n_jobs", "warm_start", "callbacks", "batch_size", "epochs", "patience"],
+    TinytrainEnsembleClassifier: ["early_stopping", "n_estimators", "n_picks"],
+    TinytrainSearchCV: ["n_iter", "return_train_score", "random_state", "n_jobs"],
+}
+
+
+@pytest.mark.parametrize("of, name", [(of, name) for of, names in KINDS.items() for name in names])
+def test_values_of_other_types(of, name, iris):
+    X, y = iris
+    given = {"estimator": TinytrainClassifier(**SMALL), "param_distributions": {"lr": [0.1]}, "cv": 2} if of is TinytrainSearchCV else SMALL
+    for value in STRANGE:
+        with pytest.raises((ValueError, TypeError), match=name):
+            of(**given | {name: value}).fit(X, y)
+
+
+@pytest.mark.parametrize("name", _settings.NAMES)
+def test_settings_that_are_no_number(name, iris):
+    X, y = iris
+    of = TinytrainClassifier if name in TinytrainClassifier().get_params() else TinytrainRegressor
+    for value in (np.nan, -np.inf, np.float32(np.nan), np.array(np.inf), [0.5, np.nan]):
+        with pytest.raises(ValueError, match=f"^{name}: expected"):
+            of(**SMALL | {name: value}).fit(X, y)
+
+
+def test_a_candidate_is_checked_as_an_estimator(iris):
+    with pytest.raises(ValueError, match="early_stopping"):
+        TinytrainSearchCV(TinytrainClassifier(**SMALL), {"early_stopping": ["yes"]}, cv=2).fit(*iris)
+
+
+def test_numbers_of_numpy_are_numbers(iris):
+    X, y = iris
+    expected = TinytrainClassifier(hidden=(4,), lr=0.5, epochs=2, random_state=0, n_jobs=1).fit(X, y).predict_proba(X)
+    same = {"hidden": np.array(4), "lr": np.float32(0.5), "epochs": np.array(2), "random_state": np.int64(0), "n_jobs": np.int32(1)}
+    assert (TinytrainClassifier(**same).fit(X, y).predict_proba(X) == expected).all()
 
 
 def test_wrong_rows(iris):

@@ -2,12 +2,14 @@
 
 import inspect
 import warnings
+from numbers import Integral
 
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
+from sklearn.utils._param_validation import Interval
 
 from . import _settings
-from ._estimators import TinytrainClassifier, TinytrainRegressor, _Bar
+from ._estimators import TinytrainClassifier, TinytrainRegressor, _Bar, _Tinytrain
 from ._tinytrain import ensemble
 
 # Parameters of an ensemble alone.
@@ -55,6 +57,12 @@ class _Ensemble:
     """What both ensembles do."""
 
     _member = None
+    _parameter_constraints = {
+        **_Tinytrain._parameter_constraints,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_picks": [Interval(Integral, 1, None, closed="left"), None],
+        "param_distributions": [dict, list, None],
+    }
 
     @property
     def partial_fit(self):
@@ -62,9 +70,7 @@ class _Ensemble:
 
     def _candidates(self, seed):
         """What each network has of its own."""
-        if self.n_estimators < 1:
-            raise ValueError(f"n_estimators: expected 1 or more, found {self.n_estimators!r}")
-        if self.param_distributions is None:
+        if not self.param_distributions:
             return [{}] * self.n_estimators
         from sklearn.model_selection import ParameterSampler
 
@@ -79,6 +85,7 @@ class _Ensemble:
         return [drawn[number % len(drawn)] for number in range(self.n_estimators)]
 
     def _fit(self, X, y, sample_weight, eval_set, groups, times):
+        self._validate_params()
         rows, validation = self._given(X, y, sample_weight, eval_set, groups, times)
         seed = self._seed()
         common = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
@@ -91,15 +98,14 @@ class _Ensemble:
             made.append(member.set_params(init_seed=own["init_seed"], random_state=seed))
             settings.append(own)
         validates = validation is not None or settings[0]["validation_fraction"] is not None
-        if self.n_picks is not None and (self.n_picks < 1 or not validates):
-            expected = "1 or more" if self.n_picks < 1 else "rows that validate (early_stopping, validation_fraction or eval_set)"
-            raise ValueError(f"n_picks: expected {expected}, found n_picks={self.n_picks!r}")
+        if self.n_picks is not None and not validates:
+            raise ValueError("n_picks: expected rows that validate (early_stopping, validation_fraction or eval_set), found none")
         bar = _Bar(None, self.verbose, len(settings))
         try:
             found, model = ensemble(
                 rows,
                 [_settings.as_json(own) for own in settings],
-                device=self.device,
+                device=str(self.device),
                 threads=_settings.threads(self.n_jobs),
                 repeats=getattr(self, "class_weight", None) is None,
                 validation=validation,

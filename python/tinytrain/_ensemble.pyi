@@ -62,10 +62,10 @@ class TinytrainEnsembleClassifier(_Ensemble, TinytrainClassifier):  # type: igno
         class_weight: Mapping[Any, float] | str | None = None,
         categorical: Sequence[int] | Sequence[str] | None = None,
         missing: str = "fill",
-        device: str = "auto",
+        device: str | int = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: bool | int = False,
     ) -> None: ...
 
 class TinytrainEnsembleRegressor(_Ensemble, TinytrainRegressor):  # type: ignore[misc]
@@ -116,8 +116,8 @@ class TinytrainEnsembleRegressor(_Ensemble, TinytrainRegressor):  # type: ignore
         early_stopping: bool = False,
         categorical: Sequence[int] | Sequence[str] | None = None,
         missing: str = "fill",
-        device: str = "auto",
+        device: str | int = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: bool | int = False,
     ) -> None: ...

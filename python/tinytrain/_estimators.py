@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -24,7 +25,7 @@ class _Bar:
     """A bar of epochs, and whether a callback ends the fit."""
 
     def __init__(self, callbacks, verbose, total):
-        self.callbacks = [callbacks] if callable(callbacks) else callbacks or ()
+        self.callbacks = [callbacks] if callable(callbacks) else () if callbacks is None else callbacks
         if not isinstance(self.callbacks, (list, tuple)) or not all(map(callable, self.callbacks)):
             raise ValueError(f"callbacks: expected a callable or a list of callables, found {callbacks!r}")
         self.bar = None
@@ -49,25 +50,29 @@ class _Bar:
 class _Tinytrain(BaseEstimator):
     """What both estimators do."""
 
+    # Of parameters that are no settings of the library, which checks its own.
+    _parameter_constraints = {
+        "early_stopping": ["boolean"],
+        "missing": [StrOptions({"fill", "error"})],
+        "device": [str, Integral],
+        "random_state": [Interval(Integral, 0, None, closed="left"), np.random.RandomState, None],
+        "n_jobs": [Integral, None],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
     def _settings(self, seed, validates):
         """The settings of a fit; `validates` says whether there are rows of their own to validate on."""
-        for name in ("early_stopping", "warm_start"):
-            value = getattr(self, name, False)
-            if not isinstance(value, (bool, np.bool_)):
-                raise ValueError(f"{name}: expected True or False, found {value!r}")
-        given = {name: getattr(self, name) for name in _settings.NAMES if hasattr(self, name)}
+        given = {name: _settings.checked(name, getattr(self, name)) for name in _settings.NAMES if hasattr(self, name)}
         if given.get("no_temperature") is False:
             del given["no_temperature"]
-        for name in ("hidden", "activation", "dropout", "betas", "lr_layers"):
-            if isinstance(given.get(name), (tuple, np.ndarray)):
-                given[name] = list(given[name])
         if self.early_stopping and not validates and given["validation_fraction"] is None:
             given["validation_fraction"] = 0.1
         if validates:
             given["validation_fraction"] = None
-        if given["init"] is None and (self.preset == "plain" or not (self.preset or validates or given["validation_fraction"])):
+        if given["init"] is None and (given["preset"] == "plain" or not (given["preset"] or validates or given["validation_fraction"])):
             given["init"] = _settings.INIT
-        if self.early_stopping and given["patience"] is None and self.preset == "plain":
+        if self.early_stopping and given["patience"] is None and given["preset"] == "plain":
             given["patience"] = 10
         given["threads"] = _settings.threads(self.n_jobs)
         given["seed"] = seed
@@ -80,8 +85,6 @@ class _Tinytrain(BaseEstimator):
 
     def _rows(self, X, y, reset):
         """The rows as a `Table`, and a look at `y`."""
-        if self.missing not in ("fill", "error"):
-            raise ValueError(f"missing: expected 'fill' or 'error', found {self.missing!r}")
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
@@ -122,6 +125,7 @@ class _Tinytrain(BaseEstimator):
         return rows, self._validation(eval_set, table)
 
     def _fit(self, X, y, sample_weight, eval_set, groups, times):
+        self._validate_params()
         rows, validation = self._given(X, y, sample_weight, eval_set, groups, times)
         settings = self._settings(self._seed(), validation is not None)
         bar = _Bar(self.callbacks, self.verbose, None)
@@ -129,7 +133,7 @@ class _Tinytrain(BaseEstimator):
             model, summary = fit(
                 rows,
                 _settings.as_json(settings),
-                device=self.device,
+                device=str(self.device),
                 repeats=getattr(self, "class_weight", None) is None,
                 validation=validation,
                 names=self._target_names,
@@ -151,6 +155,7 @@ class _Tinytrain(BaseEstimator):
         return self
 
     def _partial_fit(self, X, y, sample_weight, classes):
+        self._validate_params()
         if self.early_stopping or self.validation_fraction is not None:
             raise ValueError("partial_fit holds no rows out: early_stopping and validation_fraction are for fit")
         is_first = not self.__sklearn_is_fitted__()
@@ -160,7 +165,7 @@ class _Tinytrain(BaseEstimator):
         model, loss, unknown = partial_fit(
             (table, targets, weights, None, None),
             _settings.as_json(self._settings(self._seed(), False)),
-            device=self.device,
+            device=str(self.device),
             names=self._target_names,
             first=None if is_first else self._model,
         )

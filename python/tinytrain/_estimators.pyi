@@ -68,11 +68,11 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         class_weight: Mapping[Any, float] | str | None = None,
         categorical: Sequence[int] | Sequence[str] | None = None,
         missing: str = "fill",
-        device: str = "auto",
+        device: str | int = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
-        verbose: bool = False,
+        verbose: bool | int = False,
         callbacks: Callable[[dict[str, Any]], object] | Sequence[Callable[[dict[str, Any]], object]] | None = None,
     ) -> None: ...
     def fit(
@@ -136,11 +136,11 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         early_stopping: bool = False,
         categorical: Sequence[int] | Sequence[str] | None = None,
         missing: str = "fill",
-        device: str = "auto",
+        device: str | int = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
-        verbose: bool = False,
+        verbose: bool | int = False,
         callbacks: Callable[[dict[str, Any]], object] | Sequence[Callable[[dict[str, Any]], object]] | None = None,
     ) -> None: ...
     def fit(

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -10,6 +11,7 @@ from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_consistent_length
 
 from . import _input, _settings
@@ -72,6 +74,13 @@ class TinytrainSearchCV(BaseSearchCV):
     >>> found.best_params_
     {'lr': 0.1}
     """
+
+    _parameter_constraints = {
+        **BaseSearchCV._parameter_constraints,
+        "param_distributions": [dict, list],
+        "n_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -137,6 +146,7 @@ class TinytrainSearchCV(BaseSearchCV):
         """
         if not isinstance(self.estimator, _Tinytrain) or hasattr(self.estimator, "n_estimators"):
             raise TypeError("estimator: expected a TinytrainClassifier or a TinytrainRegressor")
+        self._validate_params()
         scorers, refit_metric = self._scorers()
         X, y = indexable(X, y)
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
@@ -196,6 +206,7 @@ class TinytrainSearchCV(BaseSearchCV):
             if fixed:
                 raise ValueError(f"{min(fixed)} is the same for all candidates: set it on the estimator")
             estimator = clone(self.estimator).set_params(**candidate)
+            estimator._validate_params()
             made.append(estimator)
             own = estimator._settings(estimator._seed(), False)
             settings.append(_settings.as_json({**own, "threads": _settings.threads(self.n_jobs)}))
@@ -207,7 +218,7 @@ class TinytrainSearchCV(BaseSearchCV):
                 targets,
                 settings,
                 [np.ascontiguousarray(train, dtype=np.uint32) for train, _ in folds],
-                device=self.estimator.device,
+                device=str(self.estimator.device),
                 threads=_settings.threads(self.n_jobs),
                 weights=weights,
                 repeats=getattr(probe, "class_weight", None) is None,

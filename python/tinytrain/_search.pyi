@@ -24,7 +24,7 @@ class TinytrainSearchCV(BaseSearchCV):
         refit: bool | str | Callable[[dict[str, Any]], int] = True,
         cv: Any = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: bool | int = False,
         error_score: float | str = ...,
         return_train_score: bool = False,
         random_state: int | np.random.RandomState | None = None,

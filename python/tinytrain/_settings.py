@@ -1,9 +1,9 @@
 """Parameters of the estimators: those that are settings of the library, and how they are explained."""
 
 import json
+import math
 import os
 import re
-from numbers import Integral
 
 from ._tinytrain import settings
 
@@ -43,7 +43,7 @@ early_stopping : bool, default=False
 missing : {{'fill', 'error'}}, default='fill'
     What becomes of NaN and of missing cells: `fill` puts the median of the training rows in their place, with one more input that
     says so; a missing category is one more category.
-device : str, default='auto'
+device : str or int, default='auto'
     What trains: `auto` (a GPU if there is one, else the processor), `cpu`, `gpu`, or a name or number that ``tinytrain devices``
     prints. Models always predict on the processor.
 random_state : int, RandomState instance or None, default=None
@@ -53,11 +53,12 @@ n_jobs : int, default=None
     number does not change results.
 warm_start : bool, default=False
     Whether `fit` begins with the weights of the fit before it, which must have made the same network of the same columns and categories.
-verbose : bool, default=False
+verbose : bool or int, default=False
     Whether a bar shows the epochs.
 callbacks : callable or list of callables, default=None
     `fit` calls them after each epoch with a dict: `epoch`, `epochs` (at most), `loss`, {accuracy}`seconds`, `rows`, `is_kept`, and
-    `validation_loss` and `validation_score` where rows validate. One that returns something true ends the fit.
+    `validation_loss` and `validation_score` where rows validate. One that returns something true ends the fit. `partial_fit` calls
+    none, and shows no bar: whoever calls it has the loop, and finds the loss of the pass at the end of `loss_curve_`.
 """
 
 _CLASS_WEIGHT = """class_weight : dict or 'balanced', default=None
@@ -100,6 +101,17 @@ def _plain(value):
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
+def checked(name, value):
+    """A setting without numpy, where its form is one that JSON and the library can tell from others."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    kind = _TYPES.get(name, "float")
+    is_sequence = isinstance(value, (list, tuple))
+    is_finite = all(math.isfinite(one) for one in (value if is_sequence else [value]) if isinstance(one, float))
+    if not is_finite or (is_sequence and "sequence" not in kind):
+        raise ValueError(f"{name}: expected {kind}{'' if is_finite else ', finite'}, found {value!r}")
+    return value
+
+
 def as_json(values):
     """Settings for the library."""
     return json.dumps(values, default=_plain)
@@ -110,9 +122,6 @@ def threads(n_jobs):
     if n_jobs is None:
         text = os.environ.get("OMP_NUM_THREADS", "")
         return int(text) if text.isdigit() and int(text) > 0 else None
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
-        raise ValueError(f"n_jobs: expected a whole number or None, found {n_jobs!r}")
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning")
-    n_jobs = int(n_jobs)
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
