@@ -209,4 +209,36 @@ mod tests {
             }
         }
     }
+
+    /// Sections that begin and end within words, and at their ends.
+    #[test]
+    fn lists_hold_what_the_rows_do() {
+        const GROUPS: usize = 150;
+        let value = |row: usize, group: usize| ((row * 31 + group * 17) % 11).saturating_sub(7) as u8;
+        let input = |i: usize| if i % QUAD == 1 { value(i / QUAD / GROUPS, i / QUAD % GROUPS) } else { 0 };
+        let features = Features::Bytes((0..7 * GROUPS * QUAD).map(input).collect());
+        let (targets, scaling) = (TargetsRef::Classes(&[]), Scaling::AsIs);
+        let rows =
+            Rows { inputs: GROUPS * QUAD, features: &features, targets, weights: &[], scaling, total: None };
+        let mut packed = PackedRows::new(Arc::new(Groups::neighbours(GROUPS * QUAD)));
+        packed.extend(&rows, 7);
+        let (mut lists, order) = (SparseRows::default(), [5, 0, 6, 3]);
+        for [start, end] in [[0, 150], [3, 70], [63, 65], [64, 128], [70, 71], [128, 150]] {
+            lists.take::<u8>(&packed, scaling, &order, [start..end].into_iter());
+            let mut found: Vec<usize> = lists.empty().collect();
+            let empty = found.len();
+            for (group, list) in lists.each() {
+                let values = (0..).zip(order).map(|(row, number)| (row, value(number as usize, group)));
+                let quad = |(row, value)| Quad { row, values: [0.0, f32::from(value), 0.0, 0.0] };
+                let want: Vec<Quad> = values.filter(|(_, value)| *value > 0).map(quad).collect();
+                assert!(!want.is_empty() && list == want, "{group} of {start}..{end}");
+                found.push(group);
+            }
+            assert!(
+                found[..empty].iter().all(|group| order.iter().all(|row| value(*row as usize, *group) == 0))
+            );
+            found.sort_unstable();
+            assert_eq!(found, (start..end).collect::<Vec<_>>());
+        }
+    }
 }
