@@ -204,7 +204,7 @@ def test_what_is_wrong_is_said(iris):
         ({"lr": -1.0}, "learning.rate|lr"),
         ({"hidden": "many"}, "hidden: expected"),
         ({"optimizer": "adamm"}, "optimizer: expected sgd.*adamm"),
-        ({"missing": "drop"}, "missing: expected"),
+        ({"missing": "drop"}, "'missing' parameter .* must be a str among"),
         ({"categorical": ["a"]}, "categorical"),
         ({"device": "no such card"}, "no such card"),
         ({"callbacks": 3}, "callbacks: expected a callable"),
