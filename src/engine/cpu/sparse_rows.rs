@@ -224,7 +224,7 @@ mod tests {
         packed.extend(&rows, 7);
         let (mut lists, order) = (SparseRows::default(), [5, 0, 6, 3]);
         for [start, end] in [[0, 150], [3, 70], [63, 65], [64, 128], [70, 71], [128, 150]] {
-            lists.take::<u8>(&packed, scaling, &order, [start..end].into_iter());
+            lists.take::<u8>(&packed, scaling, &order, std::iter::once(start..end));
             let mut found: Vec<usize> = lists.empty().collect();
             let empty = found.len();
             for (group, list) in lists.each() {
