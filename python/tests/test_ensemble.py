@@ -2,6 +2,10 @@
 
 import copy
 import pickle
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +25,6 @@ from tinytrain import (
 )
 
 from test_files import program, table, write
-from test_processes import waits
 
 SMALL = {"n_estimators": 4, "hidden": (16,), "epochs": 8, "random_state": 3}
 
@@ -135,9 +138,20 @@ def test_copies_and_searches(iris):
 
 
 def test_ctrl_c_ends_it():
-    X, y = make_classification(4000, 40, random_state=0)
-    # Where the first fit imports a module, Python may lose what Ctrl-C raises.
-    TinytrainEnsembleClassifier(**SMALL).fit(X, y)
-    ensemble = TinytrainEnsembleClassifier(n_estimators=6, hidden=(200, 200), epochs=500, random_state=0)
-    assert waits(lambda: ensemble.fit(X, y), [0.3, 0.5, 0.7])[1] < 0.2
-    assert not hasattr(ensemble, "estimators_")
+    # In a process of its own: among pytest's workers what Ctrl-C raises was lost now and then, for a reason that is not known.
+    work = """
+        from sklearn.datasets import make_classification
+        from test_processes import waits
+        from tinytrain import TinytrainEnsembleClassifier
+
+        X, y = make_classification(4000, 40, random_state=0)
+        ensemble = TinytrainEnsembleClassifier(n_estimators=6, hidden=(200, 200), epochs=500, random_state=0)
+        # Where the first fit imports a module, Python may lose what Ctrl-C raises.
+        TinytrainEnsembleClassifier(n_estimators=2, hidden=(4,), epochs=2, random_state=0).fit(X, y)
+        print(waits(lambda: ensemble.fit(X, y), [0.3, 0.5, 0.7])[1], hasattr(ensemble, "estimators_"))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(work)]
+    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    seconds, is_fitted = done.stdout.split()
+    assert float(seconds) < 0.2 and is_fitted == "False"
