@@ -5,9 +5,7 @@ use std::ops::Range;
 use super::aligned::Aligned;
 use super::partition::LANES;
 use super::view::View;
-
-/// Rows and columns that are transposed together.
-const SIDE: usize = 4;
+use crate::vectors::vectorized_loops;
 
 /// [rows, width], where the first columns of a row count and those behind them are padding.
 #[derive(Default)]
@@ -92,26 +90,11 @@ impl Matrix {
         self.values.copy_from_slice(&other.values);
     }
 
-    /// Becomes the transpose of the first `columns` columns of rows of `width` numbers, a whole number of fours.
-    pub fn transpose(&mut self, values: &[f32], width: usize, columns: usize) {
-        self.resize(columns, values.len() / width);
-        let to_width = self.width;
-        for (to, column) in self.values.chunks_mut(SIDE * to_width).zip((0..).step_by(SIDE)) {
-            for (rows, place) in values.chunks(SIDE * width).zip((0..).step_by(SIDE)) {
-                // A block in registers: neighbours of a row and of a column lie together once each.
-                let mut square = [[0.0; SIDE]; SIDE];
-                for (number, row) in square.iter_mut().enumerate().take(rows.len() / width) {
-                    row.copy_from_slice(&rows[number * width + column..][..SIDE]);
-                }
-                let mut lines = [[0.0; SIDE]; SIDE];
-                for (number, line) in lines.iter_mut().enumerate() {
-                    *line = square.map(|row| row[number]);
-                }
-                for (number, line) in lines.iter().enumerate().take(to.len() / to_width) {
-                    to[number * to_width + place..][..SIDE].copy_from_slice(line);
-                }
-            }
-        }
+    /// Becomes the transpose of a matrix, the numbers of whose rows stand one behind the other.
+    pub fn transpose(&mut self, rows: View<'_>) {
+        self.resize(rows.column_count(), rows.row_count());
+        let width = self.width;
+        vectorized_loops!(rows.transpose_into(&mut self.values, width));
     }
 
     /// Copies the rows `rows` of `from` into the rows from `row` on, as the columns from `column` on; padding of `from`
@@ -138,7 +121,7 @@ mod tests {
             from.resize(rows, columns);
             let numbers = from.each_row_mut().flatten().zip(1..);
             numbers.for_each(|(to, number)| *to = number as f32);
-            to.transpose(from.values(), from.width(), columns);
+            to.transpose(from.view());
             assert_eq!((to.row_count(), to.column_count()), (columns, rows));
             for (column, values) in to.each_row().enumerate() {
                 let want = |row: usize| (row * columns + column + 1) as f32;

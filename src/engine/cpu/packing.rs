@@ -7,9 +7,6 @@ use super::partition::{by_length, runs};
 use super::tiles::{next_height, width};
 use super::view::View;
 
-/// Rows and columns that are transposed together.
-const SIDE: usize = 8;
-
 /// Copies A, whose rows are columns in memory: for each tile, one step of the inner dimension after the other.
 #[inline(always)]
 pub fn pack_columns<S: Simd>(a: View<'_>, to: &mut [f32]) {
@@ -74,38 +71,6 @@ fn pack_run<S: Simd, const N: usize>(simd: S, b: View<'_>, first: usize, to: &mu
             to[..columns].copy_from_slice(&b.values()[k * b.row_stride() + first..][..columns]);
         }
     } else {
-        transpose(b.transposed().rows(first..first + columns), to, lanes);
-    }
-}
-
-/// Copies the rows of a matrix, whose numbers stand side by side, into the first columns of rows of `width`.
-#[inline(always)]
-fn transpose(rows: View<'_>, to: &mut [f32], width: usize) {
-    let (count, length) = (rows.row_count(), rows.column_count());
-    for first in (0..count).step_by(SIDE) {
-        let side = SIDE.min(count - first);
-        for start in (0..length).step_by(SIDE) {
-            let long = SIDE.min(length - start);
-            let from = |row: usize| &rows.values()[(first + row) * rows.row_stride() + start..][..long];
-            if side < SIDE || long < SIDE {
-                for row in 0..side {
-                    for (number, value) in from(row).iter().enumerate() {
-                        to[(start + number) * width + first + row] = *value;
-                    }
-                }
-                continue;
-            }
-            let mut square = [[0.0; SIDE]; SIDE];
-            for (row, line) in square.iter_mut().enumerate() {
-                line.copy_from_slice(from(row));
-            }
-            for number in 0..SIDE {
-                let mut line = [0.0; SIDE];
-                for (to, row) in line.iter_mut().zip(&square) {
-                    *to = row[number];
-                }
-                to[(start + number) * width + first..][..SIDE].copy_from_slice(&line);
-            }
-        }
+        b.transposed().rows(first..first + columns).transpose_into(to, lanes);
     }
 }

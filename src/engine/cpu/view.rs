@@ -97,6 +97,36 @@ impl<'a> View<'a> {
         Some(rows)
     }
 
+    /// Copies the transpose into the first columns of rows of `width` numbers; the numbers of a row stand one behind the other.
+    #[inline(always)]
+    pub fn transpose_into(&self, to: &mut [f32], width: usize) {
+        for first in (0..self.rows).step_by(LANES) {
+            let rows = LANES.min(self.rows - first);
+            for start in (0..self.columns).step_by(LANES) {
+                let columns = LANES.min(self.columns - start);
+                let from = |row: usize| &self.values[(first + row) * self.row_stride + start..][..columns];
+                if rows < LANES || columns < LANES {
+                    for row in 0..rows {
+                        for (column, value) in from(row).iter().enumerate() {
+                            to[(start + column) * width + first + row] = *value;
+                        }
+                    }
+                    continue;
+                }
+                // Lines of the cache are read and written whole.
+                let mut block = [[0.0; LANES]; LANES];
+                for (number, row) in block.iter_mut().enumerate() {
+                    row.copy_from_slice(from(number));
+                }
+                for column in 0..LANES {
+                    let mut line = [0.0; LANES];
+                    line.iter_mut().zip(&block).for_each(|(to, row)| *to = row[column]);
+                    to[(start + column) * width + first..][..LANES].copy_from_slice(&line);
+                }
+            }
+        }
+    }
+
     /// Adds the sum of each column to `sums`.
     pub fn add_column_sums(self, sums: &mut [f32]) {
         assert!(self.columns == sums.len() && self.column_stride == 1, "a sum for each column");

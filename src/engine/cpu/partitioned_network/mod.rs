@@ -23,6 +23,7 @@ use super::parts::Parts;
 use super::plan::Plan;
 use super::tensors::{Owned, Tensors};
 use super::update::UpdateMemory;
+use super::view::View;
 use crate::model::{Network, Parameters};
 use crate::step::UpdateRule;
 
@@ -216,7 +217,7 @@ impl PartitionedNetwork {
         if !self.plan.is_by_columns() {
             let DenseLayer { outputs, width, .. } = self.above[layer - 1];
             let weights = &self.parameters[layer].read(piece).values.weights;
-            self.transposed[layer - 1].write(piece).transpose(weights, width, outputs);
+            self.transposed[layer - 1].write(piece).transpose(View::new(weights, width).columns(0..outputs));
         }
     }
 
