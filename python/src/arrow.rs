@@ -17,7 +17,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::collections::HashMap;
-use tinytrain::trainer::{Cells, Table, TextNotes};
+use std::mem::take;
+use tinytrain::trainer::{Cells, Table, TableBuilder, TextNotes};
 
 use crate::errors::exception;
 use crate::remote::Remote;
@@ -44,59 +45,32 @@ pub(crate) fn table(
     let batches = reader
         .collect::<Result<Vec<RecordBatch>, _>>()
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    if categorical.is_empty() && places.iter().all(|place| schema.field(*place).data_type().is_numeric()) {
-        let values = numbers(frame.py(), &batches, &places)?;
-        return Ok((Table::of_values(values, names.len()).with_names(names), TextNotes::default()));
-    }
-    let (mut columns, mut texts) = (Vec::with_capacity(names.len()), Vec::new());
-    for (name, place) in names.into_iter().zip(places) {
-        let is_categorical = categorical.contains(&name);
-        let mut column = Column { is_categorical, ..Column::default() };
-        for batch in &batches {
-            let cells = batch.column(place);
-            for from in (0..cells.len()).step_by(PIECE) {
-                let piece = cells.slice(from, PIECE.min(cells.len() - from));
-                column.append(&piece).map_err(|found| {
-                    PyTypeError::new_err(format!("column {name}: expected numbers, booleans, text, categories, dates or times, found {found}"))
-                })?;
-                frame.py().check_signals()?;
-            }
-            if cells.is_empty() {
-                column.append(cells).map_err(PyTypeError::new_err)?;
-            }
-        }
-        if trains && column.is_text && !is_categorical {
-            texts.push(columns.len());
-        }
-        columns.push((name, column.cells()));
-    }
-    let is_long = batches.iter().map(RecordBatch::num_rows).sum::<usize>() * columns.len() >= PIECE;
-    let work = move |columns: &mut Vec<(String, Cells)>| {
-        let mut table = Table::of_columns(std::mem::take(columns))?;
-        table.understand_texts(&texts).map(|notes| (table, notes))
-    };
-    Remote::new(columns, is_long)?.call(frame.py(), work)?.map_err(exception)
-}
-
-/// Columns of numbers, row after row: of these no whole column is copied first.
-fn numbers(py: Python<'_>, batches: &[RecordBatch], places: &[usize]) -> PyResult<Vec<f32>> {
+    let of_name = |name: &String| Column { is_categorical: categorical.contains(name), ..Column::default() };
+    let mut columns: Vec<Column> = names.iter().map(of_name).collect();
     let count: usize = batches.iter().map(RecordBatch::num_rows).sum();
-    let mut values = Vec::with_capacity(count * places.len());
-    let most = (PIECE / places.len().max(1)).max(1);
-    for batch in batches {
+    let mut builder = TableBuilder::new(names.clone(), count);
+    let most = (PIECE / names.len().max(1)).max(1);
+    for batch in &batches {
         for from in (0..batch.num_rows()).step_by(most) {
             let piece = batch.slice(from, most.min(batch.num_rows() - from));
-            let column = |place: &usize| {
-                let mut column = Column::default();
-                column.append(piece.column(*place)).map(|()| column.numbers)
-            };
-            let columns: Vec<Vec<f32>> =
-                places.iter().map(column).collect::<Result<_, _>>().map_err(PyTypeError::new_err)?;
-            values.extend((0..piece.num_rows()).flat_map(|row| columns.iter().map(move |cells| cells[row])));
-            py.check_signals()?;
+            let cells = columns.iter_mut().zip(&names).zip(&places).map(|((column, name), place)| {
+                column.cells(piece.column(*place)).map_err(|found| {
+                    PyTypeError::new_err(format!("column {name}: expected numbers, booleans, text, categories, dates or times, found {found}"))
+                })
+            });
+            builder.add(cells.collect::<PyResult<Vec<Cells>>>()?).map_err(exception)?;
+            frame.py().check_signals()?;
         }
     }
-    Ok(values)
+    let is_understood = |column: &Column| trains && column.is_text && !column.is_categorical;
+    let texts: Vec<usize> = (0..columns.len()).filter(|at| is_understood(&columns[*at])).collect();
+    drop(columns);
+    let is_long = count * names.len() >= PIECE;
+    let work = move |builder: &mut TableBuilder| {
+        let mut table = take(builder).finish();
+        table.understand_texts(&texts).map(|notes| (table, notes))
+    };
+    Remote::new(builder, is_long)?.call(frame.py(), work)?.map_err(exception)
 }
 
 /// The batches of an object that has `__arrow_c_stream__`.
@@ -110,13 +84,15 @@ fn stream(frame: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
     reader.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// A column while its batches come.
+/// A column while its pieces come.
 #[derive(Default)]
 struct Column {
     numbers: Vec<f32>,
     times: Vec<f64>,
     rows: Vec<Option<u32>>,
+    /// The texts of this piece that no piece before has.
     texts: Vec<String>,
+    /// The numbers of all texts.
     known: HashMap<String, u32>,
     nulls: usize,
     /// Whether its numbers are categories.
@@ -126,7 +102,7 @@ struct Column {
 }
 
 impl Column {
-    /// Adds a batch, or says of which type it is that is none of a table.
+    /// Adds an array, or says of which type it is that is none of a table.
     fn append(&mut self, array: &dyn Array) -> Result<(), String> {
         macro_rules! numbers {
             ($($kind:pat => $type:ty),+) => {
@@ -276,7 +252,7 @@ impl Column {
             let number = text.map(|text| match self.known.get(text.as_ref()) {
                 Some(number) => *number,
                 None => {
-                    let (number, text) = (self.texts.len() as u32, text.as_ref());
+                    let (number, text) = (self.known.len() as u32, text.as_ref());
                     self.known.insert(text.to_owned(), number);
                     self.texts.push(text.to_owned());
                     number
@@ -286,14 +262,17 @@ impl Column {
         }
     }
 
-    fn cells(self) -> Cells {
-        if !self.rows.is_empty() {
-            Cells::Texts { rows: self.rows, texts: self.texts }
+    /// The cells of the next piece.
+    fn cells(&mut self, piece: &dyn Array) -> Result<Cells, String> {
+        self.append(piece)?;
+        Ok(if !self.rows.is_empty() {
+            Cells::Texts { rows: take(&mut self.rows), texts: take(&mut self.texts) }
         } else if !self.times.is_empty() {
-            Cells::Times(self.times)
+            Cells::Times(take(&mut self.times))
         } else {
-            let numbers = if self.nulls > 0 { vec![f32::NAN; self.nulls] } else { self.numbers };
+            self.numbers.resize(self.numbers.len() + take(&mut self.nulls), f32::NAN);
+            let numbers = take(&mut self.numbers);
             if self.is_categorical { Cells::Categories(numbers) } else { Cells::Numbers(numbers) }
-        }
+        })
     }
 }

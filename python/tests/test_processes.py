@@ -180,6 +180,12 @@ def test_nothing_is_left_in_the_process(iris, tmp_path, monkeypatch, capfd):
 
 
 FLOATS = "rng.random((250_000, 40), dtype=np.float32)"
+# A date is three inputs.
+MIXED = """polars.DataFrame(rng.random((250_000, 25))).with_columns(
+            *(polars.Series(f"text {i}", rng.choice(["red", "green"], 250_000)) for i in range(6)),
+            *(polars.Series(f"number {i}", rng.random(250_000).round(3).astype(str)) for i in range(6)),
+            polars.Series("day", np.datetime64("2024-01-01") + rng.integers(0, 300, 250_000)),
+        )"""
 
 
 @pytest.mark.parametrize(
@@ -189,11 +195,12 @@ FLOATS = "rng.random((250_000, 40), dtype=np.float32)"
         ("np.asfortranarray(rng.random((250_000, 40)))", "None"),
         ("polars.DataFrame(rng.random((250_000, 40)))", "None"),
         ("pandas.DataFrame(rng.random((250_000, 40)))", "None"),
+        (MIXED, "None"),
         # Some rows are left out, or come twice.
         (FLOATS, "rng.random(250_000) * (rng.random(250_000) < 0.9)"),
         (FLOATS, "1 + (rng.random(250_000) < 0.1)"),
     ],
-    ids=["floats", "columns", "polars", "pandas", "left out", "twice"],
+    ids=["floats", "columns", "polars", "pandas", "mixed", "left out", "twice"],
 )
 def test_fits_copy_the_rows_once(rows, weights):
     code = f"""

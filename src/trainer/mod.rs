@@ -66,6 +66,6 @@ mod texts;
 pub use arrays::Missing;
 pub use builder::Trainer;
 pub use fitted::Predicted;
-pub use table::{Cells, Table};
+pub use table::{Cells, Table, TableBuilder};
 pub use target::{Element, Target, TargetData};
 pub use texts::TextNotes;

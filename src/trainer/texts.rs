@@ -59,7 +59,9 @@ pub(super) struct Texts<'a> {
     index: usize,
     texts: &'a [String],
     kinds: Vec<Kind>,
-    rows: Vec<Option<usize>>,
+    /// The numbers of the texts, so many values apart, NaN where there is none.
+    values: &'a [f32],
+    apart: usize,
 }
 
 impl TextsAre {
@@ -89,17 +91,28 @@ impl TextsAre {
 }
 
 impl<'a> Texts<'a> {
-    /// Those of the column with this name and place, counted from 0.
-    pub(super) fn new(name: &'a str, index: usize, texts: &'a [String], rows: Vec<Option<usize>>) -> Self {
+    /// Those of the column with this name and place, counted from 0. `values` begin with its first row, and have so many values a row.
+    pub(super) fn new(
+        name: &'a str,
+        index: usize,
+        texts: &'a [String],
+        (values, apart): (&'a [f32], usize),
+    ) -> Self {
         let kinds = texts.iter().map(|text| Kind::of(text)).collect();
-        Self { name, index, texts, kinds, rows }
+        Self { name, index, texts, kinds, values, apart }
+    }
+
+    /// The text of each row, if it has one.
+    fn rows(&self) -> impl Iterator<Item = Option<usize>> {
+        let values = self.values.iter().step_by(self.apart);
+        values.map(|value| (!value.is_nan()).then_some(*value as usize))
     }
 
     /// What the column is; nothing if it holds categories.
     pub(super) fn understood(&self, notes: &mut TextNotes) -> Result<Option<TextsAre>> {
         let (mut numbers, mut dates, mut texts) = (0u64, 0u64, 0u64);
-        for row in self.rows.iter().flatten() {
-            match self.kinds[*row] {
+        for text in self.rows().flatten() {
+            match self.kinds[text] {
                 Kind::Missing => {}
                 Kind::Number => numbers += 1,
                 Kind::Date { .. } => dates += 1,
@@ -149,7 +162,7 @@ impl<'a> Texts<'a> {
 
     /// The cells of this kind.
     fn cells(&self, is_wanted: impl Fn(Kind) -> bool) -> impl Iterator<Item = OddCell> {
-        let rows = self.rows.iter().enumerate().filter_map(|(row, text)| Some((row, (*text)?)));
+        let rows = self.rows().enumerate().filter_map(|(row, text)| Some((row, text?)));
         rows.filter(move |(_, text)| is_wanted(self.kinds[*text])).map(|(row, text)| OddCell {
             path: PathBuf::from(Path::new("x")),
             place: Place {

@@ -1,13 +1,14 @@
 //! Tables in memory are as files that hold the same, and what is wrong with them is said.
 
 use std::io::Cursor;
+use std::ops::Range;
 use std::path::Path;
 
 use tinytrain::data::{Dataset, ReadOptions, Reader, Targets};
 use tinytrain::engine::EngineState;
 use tinytrain::ndarray::Array2;
 use tinytrain::train::{Pass, Passed, Predictor};
-use tinytrain::trainer::{Cells, Table, Target, TargetData};
+use tinytrain::trainer::{Cells, Table, TableBuilder, Target, TargetData};
 use tinytrain::{Device, DeviceRequest, Error, Model, OptimizerKind, RateSchedule, TrainSettings, Trainer};
 
 const ROWS: usize = 90;
@@ -115,6 +116,63 @@ fn the_order_in_which_texts_come_does_not_matter() {
     let other = colors(["a", "b"], [Some(1), Some(0), None]);
     assert_eq!(format!("{one:?}"), format!("{other:?}"));
     assert_eq!(one.taken(&[1, 1]).values(), [0.0, 0.0]);
+}
+
+/// Cells of these rows of the table, with texts in the order in which they come.
+fn piece(rows: Range<usize>, known: &mut Vec<usize>) -> Vec<Cells> {
+    let before = known.len();
+    let mut text = |row: usize| {
+        let color = row * 5 % 3;
+        let place = known.iter().position(|known| *known == color);
+        place.unwrap_or_else(|| {
+            known.push(color);
+            known.len() - 1
+        })
+    };
+    let texts = rows.clone().map(|row| Some(text(row) as u32)).collect();
+    vec![
+        Cells::Numbers(rows.clone().map(|row| number(row).unwrap_or(f32::NAN)).collect()),
+        Cells::Texts {
+            rows: texts,
+            texts: known[before..].iter().map(|color| COLORS[*color].to_owned()).collect(),
+        },
+        Cells::Times(rows.map(|row| time(row) as f64).collect()),
+    ]
+}
+
+#[test]
+fn rows_that_come_in_pieces_are_those_of_whole_columns() {
+    let names = || ["size", "color", "at"].map(str::to_owned).to_vec();
+    // The first row has no hour.
+    for step in [1, 7, ROWS] {
+        let (mut builder, mut known) = (TableBuilder::new(names(), ROWS), Vec::new());
+        for from in (0..ROWS).step_by(step) {
+            builder.add(piece(from..ROWS.min(from + step), &mut known)).unwrap();
+        }
+        assert_eq!(format!("{:?}", builder.finish()), format!("{:?}", table()));
+    }
+    // Dates without hours do not have them.
+    let mut days = TableBuilder::new(vec!["at".to_owned()], 0);
+    days.add(vec![Cells::Times(vec![86_400.0])]).unwrap();
+    days.add(vec![Cells::Times(vec![172_800.0, f64::NAN])]).unwrap();
+    let days = days.finish();
+    assert_eq!((&days.values()[..6], days.values().len()), (&[1.0, 1.0, 4.0, 2.0, 1.0, 5.0][..], 9));
+    let said = |pieces: [Vec<Cells>; 2]| {
+        let [first, second] = pieces;
+        let mut builder = TableBuilder::new(vec!["a".to_owned()], 0);
+        builder.add(first).unwrap();
+        builder.add(second).unwrap_err().to_string()
+    };
+    let texts = |rows: &[u32], texts: &[&str]| {
+        let rows = rows.iter().map(|row| Some(*row)).collect();
+        vec![Cells::Texts { rows, texts: texts.iter().map(|text| (*text).to_owned()).collect() }]
+    };
+    let unknown = said([texts(&[0], &["x"]), texts(&[1, 2], &["y"])]);
+    assert_eq!(unknown, "a, row 3: expected one of 2 texts, found number 2");
+    let numbers = vec![Cells::Numbers(vec![1.0])];
+    let other = said([texts(&[0], &["x"]), numbers.clone()]);
+    assert_eq!(other, "a, row 2: expected cells of the same kind as before, found others");
+    assert_eq!(said([numbers, Vec::new()]), "x: expected 1 columns, found 0");
 }
 
 #[test]

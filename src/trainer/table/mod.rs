@@ -1,7 +1,10 @@
 //! Tables in memory: columns with names, of numbers, categories and dates, as a reader would deliver them of a file.
 
+mod builder;
 mod order;
 mod text_columns;
+
+pub use builder::TableBuilder;
 
 use std::path::Path;
 
@@ -12,7 +15,6 @@ use super::target::TargetData;
 use super::texts::TextsAre;
 use crate::data::{
     Column, DATE_PARTS, Dictionary, Features, KeptTogether, MemoryCells, MemoryRows, Reader, Transform,
-    date_of, is_missing,
 };
 use crate::error::{Error, Place, Result};
 use crate::model::Model;
@@ -26,13 +28,24 @@ pub enum Cells {
     Categories(Vec<f32>),
     /// Categories that are texts. Texts that stand for a missing value in files do so here: `NA`, for example.
     Texts {
-        /// Which of the texts each row holds, counted from 0; nothing where it is missing.
+        /// Which of the texts each row holds, counted from 0, with those of the pieces before; nothing where it is missing.
         rows: Vec<Option<u32>>,
-        /// The texts.
+        /// The texts that no piece before has.
         texts: Vec<String>,
     },
     /// Seconds from 1970 to times in UTC; NaN where one is missing.
     Times(Vec<f64>),
+}
+
+impl Cells {
+    /// Rows.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Cells::Numbers(cells) | Cells::Categories(cells) => cells.len(),
+            Cells::Texts { rows, .. } => rows.len(),
+            Cells::Times(seconds) => seconds.len(),
+        }
+    }
 }
 
 /// What the inputs of a column of a [`Table`] are.
@@ -78,68 +91,15 @@ impl Table {
         Self { values, rows, columns: vec![(None, Holds::Numbers); columns], kept_together }
     }
 
-    /// The same with these names, one for each column.
-    #[must_use]
-    pub fn with_names(mut self, names: Vec<String>) -> Self {
-        self.columns.iter_mut().zip(names).for_each(|((name, _), given)| *name = Some(given));
-        self
-    }
-
     /// Columns with their names. A column of dates without hours is days, month and day of the week; others have the hour, too.
     ///
     /// # Errors
-    /// [`Error::Data`] for columns of different lengths, and for a row with a text that is not there.
+    /// Those of [`TableBuilder::add`].
     pub fn of_columns(columns: Vec<(String, Cells)>) -> Result<Self> {
-        let mut rows = None;
-        let mut inputs = Vec::new();
-        let mut held = Vec::new();
-        for (name, cells) in columns {
-            let (found, holds) = match cells {
-                Cells::Numbers(values) => (vec![values], Holds::Numbers),
-                Cells::Categories(values) => (vec![values], Holds::Categories),
-                Cells::Texts { rows, texts } => {
-                    if let Some(row) =
-                        rows.iter().position(|text| text.is_some_and(|at| at as usize >= texts.len()))
-                    {
-                        let found = format!("number {}", rows[row].unwrap_or_default());
-                        return Err(bad(
-                            &name,
-                            Place::row(row as u64 + 1),
-                            format!("one of {} texts", texts.len()),
-                            found,
-                        ));
-                    }
-                    // In an order that does not depend on which comes first.
-                    let mut known: Vec<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
-                    known.sort_unstable();
-                    known.dedup();
-                    let number = |text: &String| match is_missing(text.as_bytes()) {
-                        true => f32::NAN,
-                        false => known.partition_point(|known| known.as_str() < text.trim()) as f32,
-                    };
-                    let numbers: Vec<f32> = texts.iter().map(number).collect();
-                    let cells = rows.iter().map(|text| text.map_or(f32::NAN, |text| numbers[text as usize]));
-                    (vec![cells.collect()], Holds::Texts(known))
-                }
-                Cells::Times(seconds) => {
-                    let dates: Vec<_> = seconds.into_iter().map(date_of).collect();
-                    let has_hours = dates.iter().any(|date| date[DATE_PARTS.len() - 1] > 0.0);
-                    let parts = if has_hours { DATE_PARTS.len() } else { DATE_PARTS.len() - 1 };
-                    let part = |at: usize| dates.iter().map(|date| date[at]).collect::<Vec<f32>>();
-                    ((0..parts).map(part).collect(), Holds::Dates(parts))
-                }
-            };
-            let length = found.first().map_or(0, Vec::len);
-            if *rows.get_or_insert(length) != length {
-                let expected = format!("{} rows, as the first column has", rows.unwrap_or_default());
-                return Err(bad(&name, Place::default(), expected, length.to_string()));
-            }
-            inputs.extend(found);
-            held.push((Some(name), holds));
-        }
-        let rows = rows.unwrap_or(0);
-        let values = (0..rows).flat_map(|row| inputs.iter().map(move |input| input[row])).collect();
-        Ok(Self { values, rows, columns: held, kept_together: KeptTogether::default() })
+        let (names, cells): (Vec<String>, Vec<Cells>) = columns.into_iter().unzip();
+        let mut builder = TableBuilder::new(names, cells.first().map_or(0, Cells::len));
+        builder.add(cells)?;
+        Ok(builder.finish())
     }
 
     /// Rows.

@@ -20,9 +20,8 @@ impl Table {
         let mut input = 0;
         for (index, (name, holds)) in self.columns.iter().enumerate() {
             if let (Holds::Texts(texts), true) = (holds, columns.contains(&index)) {
-                let values = self.values.iter().skip(input).step_by(self.inputs());
-                let rows = values.map(|value| (!value.is_nan()).then_some(*value as usize)).collect();
                 let name = name.as_deref().unwrap_or_default();
+                let rows = (&self.values[input.min(self.values.len())..], self.inputs());
                 read_as[index] = Texts::new(name, index, texts, rows).understood(&mut notes)?;
             }
             input += holds.width();
@@ -70,21 +69,29 @@ impl Table {
             plan.push((input, holds.width(), read));
             input += holds.width();
         }
-        let mut values = Vec::with_capacity(self.values.len());
-        for row in self.values.chunks_exact(input) {
-            for (input, width, read) in &plan {
-                let cells = &row[*input..][..*width];
+        // From the last row on they make room for the parts of dates.
+        let widths =
+            plan.iter().map(|(_, width, read)| read.as_ref().map_or(*width, |(_, as_what)| as_what.width()));
+        let mut to = self.rows * widths.sum::<usize>();
+        self.values.resize(to, 0.0);
+        for row in (0..self.rows).rev() {
+            for (first, width, read) in plan.iter().rev() {
+                let from = row * input + first;
                 match read {
-                    None => values.extend_from_slice(cells),
+                    None => {
+                        to -= width;
+                        self.values.copy_within(from..from + width, to);
+                    }
                     Some((numbers, as_what)) => {
-                        let missing = [f32::NAN; DATE_PARTS.len()];
-                        let numbers = if cells[0].is_nan() { &missing } else { &numbers[cells[0] as usize] };
-                        values.extend_from_slice(&numbers[..as_what.width()]);
+                        let cell = self.values[from];
+                        let numbers =
+                            if cell.is_nan() { [f32::NAN; DATE_PARTS.len()] } else { numbers[cell as usize] };
+                        to -= as_what.width();
+                        self.values[to..][..as_what.width()].copy_from_slice(&numbers[..as_what.width()]);
                     }
                 }
             }
         }
-        self.values = values;
         for ((_, holds), (_, _, read)) in self.columns.iter_mut().zip(plan) {
             match read {
                 Some((_, TextsAre::Numbers)) => *holds = Holds::Numbers,

@@ -1,0 +1,135 @@
+//! Tables in memory whose rows come piece by piece, so that no second copy of them is made.
+
+use std::mem::discriminant;
+
+use super::{Cells, Holds, Table};
+use crate::data::{DATE_PARTS, KeptTogether, date_of, is_missing};
+use crate::error::{Place, Result};
+use crate::trainer::arrays::bad;
+
+/// Texts of a column that 32-bit floats can number.
+const MOST_TEXTS: usize = 1 << 24;
+
+/// A [`Table`] whose rows come piece by piece.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TableBuilder {
+    /// [rows, inputs], row after row, with all parts of dates; of texts the numbers in the order in which they came.
+    values: Vec<f32>,
+    rows: usize,
+    /// Rows that there will be.
+    expected: usize,
+    columns: Vec<(Option<String>, Holds)>,
+}
+
+impl TableBuilder {
+    /// One without rows. `rows` is how many there will be, for which memory is taken at once.
+    pub fn new(names: Vec<String>, rows: usize) -> Self {
+        let columns = names.into_iter().map(|name| (Some(name), Holds::Numbers)).collect();
+        Self { expected: rows, columns, ..Self::default() }
+    }
+
+    /// Adds rows: cells for each column, which are of one kind in all pieces.
+    ///
+    /// # Errors
+    /// [`Error::Data`](crate::Error::Data) for columns of different lengths or another number of them, for a row with a text that is not
+    /// there, for more than 2^24 texts, and for cells of another kind.
+    pub fn add(&mut self, cells: Vec<Cells>) -> Result<()> {
+        if cells.len() != self.columns.len() {
+            let expected = format!("{} columns", self.columns.len());
+            return Err(bad("x", Place::default(), expected, cells.len().to_string()));
+        }
+        let length = cells.first().map_or(0, Cells::len);
+        let is_first = self.rows == 0;
+        let mut inputs = Vec::with_capacity(cells.len());
+        for ((name, holds), cells) in self.columns.iter_mut().zip(cells) {
+            let name = name.as_deref().unwrap_or_default();
+            if cells.len() != length {
+                let expected = format!("{length} rows, as the first column has");
+                return Err(bad(name, Place::default(), expected, cells.len().to_string()));
+            }
+            let kind = match cells {
+                Cells::Numbers(_) => Holds::Numbers,
+                Cells::Categories(_) => Holds::Categories,
+                Cells::Texts { .. } => Holds::Texts(Vec::new()),
+                Cells::Times(_) => Holds::Dates(DATE_PARTS.len() - 1),
+            };
+            if discriminant(&kind) != discriminant(holds) {
+                if !is_first {
+                    let place = Place::row(self.rows as u64 + 1);
+                    return Err(bad(name, place, "cells of the same kind as before", "others"));
+                }
+                *holds = kind;
+            }
+            match (cells, holds) {
+                (Cells::Texts { rows, texts }, Holds::Texts(known)) => {
+                    known.extend(texts);
+                    let count = known.len();
+                    if count > MOST_TEXTS {
+                        let expected = format!("at most {MOST_TEXTS} different texts");
+                        return Err(bad(name, Place::default(), expected, count.to_string()));
+                    }
+                    let is_unknown = |text: &Option<u32>| text.is_some_and(|at| at as usize >= count);
+                    if let Some(row) = rows.iter().position(is_unknown) {
+                        let place = Place::row((self.rows + row) as u64 + 1);
+                        let found = format!("number {}", rows[row].unwrap_or_default());
+                        return Err(bad(name, place, format!("one of {count} texts"), found));
+                    }
+                    inputs.push(rows.iter().map(|text| text.map_or(f32::NAN, |text| text as f32)).collect());
+                }
+                (Cells::Times(seconds), Holds::Dates(parts)) => {
+                    let dates: Vec<_> = seconds.into_iter().map(date_of).collect();
+                    if dates.iter().any(|date| date[DATE_PARTS.len() - 1] > 0.0) {
+                        *parts = DATE_PARTS.len();
+                    }
+                    let part = |at: usize| dates.iter().map(|date| date[at]).collect::<Vec<f32>>();
+                    inputs.extend((0..DATE_PARTS.len()).map(part));
+                }
+                (Cells::Numbers(values) | Cells::Categories(values), _) => inputs.push(values),
+                (Cells::Texts { .. } | Cells::Times(_), _) => {}
+            }
+        }
+        if is_first {
+            self.values.reserve_exact(self.expected * inputs.len());
+        }
+        self.values.extend((0..length).flat_map(|row| inputs.iter().map(move |input| input[row])));
+        self.rows += length;
+        Ok(())
+    }
+
+    /// The table, in which texts are in an order that does not depend on which comes first, and dates without hours have none.
+    pub fn finish(mut self) -> Table {
+        let mut inputs: Vec<(bool, Option<Vec<f32>>)> = Vec::new();
+        for (_, holds) in &mut self.columns {
+            match holds {
+                Holds::Numbers | Holds::Categories => inputs.push((true, None)),
+                Holds::Texts(texts) => {
+                    let mut known: Vec<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
+                    known.sort_unstable();
+                    known.dedup();
+                    let number = |text: &String| match is_missing(text.as_bytes()) {
+                        true => f32::NAN,
+                        false => known.partition_point(|known| known.as_str() < text.trim()) as f32,
+                    };
+                    inputs.push((true, Some(texts.iter().map(number).collect())));
+                    *holds = Holds::Texts(known);
+                }
+                Holds::Dates(parts) => inputs.extend((0..DATE_PARTS.len()).map(|part| (part < *parts, None))),
+            }
+        }
+        if inputs.iter().any(|(is_kept, numbers)| !is_kept || numbers.is_some()) {
+            let mut places = inputs.iter().cycle();
+            self.values.retain_mut(|value| {
+                let Some((is_kept, numbers)) = places.next() else { return true };
+                if let Some(numbers) = numbers
+                    && !value.is_nan()
+                {
+                    *value = numbers[*value as usize];
+                }
+                *is_kept
+            });
+            self.values.shrink_to_fit();
+        }
+        let Self { values, rows, columns, .. } = self;
+        Table { values, rows, columns, kept_together: KeptTogether::default() }
+    }
+}
