@@ -178,7 +178,8 @@ impl TrainSettings {
             temperature: !asked.no_temperature,
             class_weights: asked.class_weights.unwrap_or(usual.class_weights),
             optimizer: Optimizer {
-                beta1: asked.momentum.unwrap_or(beta1),
+                // Of one that takes none `check` says so.
+                beta1: asked.momentum.filter(|_| optimizer.kind.uses_momentum()).unwrap_or(beta1),
                 beta2,
                 epsilon: asked.eps.unwrap_or(optimizer.epsilon),
                 weight_decay: asked.weight_decay.unwrap_or(optimizer.weight_decay),
