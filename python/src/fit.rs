@@ -72,6 +72,7 @@ impl OwnTargets {
 }
 
 /// Rows with what they should give, to become a reader of the library.
+#[derive(Clone)]
 pub(crate) struct Source {
     pub table: Arc<trainer::Table>,
     pub targets: OwnTargets,
@@ -151,32 +152,8 @@ impl Source {
     }
 }
 
-/// Rows with what they should give, as a reader of the library; `None` are all of them.
-pub(crate) fn reader(
-    py: Python<'_>,
-    (table, targets, weights): (&Table, &Targets<'_>, &[f32]),
-    among: Option<&[u32]>,
-    names: &[String],
-    repeats: bool,
-    threads: Option<usize>,
-) -> PyResult<Reader> {
-    let source = Source {
-        table: Arc::clone(&table.0),
-        targets: targets.own(),
-        weights: weights.to_vec(),
-        groups: Vec::new(),
-        times: Vec::new(),
-        among: among.map(<[u32]>::to_vec),
-        names: names.to_vec(),
-        repeats,
-        threads,
-    };
-    source.check()?;
-    py.detach(|| source.reader()).map_err(exception)
-}
-
 /// Numbers of rows, such as weights; none of no array.
-pub(crate) fn of_rows<T: numpy::Element + Copy>(numbers: Option<&PyReadonlyArray1<'_, T>>) -> Vec<T> {
+fn of_rows<T: numpy::Element + Copy>(numbers: Option<&PyReadonlyArray1<'_, T>>) -> Vec<T> {
     numbers.map(|numbers| numbers.as_array().to_vec()).unwrap_or_default()
 }
 

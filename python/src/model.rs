@@ -201,12 +201,6 @@ impl Model {
         columns.unwrap_or_else(|| self.model.transform.columns(self.model.network.columns()))
     }
 
-    /// What it is, in words.
-    #[getter]
-    fn description(&self) -> String {
-        self.model.description()
-    }
-
     /// The contents of its file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.model.to_bytes().map(|bytes| PyBytes::new(py, &bytes)).map_err(exception)

@@ -7,10 +7,9 @@ use tinytrain::sweep::{Event, Member, Plan, Sources, TrialPlan, TrialStatus};
 use tinytrain::{DeviceRequest, Sweep, find_device};
 
 use crate::errors::{exception, in_python};
-use crate::fit::{Targets, of_rows, reader};
+use crate::fit::{GivenRows, Source, source};
 use crate::model::Model;
 use crate::settings;
-use crate::table::Table;
 
 /// What a candidate gave on a fold: the model or why there is none, its epochs, and the seconds of training.
 type Found = (Option<Py<Model>>, Option<String>, usize, f64);
@@ -18,29 +17,27 @@ type Found = (Option<Py<Model>>, Option<String>, usize, f64);
 /// Trains each candidate, a JSON object of settings, on each fold, the numbers of its training rows. Returns what they gave, the folds
 /// of the first candidate first. `on_ended` is called as often as one of them has ended.
 #[pyfunction]
-#[pyo3(signature = (table, targets, candidates, folds, *, device="auto", threads=None, weights=None, repeats=true, names=Vec::new(), on_ended=None))]
+#[pyo3(signature = (rows, candidates, folds, *, device="auto", threads=None, repeats=true, names=Vec::new(), on_ended=None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn search<'py>(
     py: Python<'py>,
-    table: &Table,
-    targets: Targets<'py>,
+    rows: GivenRows<'py>,
     candidates: Vec<String>,
     folds: Vec<PyReadonlyArray1<'py, u32>>,
     device: &str,
     threads: Option<usize>,
-    weights: Option<PyReadonlyArray1<'py, f32>>,
     repeats: bool,
     names: Vec<String>,
     on_ended: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Found>> {
-    let weights = of_rows(weights.as_ref());
+    let source = source(rows, &names, repeats, threads)?;
     let request: DeviceRequest = device.parse().unwrap_or_default();
     let device = py.detach(|| find_device(&request)).map_err(exception)?;
     let candidates = candidates.iter().map(|text| settings::read(text)).collect::<PyResult<Vec<_>>>()?;
     let mut members: Vec<Member> = Vec::with_capacity(candidates.len() * folds.len());
     for (fold, rows) in folds.iter().enumerate() {
-        let rows: Vec<u32> = rows.as_array().iter().copied().collect();
-        let reader = reader(py, (table, &targets, &weights), Some(&rows), &names, repeats, threads)?;
+        let fold_rows = Source { among: Some(rows.as_array().to_vec()), ..source.clone() };
+        fold_rows.check()?;
         let plan = |(index, settings): (usize, &tinytrain::TrainSettings)| TrialPlan {
             number: index * folds.len() + fold,
             settings: settings.clone(),
@@ -49,7 +46,8 @@ pub(crate) fn search<'py>(
         };
         let mut planned: Vec<TrialPlan> = candidates.iter().enumerate().map(plan).collect();
         let made = || {
-            Sources::new(reader, None, None).members(&mut planned, None, &device, &Measurements::default())
+            let mut sources = Sources::new(fold_rows.reader()?, None, None);
+            sources.members(&mut planned, None, &device, &Measurements::default())
         };
         members.extend(py.detach(made).map_err(exception)?);
         py.check_signals()?;

@@ -79,6 +79,7 @@ class TinytrainSearchCV(BaseSearchCV):
         **BaseSearchCV._parameter_constraints,
         "param_distributions": [dict, list],
         "n_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "n_jobs": _settings.THREADS,
         "random_state": ["random_state"],
     }
 
@@ -147,7 +148,7 @@ class TinytrainSearchCV(BaseSearchCV):
         if not isinstance(self.estimator, _Tinytrain) or hasattr(self.estimator, "n_estimators"):
             raise TypeError("estimator: expected a TinytrainClassifier or a TinytrainRegressor")
         self._validate_params()
-        scorers, refit_metric = self._scorers()
+        scorers, refit_metric = self._get_scorers()
         X, y = indexable(X, y)
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         folds = [
@@ -186,13 +187,6 @@ class TinytrainSearchCV(BaseSearchCV):
         tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags
 
-    def _run_search(self, evaluate_candidates):
-        raise NotImplementedError("candidates are trained together")
-
-    def _scorers(self):
-        """Scorers, and the name of the one that chooses."""
-        return self._get_scorers()
-
     def _train(self, X, y, sample_weight, candidates, folds):
         """The estimator of each candidate on each fold, or why there is none, with its seconds of training."""
         probe = clone(self.estimator)
@@ -214,13 +208,11 @@ class TinytrainSearchCV(BaseSearchCV):
         begin = time.perf_counter()
         try:
             found = search(
-                table,
-                targets,
+                (table, targets, weights, None, None),
                 settings,
                 [np.ascontiguousarray(train, dtype=np.uint32) for train, _ in folds],
                 device=str(self.estimator.device),
                 threads=_settings.threads(self.n_jobs),
-                weights=weights,
                 repeats=getattr(probe, "class_weight", None) is None,
                 names=probe._target_names,
                 on_ended=bar.bar.update if bar.bar is not None else None,

@@ -4,6 +4,9 @@ import json
 import math
 import os
 import re
+from numbers import Integral
+
+from sklearn.utils._param_validation import Interval
 
 from ._tinytrain import settings
 
@@ -11,6 +14,8 @@ from ._tinytrain import settings
 _RENAMED = {"threads", "seed", "class_weights", "test_fraction", "auc_by_epoch"}
 # How first weights are drawn where no preset for tables says it: as scikit-learn's networks do.
 INIT = "xavier"
+# What `n_jobs` may be.
+THREADS = [Interval(Integral, -(1 << 31), 1 << 31, closed="neither"), None]
 OF_CLASSES = {"label_smoothing", "no_temperature", "target_accuracy"}
 OF_VALUES = {"scale_target"}
 

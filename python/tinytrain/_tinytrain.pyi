@@ -47,8 +47,6 @@ class Model:
     def columns(self) -> list[str] | None: ...
     @property
     def column_count(self) -> int: ...
-    @property
-    def description(self) -> str: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Model: ...
@@ -94,14 +92,12 @@ def ensemble(
     on_ended: Callable[[], object] | None = None,
 ) -> tuple[list[tuple[Model | None, str | None, int, int]], Model]: ...
 def search(
-    table: Table,
-    targets: _Targets,
+    rows: _Rows,
     candidates: Sequence[str],
     folds: Sequence[NDArray[np.uint32]],
     *,
     device: str = "auto",
     threads: int | None = None,
-    weights: NDArray[np.float32] | None = None,
     repeats: bool = True,
     names: Sequence[str] = ...,
     on_ended: Callable[[], object] | None = None,
