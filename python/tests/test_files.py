@@ -35,7 +35,13 @@ def table(text):
 
 @pytest.mark.parametrize(
     "settings, init",
-    [({}, "xavier"), ({"preset": "plain", "early_stopping": True}, "xavier"), ({"early_stopping": True}, "ntk"), ({"preset": "table"}, "ntk"), ({"init": "he"}, "he")],
+    [
+        ({}, "xavier"),
+        ({"preset": "plain", "early_stopping": True}, "xavier"),
+        ({"early_stopping": True}, "ntk"),
+        ({"preset": "table"}, "ntk"),
+        ({"init": "he"}, "he"),
+    ],
 )
 def test_first_weights_are_those_of_the_preset_or_of_scikit_learn(iris, tmp_path, settings, init):
     X, y = iris
@@ -133,4 +139,14 @@ def test_booleans_are_loaded_as_booleans(iris, tmp_path):
     classifier.save(tmp_path / "m.safetensors")
     loaded = tinytrain.load(tmp_path / "m.safetensors")
     assert loaded.classes_.dtype == bool and loaded.score(X, y == 0) == classifier.score(X, y == 0) > 0.9
+    assert (loaded.predict_proba(X) == classifier.predict_proba(X)).all()
+
+
+def test_whole_numbers_beyond_64_bits_are_loaded_as_text(iris, tmp_path):
+    X, y = iris
+    labels = np.array(["30000000000000000000", "20000000000000000000", "1"])[y]
+    classifier = TinytrainClassifier(hidden=(16,), epochs=20, random_state=2).fit(X, labels)
+    classifier.save(tmp_path / "m.safetensors")
+    loaded = tinytrain.load(tmp_path / "m.safetensors")
+    assert loaded.score(X, labels) == classifier.score(X, labels) > 0.9
     assert (loaded.predict_proba(X) == classifier.predict_proba(X)).all()

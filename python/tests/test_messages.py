@@ -82,7 +82,7 @@ def test_wrong_parameters(of, iris):
 
 
 # None of these is a value of any of those parameters.
-STRANGE = ["all", "", np.nan, [-1.5], -0.5, 2.5, np.float32(2.5), np.array(-0.5), np.array([1, 2]), object(), b"x"]
+STRANGE = ["all", "", np.nan, -(10**30), [-1.5], -0.5, 2.5, np.float32(2.5), np.array(-0.5), np.array([1, 2]), object(), b"x"]
 KINDS = {
     TinytrainClassifier: ["early_stopping", "missing", "random_state", "n_jobs", "warm_start", "callbacks", "batch_size", "epochs", "patience"],
     TinytrainEnsembleClassifier: ["early_stopping", "n_estimators", "n_picks"],
@@ -106,6 +106,12 @@ def test_settings_that_are_no_number(name, iris):
     for value in (np.nan, -np.inf, np.float32(np.nan), np.array(np.inf), [0.5, np.nan]):
         with pytest.raises(ValueError, match=f"^{name}: expected"):
             of(**SMALL | {name: value}).fit(X, y)
+
+
+@pytest.mark.parametrize("optimizer", [None, "adam", "nesterov"])
+def test_momentum_is_called_by_its_name(optimizer, iris):
+    with pytest.raises(ValueError, match="^momentum: expected"):
+        TinytrainClassifier(**SMALL, optimizer=optimizer, momentum=-1).fit(*iris)
 
 
 def test_a_candidate_is_checked_as_an_estimator(iris):

@@ -156,6 +156,16 @@ def test_what_cannot_go_on_is_said(iris):
     assert pickle.dumps(classifier) == state
 
 
+def test_parameters_are_checked_in_the_first_call(iris, monkeypatch):
+    checked = []
+    monkeypatch.setattr(TinytrainClassifier, "_validate_params", lambda self: checked.append(self))
+    classifier = TinytrainClassifier(**ADAM)
+    for _ in range(3):
+        classifier.partial_fit(*iris, classes=[0, 1, 2])
+    assert checked == [classifier]
+    assert classifier.fit(*iris) is classifier and len(checked) == 2
+
+
 def test_a_warm_start_takes_the_moments_along():
     X, y = make_classification(400, 10, random_state=0)
 

@@ -56,7 +56,7 @@ class _Tinytrain(BaseEstimator):
         "missing": [StrOptions({"fill", "error"})],
         "device": [str, Integral],
         "random_state": [Interval(Integral, 0, None, closed="left"), np.random.RandomState, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": _settings.THREADS,
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
@@ -64,8 +64,6 @@ class _Tinytrain(BaseEstimator):
     def _settings(self, seed, validates):
         """The settings of a fit; `validates` says whether there are rows of their own to validate on."""
         given = {name: _settings.checked(name, getattr(self, name)) for name in _settings.NAMES if hasattr(self, name)}
-        if given.get("no_temperature") is False:
-            del given["no_temperature"]
         if self.early_stopping and not validates and given["validation_fraction"] is None:
             given["validation_fraction"] = 0.1
         if validates:
@@ -155,10 +153,12 @@ class _Tinytrain(BaseEstimator):
         return self
 
     def _partial_fit(self, X, y, sample_weight, classes):
-        self._validate_params()
+        is_first = not self.__sklearn_is_fitted__()
+        # As in scikit-learn, not again in each call.
+        if is_first:
+            self._validate_params()
         if self.early_stopping or self.validation_fraction is not None:
             raise ValueError("partial_fit holds no rows out: early_stopping and validation_fraction are for fit")
-        is_first = not self.__sklearn_is_fitted__()
         table = self._rows(X, y, reset=is_first)
         y, targets = self._partial_targets(y, classes, is_first)
         weights = self._partial_weights(sample_weight, table, y)
@@ -326,9 +326,6 @@ class _Tinytrain(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "fill"
-        tags.input_tags.string = False
-        tags.non_deterministic = False
-        tags.target_tags.required = True
         return tags
 
 
@@ -550,24 +547,21 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
     def _partial_weights(self, sample_weight, table, y):
         if isinstance(self.class_weight, str):
             raise ValueError("class_weight='balanced' is not known to partial_fit: give a dict of the weights")
-        weights = super()._weights(sample_weight, table, y)
-        return weights if self.class_weight is None else self._of_classes(weights, y)
+        return self._of_classes(super()._weights(sample_weight, table, y), y)
 
     def _weights(self, sample_weight, table, y):
         weights = super()._weights(sample_weight, table, y)
-        if y is None or self.class_weight is None:
-            present = y if weights is None or y is None else np.asarray(y)[weights > 0]
-            if present is not None and len(np.unique(present)) < 2:
-                raise ValueError("rows with a weight are of one class only")
+        # Rows that validate have no `y` here.
+        if y is None:
             return weights
-        if weights is not None:
-            present = np.asarray(y)[weights > 0]
-            if len(np.unique(present)) < 2:
-                raise ValueError("rows with a weight are of one class only")
+        if weights is not None and len(np.unique(y[weights > 0])) < 2:
+            raise ValueError("rows with a weight are of one class only")
         return self._of_classes(weights, y)
 
     def _of_classes(self, weights, y):
         """Weights times those of the classes."""
+        if self.class_weight is None:
+            return weights
         from sklearn.utils.class_weight import compute_class_weight
 
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
@@ -587,15 +581,18 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         # As `numpy` and `pandas` read them.
         are_booleans = set(model.classes) <= {"False", "True"}
         names = [name == "True" for name in model.classes] if are_booleans else model.classes
-        for dtype in (bool,) if are_booleans else (np.int64, np.float64, object):
+        for dtype in (bool,) if are_booleans else (np.int64, np.float64, str):
             try:
                 classes = np.asarray(names, dtype=object).astype(dtype)
             except ValueError:
                 continue
+            except OverflowError:
+                # Whole numbers beyond 64 bits.
+                classes = np.asarray(names)
             break
-        self.classes_ = np.unique(classes.astype(str) if classes.dtype == object else classes)
+        self.classes_, order = np.unique(classes, return_index=True)
         self._model = model
-        self._arrange(np.argsort(classes.astype(str) if classes.dtype == object else classes, kind="stable"))
+        self._arrange(order)
         self._texts = [model.classes[place] for place in self._order]
         self._target_names = []
 
