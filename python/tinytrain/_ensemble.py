@@ -17,7 +17,10 @@ _OWN = ("n_estimators", "n_picks", "param_distributions")
 # Parameters of a network alone.
 _NOT_HERE = ("warm_start", "callbacks")
 # What members of an ensemble have in common, since it decides which rows there are, what a score means, or what trains.
-_FIXED = {"class_weight", "categorical", "missing", "device", "random_state", "n_jobs", "verbose", "early_stopping", "validation_fraction", "loss", "scale_target"}
+_FIXED = {
+    *("class_weight", "categorical", "missing", "device", "random_state", "n_jobs", "verbose"),
+    *("early_stopping", "validation_fraction", "loss", "scale_target"),
+}
 
 _PARAMETERS = """\
 n_estimators : int, default=8
