@@ -194,7 +194,7 @@ MIXED = """polars.DataFrame(rng.random((250_000, 25))).with_columns(
         (FLOATS, "None"),
         ("np.asfortranarray(rng.random((250_000, 40)))", "None"),
         ("polars.DataFrame(rng.random((250_000, 40)))", "None"),
-        ("pandas.DataFrame(rng.random((250_000, 40)))", "None"),
+        ("pandas.DataFrame({i: rng.random(250_000) if i % 2 else rng.integers(0, 9, 250_000) for i in range(40)})", "None"),
         (MIXED, "None"),
         # Some rows are left out, or come twice.
         (FLOATS, "rng.random(250_000) * (rng.random(250_000) < 0.9)"),

@@ -56,14 +56,12 @@ def check_names(estimator, X):
     _check_feature_names(estimator, _named(X) if is_frame(X) else X, reset=False)
 
 
-def _numbers_of_pandas(X):
-    """A pandas frame of numbers as an array; None if it is anything else."""
+def _are_numbers_of_pandas(X):
+    """Whether it is a pandas frame of numbers, which is an array, too."""
     dtypes = getattr(X, "dtypes", None)
     if not hasattr(dtypes, "items") or not hasattr(X, "to_numpy"):
-        return None
-    if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes):
-        return X.to_numpy()
-    return None
+        return False
+    return all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes)
 
 
 def table(estimator, X, reset):
@@ -72,8 +70,8 @@ def table(estimator, X, reset):
         X = _of_known_types(X)
     elif type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame, which has no rows yet: collect() gives them")
-    numbers = _numbers_of_pandas(X) if is_frame(X) else None
-    if not is_frame(X) or (numbers is not None and 0 in numbers.shape):
+    are_numbers = is_frame(X) and _are_numbers_of_pandas(X)
+    if not is_frame(X) or (are_numbers and 0 in X.shape):
         return _of_array(estimator, X, reset)
     _check_feature_names(estimator, _named(X), reset=reset)
     names, count = _names(X), X.shape[1]
@@ -91,7 +89,7 @@ def table(estimator, X, reset):
     try:
         rows = _of_frame(X, names, [names[column] for column in categorical], reset)
     except ImportError as error:
-        if numbers is None:
+        if not are_numbers:
             raise ImportError("pandas hands over text, categories and dates by pyarrow: pip install pyarrow") from error
         return _of_array(estimator, X, reset)
     for note in rows.notes:
