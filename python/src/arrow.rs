@@ -129,7 +129,7 @@ impl Column {
         );
         const DAY: f64 = 86_400.0;
         match array.data_type() {
-            DataType::Null => self.add_nulls(array.len()),
+            DataType::Null => self.nulls += array.len(),
             DataType::Float16 => self.add_numbers::<Float16Type>(array, f32::from),
             DataType::Date32 => self.add_times::<Date32Type>(array, |days| f64::from(days) * DAY),
             DataType::Date64 => self.add_times::<Date64Type>(array, |value| value as f64 / 1e3),
@@ -140,16 +140,10 @@ impl Column {
                 TimeUnit::Nanosecond => self.add_timestamps::<TimestampNanosecondType>(array, 1e9),
             },
             DataType::Duration(unit) => match unit {
-                TimeUnit::Second => self.add_numbers::<DurationSecondType>(array, |value| value as f32),
-                TimeUnit::Millisecond => {
-                    self.add_numbers::<DurationMillisecondType>(array, |value| (value as f64 / 1e3) as f32);
-                }
-                TimeUnit::Microsecond => {
-                    self.add_numbers::<DurationMicrosecondType>(array, |value| (value as f64 / 1e6) as f32);
-                }
-                TimeUnit::Nanosecond => {
-                    self.add_numbers::<DurationNanosecondType>(array, |value| (value as f64 / 1e9) as f32);
-                }
+                TimeUnit::Second => self.add_durations::<DurationSecondType>(array, 1.0),
+                TimeUnit::Millisecond => self.add_durations::<DurationMillisecondType>(array, 1e3),
+                TimeUnit::Microsecond => self.add_durations::<DurationMicrosecondType>(array, 1e6),
+                TimeUnit::Nanosecond => self.add_durations::<DurationNanosecondType>(array, 1e9),
             },
             DataType::Decimal32(digits, scale) => self.add_decimals::<Decimal32Type>(array, *digits, *scale),
             DataType::Decimal64(digits, scale) => self.add_decimals::<Decimal64Type>(array, *digits, *scale),
@@ -204,12 +198,12 @@ impl Column {
         numbers.chain(texts).chain(times).chain((0..self.nulls).map(|_| None)).collect()
     }
 
-    fn add_nulls(&mut self, count: usize) {
-        self.nulls += count;
-    }
-
     fn add_numbers<T: ArrowPrimitiveType>(&mut self, array: &dyn Array, number: impl Fn(T::Native) -> f32) {
         self.numbers.extend(array.as_primitive::<T>().iter().map(|value| value.map_or(f32::NAN, &number)));
+    }
+
+    fn add_durations<T: ArrowPrimitiveType<Native = i64>>(&mut self, array: &dyn Array, second: f64) {
+        self.add_numbers::<T>(array, |value| (value as f64 / second) as f32);
     }
 
     /// Decimals, as the texts that a file would have.

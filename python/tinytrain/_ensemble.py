@@ -1,6 +1,5 @@
 """Ensembles: networks that are trained together and predict together."""
 
-import inspect
 import warnings
 from numbers import Integral
 
@@ -13,7 +12,7 @@ from ._estimators import TinytrainClassifier, TinytrainRegressor, _Bar, _Tinytra
 from ._tinytrain import ensemble
 
 # Parameters of an ensemble alone.
-_OWN = ("n_estimators", "n_picks", "param_distributions")
+_OWN = {"n_estimators": 8, "n_picks": None, "param_distributions": None}
 # Parameters of a network alone.
 _NOT_HERE = ("warm_start", "callbacks")
 # What members of an ensemble have in common, since it decides which rows there are, what a score means, or what trains.
@@ -32,28 +31,6 @@ param_distributions : dict or list of dict, default=None
     Values of parameters, lists or distributions of `scipy.stats`, from which each network draws its own. Parameters that decide how
     columns become inputs are the same for all.
 """
-
-
-def _init(of):
-    """`__init__` with the parameters of an ensemble and those of a network, by their names."""
-
-    def __init__(self, *, n_estimators=8, n_picks=None, param_distributions=None, **settings):
-        for name in _NOT_HERE:
-            if name in settings:
-                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {name!r}")
-        of.__init__(self, **settings)
-        for name in _NOT_HERE:
-            delattr(self, name)
-        self.n_estimators = n_estimators
-        self.n_picks = n_picks
-        self.param_distributions = param_distributions
-
-    own = [parameter for parameter in inspect.signature(__init__).parameters.values() if parameter.name in _OWN]
-    first, *shared = (
-        parameter for name, parameter in inspect.signature(of.__init__).parameters.items() if name not in _NOT_HERE
-    )
-    __init__.__signature__ = inspect.Signature([first, *own, *shared])
-    return __init__
 
 
 class _Ensemble:
@@ -143,12 +120,12 @@ class _Ensemble:
 
 class TinytrainEnsembleClassifier(_Ensemble, TinytrainClassifier):
     _member = TinytrainClassifier
-    __init__ = _init(TinytrainClassifier)
+    __init__ = _settings.init(of_classes=True, own=_OWN, without=_NOT_HERE)
 
 
 class TinytrainEnsembleRegressor(_Ensemble, TinytrainRegressor):
     _member = TinytrainRegressor
-    __init__ = _init(TinytrainRegressor)
+    __init__ = _settings.init(of_classes=False, own=_OWN, without=_NOT_HERE)
 
 
 _DOC = """{title} of networks that are trained together and predict together.

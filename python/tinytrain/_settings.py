@@ -1,5 +1,6 @@
 """Parameters of the estimators: those that are settings of the library, and how they are explained."""
 
+import inspect
 import json
 import math
 import os
@@ -73,19 +74,46 @@ _CLASS_WEIGHT = """class_weight : dict or 'balanced', default=None
 
 _EXPLAINED = {name: text for name, text in settings() if name not in _RENAMED}
 NAMES = tuple(_EXPLAINED)
+_DEFAULTS = {
+    **dict.fromkeys(NAMES),
+    "no_temperature": False,
+    "early_stopping": False,
+    "class_weight": None,
+    "categorical": None,
+    "missing": "fill",
+    "device": "auto",
+    "random_state": None,
+    "n_jobs": None,
+    "warm_start": False,
+    "verbose": False,
+    "callbacks": None,
+}
 
 
-def parameters(without):
-    """Names of the settings of the library that an estimator has under the same name, with their explanations."""
-    return {name: text for name, text in _EXPLAINED.items() if name not in without}
+def init(of_classes, own=(), without=()):
+    """`__init__` with the parameters of an estimator's own, and with those of a network but for some."""
+    left_out = {*without, *(OF_VALUES if of_classes else {*OF_CLASSES, "class_weight"})}
+    defaults = dict(own) | {name: default for name, default in _DEFAULTS.items() if name not in left_out}
+
+    def __init__(self, **given):
+        unknown = [name for name in given if name not in defaults]
+        if unknown:
+            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {unknown[0]!r}")
+        for name, default in defaults.items():
+            setattr(self, name, given.get(name, default))
+
+    parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default) for name, default in defaults.items()]
+    __init__.__signature__ = inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *parameters])
+    return __init__
 
 
 def explained(of_classes, without=()):
     """The section on parameters of an estimator's documentation, but for some."""
     lines = []
-    for name, text in parameters(OF_VALUES if of_classes else OF_CLASSES).items():
-        default = "False" if name == "no_temperature" else "None"
-        lines.append(f"{name} : {_TYPES.get(name, 'float')}, default={default}")
+    for name, text in _EXPLAINED.items():
+        if name in (OF_VALUES if of_classes else OF_CLASSES):
+            continue
+        lines.append(f"{name} : {_TYPES.get(name, 'float')}, default={_DEFAULTS[name]}")
         lines += [f"    {line}" if line else "" for line in _in_python(text).splitlines()]
     text = "\n".join(lines) + _OTHERS.format(class_weight=_CLASS_WEIGHT if of_classes else "", accuracy="`accuracy`, " if of_classes else "")
     entries = re.split(r"\n(?=\S)", text)
