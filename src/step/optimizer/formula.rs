@@ -45,6 +45,17 @@ impl<S: Simd> Number for Lanes<S> {
     }
 }
 
+impl<S: Simd> Lanes<S> {
+    /// 0 in the place of subnormal numbers. State that decays where a gradient stays 0 would end among them and never become 0: 0.9 times the
+    /// smallest is rounded to the smallest. Processors take a hundred times as long for these.
+    #[inline(always)]
+    fn without_subnormals(self) -> Self {
+        let Self(simd, values) = self;
+        let is_less = simd.less_than_f32s(simd.abs_f32s(values), simd.splat_f32s(f32::MIN_POSITIVE));
+        Self(simd, simd.select_f32s(is_less, simd.splat_f32s(0.0), values))
+    }
+}
+
 /// What formulas take from a step: its learning rate and weight decay for a tensor, and what [`StepRecord`] has.
 #[derive(Clone, Copy)]
 pub struct Coefficients<N> {
@@ -135,10 +146,10 @@ pub fn update_vectors<S: Simd, F: Formula>(
         F::update(c, &mut number, Lanes(simd, *g), &mut states);
         *p = number.1;
         if F::STATES > 0 {
-            first[i] = states[0].1;
+            first[i] = states[0].without_subnormals().1;
         }
         if F::STATES > 1 {
-            second[i] = states[1].1;
+            second[i] = states[1].without_subnormals().1;
         }
     }
 }

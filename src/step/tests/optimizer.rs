@@ -111,6 +111,28 @@ fn zeros_without_a_gradient_stay_zeros() {
     }
 }
 
+/// What decays ends at 0, and is never among the subnormal numbers, of which 0.9 times the smallest would stay the smallest.
+#[test]
+fn state_without_gradients_becomes_zero() {
+    for kind in OptimizerKind::ALL.iter().copied() {
+        let optimizer = Optimizer { beta1: 0.9, beta2: 0.9, weight_decay: 0.0, ..kind.defaults() };
+        let (mut p, mut first, mut second) = ([1.0f32; LENGTH], [0.0; LENGTH], [0.0; LENGTH]);
+        for step in 0..1_200 {
+            let mut record = StepRecord::default();
+            optimizer.fill(&mut record, step);
+            let gradients = [if step == 0 { -0.5 } else { 0.0 }; LENGTH];
+            let states = [&mut first[..], &mut second[..]];
+            optimizer.apply(
+                &record,
+                Tile { parameters: &mut p, gradients: &gradients, states, rate: 0.1, decay: 0.0 },
+            );
+            assert!(first.iter().chain(&second).all(|state| !state.is_subnormal()), "{kind}, step {step}");
+        }
+        assert_eq!([first, second], [[0.0; LENGTH]; 2], "{kind}");
+        assert!(p.iter().all(|p| *p > 1.0), "{kind}");
+    }
+}
+
 #[test]
 fn each_says_which_settings_it_has() {
     let uses = |kind: OptimizerKind| (kind.uses_momentum(), kind.betas(), kind.uses_epsilon(), kind.states());
