@@ -289,6 +289,9 @@ impl Error {
             Error::Undecided { setting, .. } => match *setting {
                 "target" => "use --target to name it",
                 "header" => "use --header yes or --header no",
+                "first row" => {
+                    "use --header no if it is a row of values, else remove it or, except in training, use --header yes"
+                }
                 "task" => "use --task classification or --task regression",
                 "decimal" => "use --decimal . or --decimal , to name the decimal mark",
                 _ => "use --include to name the inputs, or --exclude to ignore columns",

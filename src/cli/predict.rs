@@ -13,7 +13,7 @@ use crate::engine::DeviceRequest;
 use crate::model::Model;
 use crate::output::Destination;
 use crate::prediction_lines::{Form, Lines};
-use crate::train::{OutputDecoder, Predictions, Predictor, refuse_header};
+use crate::train::{OutputDecoder, Predictions, Predictor};
 use crate::{Error, Result, in_order};
 use clap::Args;
 
@@ -192,16 +192,15 @@ fn rows<'a>(
         ..Selection::default()
     };
     let format: TableFormat = options.written.format();
-    let is_said = format.header.is_some();
     let read = ReadOptions { columns, format, threads: options.threads, ..ReadOptions::default() };
     let mut reader = Reader::open_unlabelled(file, &read)?;
     predictor.check_inputs(reader.name(), reader.inputs())?;
     let mut before = 0;
     while reader.next_block()? {
-        let data::Block { features, ids } = reader.take_block();
-        if before == 0 && !is_said {
-            refuse_header(model, reader.name(), &features, reader.dictionaries())?;
+        if before == 0 {
+            predictor.refuse_header(&reader)?;
         }
+        let data::Block { features, ids } = reader.take_block();
         let outputs = predictor.outputs(features, reader.dictionaries())?;
         let rows = outputs.len() / model.network.outputs();
         if !push(Block { file: named, name: reader.name().to_owned(), before, outputs, ids }) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::data::{
-    Classes, Dataset, Dictionary, Features, Reader, Schema, TargetScale, TargetsRef, Transform, UnknownCells,
+    Classes, Dataset, Dictionary, Features, Reader, TargetScale, TargetsRef, Transform, UnknownCells,
 };
 use crate::engine::{Device, Engine, EnsembleEngine, Evaluation};
 use crate::error::{Error, Place, Result};
@@ -180,6 +180,14 @@ impl Predictor {
         check_inputs(path, found, self.columns)
     }
 
+    /// Refuses the rows so far of a table if their first may be a header: see [`Reader::refuse_header`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn refuse_header(&self, reader: &Reader) -> Result<()> {
+        reader.refuse_header(&self.transform)
+    }
+
     /// Cells so far that held a category which no training row held, or missed a value where no training row did.
     pub fn unknown_cells(&self) -> &UnknownCells {
         &self.unknown
@@ -252,31 +260,6 @@ impl OutputDecoder {
         });
         Predictions { classes, probabilities, values: Vec::new() }
     }
-}
-
-/// Refuses the rows of a table, as they were read, if its first may be a header: the model has no names of columns, and the row
-/// holds categories alone, none of which a training row held.
-///
-/// # Errors
-/// [`Error::Undecided`].
-pub fn refuse_header(model: &Model, path: &Path, rows: &Features, dictionaries: &[Dictionary]) -> Result<()> {
-    let Transform::Columns(encoding) = &model.transform else { return Ok(()) };
-    let is_unnamed = model.data_schema.schema.as_ref().is_some_and(Schema::is_unnamed);
-    let columns = encoding.columns.len();
-    let row: Vec<f32> = match rows {
-        Features::Floats(values) => values.iter().take(columns).copied().collect(),
-        Features::Bytes(values) => values.iter().take(columns).map(|value| f32::from(*value)).collect(),
-    };
-    if is_unnamed && encoding.knows_no_text_of(&row, dictionaries) {
-        let question =
-            "the first row holds no category that the model knows: it may be a header or a row of values";
-        return Err(Error::Undecided {
-            path: path.to_owned(),
-            setting: "header",
-            question: question.to_owned(),
-        });
-    }
-    Ok(())
 }
 
 /// Reads a test set wholly and checks whether it fits a network with these inputs and classes.

@@ -35,7 +35,7 @@ pub use config::{ClassWeights, Config, Keep};
 pub use data_options::{Clip, DataOptions};
 pub use evaluation::{
     Evaluated, EvaluatedValues, OutputDecoder, Predictions, Predictor, engine, evaluate, evaluate_values,
-    load_model, model_path, read_dataset_for, refuse_header,
+    load_model, model_path, read_dataset_for,
 };
 pub use events::{ClassScores, End, Epoch, Event, OnEvent, Score, Started, Summary};
 pub use full_read::FullReadReason;

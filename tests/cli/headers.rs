@@ -232,29 +232,77 @@ fn a_header_that_a_model_of_positions_does_not_expect_is_named() {
     );
 }
 
-#[test]
-fn a_header_above_categories_is_told_from_rows_by_what_a_model_of_positions_knows() {
-    let place = Workplace::new();
+/// A table of categories without a header, which a model in `m.safetensors` and a run in `run` were trained on; its rows.
+fn categories(place: &Workplace) -> String {
     let row =
         |row: usize| format!("{},{},{}\n", ["p", "e"][row % 2], ["x", "b", "f"][row % 3], NAMES[row % 2]);
     let lines: String = (0..60).map(row).collect();
-    place.write("t.csv", lines.clone());
-    rows(&place, &["--data", "t.csv", "--target", "2"]);
-    let predict = |text: &str, more: &[&str]| {
-        place.write("new.csv", text);
-        place.run(&[&["predict", "new.csv", "--model", "m.safetensors", "--device", "cpu"], more].concat())
-    };
-    let outcome = predict(&("kind,shape,class\n".to_owned() + &lines), &[]);
-    let line = "error: new.csv: the first row holds no category that the model knows: it may be a header or a row of values; \
-                use --header yes or --header no";
-    assert_eq!((outcome.code, outcome.error()), (2, line));
-    let count = |outcome: Outcome| (outcome.code, outcome.stdout.lines().count() - 1);
-    let with_header = "kind,shape,class\np,x,low\n";
-    assert_eq!(count(predict(with_header, &["--header", "yes"])), (0, 1));
-    assert_eq!(count(predict(with_header, &["--header", "no"])), (0, 2));
+    place.write("t.csv", &lines);
+    place.write("test.csv", &lines);
+    rows(place, &["--data", "t.csv", "--target", "2"]);
+    let run = "train --data t.csv --target 2 --test test.csv --epochs 2 --device cpu --quiet --out run";
+    place.succeed(&run.split(' ').collect::<Vec<_>>());
+    lines
+}
+
+#[test]
+fn a_header_above_categories_is_told_from_rows_by_what_a_model_of_positions_knows() {
+    let place = Workplace::new();
+    let lines = categories(&place);
+    let model = ["--model", "m.safetensors"];
+    let train = ["train", "--data", "t.csv", "--target", "2", "--epochs", "1", "--out", "n.safetensors"];
+    let commands = [
+        [&["predict", "test.csv"], &model[..]].concat(),
+        [&["eval", "--data", "test.csv"], &model[..]].concat(),
+        [&["importance", "--data", "test.csv"], &model[..]].concat(),
+        vec!["report", "run", "--data", "test.csv"],
+        [&train[..], &["--test", "test.csv"]].concat(),
+        [&train[..], &["--validation", "test.csv"]].concat(),
+    ];
+    let run = |command: &[&str], more: &[&str]| place.run(&[command, &["--device", "cpu"], more].concat());
+    let line = "error: test.csv: the first row holds no category of the training table, which has no header; \
+                use --header no if it is a row of values, else remove it or, except in training, use --header yes";
+    // The target's word is a class, or none.
+    for header in ["kind,shape,low\n", "kind,shape,class\n"] {
+        place.write("test.csv", header.to_owned() + &lines);
+        for command in &commands {
+            let outcome = run(command, &[]);
+            assert_eq!((outcome.code, outcome.error()), (2, line), "{header}{command:?}");
+        }
+        let resumed = place.run(&["train", "--resume", "run", "--epochs", "4"]);
+        assert_eq!((resumed.code, resumed.error()), (2, line), "{header}");
+    }
+    place.write("test.csv", "kind,shape,low\n".to_owned() + &lines);
+    for command in &commands {
+        let outcome = run(command, &["--header", "no"]);
+        assert_eq!(outcome.code, 0, "{command:?}: {}", outcome.stderr);
+        // It says that the training table has one, too, whose names would be others.
+        let code = if command[0] == "train" { 2 } else { 0 };
+        assert_eq!(run(command, &["--header", "yes"]).code, code, "{command:?}");
+    }
     // One known category makes a row of it, as does a missing one.
-    assert_eq!(count(predict("p,new\ne,b\n", &[])), (0, 2));
-    assert_eq!(count(predict(",new\ne,b\n", &[])), (0, 2));
+    for first in ["p,new,low\n", "new,b,low\n", ",new,low\n"] {
+        place.write("test.csv", first.to_owned() + &lines);
+        for command in &commands {
+            let outcome = run(command, &[]);
+            assert_eq!(outcome.code, 0, "{first}{command:?}: {}", outcome.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_first_row_of_categories_counts_as_what_header_says() {
+    let place = Workplace::new();
+    categories(&place);
+    place.write("new.csv", "kind,shape,low\np,x,low\n");
+    let model = ["new.csv", "--model", "m.safetensors", "--device", "cpu"];
+    let count = |header: &str| {
+        let predicted = place.succeed(&[&["predict", "--header", header], &model[..]].concat()).stdout;
+        let eval = ["eval", "--header", header, "--format", "json", "--data"];
+        let evaluated = place.succeed(&[&eval, &model[..]].concat()).objects().remove(0);
+        (predicted.lines().count() - 1, evaluated["samples"].as_u64().unwrap())
+    };
+    assert_eq!((count("yes"), count("no")), ((1, 1), (2, 2)));
 }
 
 #[test]

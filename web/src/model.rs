@@ -99,6 +99,9 @@ impl Model {
         let mut text = lines.header(false, None).unwrap_or_default();
         let mut before = 0;
         while reader.next_block().map_err(of_library)? {
+            if before == 0 {
+                predictor.refuse_header(&reader).map_err(of_library)?;
+            }
             let block = reader.take_block();
             let outputs = predictor.outputs(block.features, reader.dictionaries()).map_err(of_library)?;
             if let Some(number) = outputs.iter().position(|output| !output.is_finite()) {

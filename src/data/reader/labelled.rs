@@ -92,13 +92,14 @@ impl Reader {
     /// the training rows did not hold, or missed a value where none of them did.
     ///
     /// # Errors
-    /// Also [`Error::Data`] for an unknown label.
+    /// Also [`Error::Data`] for an unknown label, and as [`Reader::refuse_header`].
     pub fn into_dataset_of(
         mut self,
         transform: &Transform,
         classes: &Classes,
     ) -> Result<(Dataset, UnknownCells)> {
         self.read_to_end()?;
+        self.refuse_header(transform)?;
         if self.values() > 0 {
             return self.into_rows(transform);
         }

@@ -96,6 +96,8 @@ pub(crate) struct TableForm {
     pub are_classes: bool,
     /// Which rows are copies of others, by the number of what each is a copy of; nothing where that is not known.
     pub copies: Vec<u32>,
+    /// Whether it has no header for no other reason than that the table before it, which a model was trained on, had none.
+    pub is_header_open: bool,
     /// Whether the rows are those of arrays, which nobody has named the wrong column of.
     pub is_of_arrays: bool,
 }
@@ -194,6 +196,8 @@ impl Reader {
             as_text: table.as_text(),
             identifiers: columns.identifiers.iter().map(|column| table.name_of(*column)).collect(),
             few_numbers: columns.few_numbers,
+            is_header_open: options.format.header.is_none()
+                && options.columns.schema.as_ref().is_some_and(Schema::is_unnamed),
             ..TableForm::default()
         };
         let (inputs, values) = (columns.width(), columns.values.len());

@@ -164,6 +164,7 @@ impl TrainingData {
                     if file.total_rows().is_none() {
                         file.next_block()?;
                     }
+                    file.refuse_header(&transform)?;
                     if reader.total_rows().is_some() {
                         file.check_labels(reader.classes())?;
                     }
