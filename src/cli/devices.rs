@@ -21,6 +21,29 @@ pub struct Options {
     format: Format,
 }
 
+/// The device on which a command computes.
+#[derive(Debug, Args)]
+pub struct DeviceChoice {
+    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
+    #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
+    device: DeviceRequest,
+    /// Run GPU kernels with bounds checks.
+    ///
+    /// Slower; shows whether a kernel or driver goes astray.
+    #[arg(long, alias = "checked")]
+    bounds_checks: bool,
+}
+
+impl DeviceChoice {
+    /// As [`find_and_report`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find(&self) -> Result<Device> {
+        find_and_report(&self.device, self.bounds_checks)
+    }
+}
+
 /// The requested device, with these options, and a notice if it is a software driver that was not named.
 ///
 /// # Errors

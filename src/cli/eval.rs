@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::data::{Dataset, data_paths};
-use crate::engine::{Device, DeviceRequest};
+use crate::engine::Device;
 use crate::error::Error;
 use crate::model::Model;
 use crate::train::{
@@ -13,11 +13,10 @@ use crate::train::{
 use clap::Args;
 use serde_json::Value;
 
-use super::args::{self, Format};
-use super::devices;
+use super::args::Format;
+use super::evaluation_options::EvaluationOptions;
 use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
-use super::table_options::DialectOptions;
 use crate::evaluate::{EvaluationRows, choose_data};
 use crate::report::evaluation::{
     error_table, errors_text, intervals, intervals_by_target, list, measure_table, target_table, text,
@@ -40,25 +39,8 @@ pub struct Options {
     model: PathBuf,
     #[command(flatten)]
     which: ModelChoice,
-    /// Data: a table, a folder (its test files, else its training files), or an IDX file. [default: the data
-    /// the model was tested on, else trained on]
-    ///
-    /// `-` is a table on standard input. Several files are one table.
-    #[arg(long, value_name = "DIR-or-FILE", num_args = 1..)]
-    data: Vec<PathBuf>,
-    /// Column with the true labels or values: a name, or an index from 0 (-1 is the last). [default: as in
-    /// training]
-    #[arg(long, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
-          allow_hyphen_values = true)]
-    target: Option<String>,
-    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
-    #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
-    device: DeviceRequest,
-    /// Run GPU kernels with bounds checks.
-    ///
-    /// Slower; shows whether a kernel or driver goes astray.
-    #[arg(long, alias = "checked")]
-    bounds_checks: bool,
+    #[command(flatten)]
+    on: EvaluationOptions,
     /// List misclassified rows, up to N as text and all as JSON. [default without N: 20]
     ///
     /// Rows are counted from 1, without the header, through all files.
@@ -67,8 +49,6 @@ pub struct Options {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    #[command(flatten)]
-    written: DialectOptions,
 }
 
 /// Evaluates and prints.
@@ -77,10 +57,10 @@ pub struct Options {
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, _) = options.which.load(&options.model)?;
-    let mut set = choose_data(&options.model, &model, &options.data)?;
+    let mut set = choose_data(&options.model, &model, &options.on.data)?;
     let of_classes = model.network.loss().of_classes();
-    let reader = set.open(&model, options.target.as_deref(), &options.written.format())?;
-    let device = devices::find_and_report(&options.device, options.bounds_checks)?;
+    let reader = set.open(&model, options.on.target.as_deref(), &options.on.written.format())?;
+    let device = options.on.device.find()?;
     let rows = set.rows(&model, reader)?;
     evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
     let EvaluationRows { data, name: file, .. } = &rows;

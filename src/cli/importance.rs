@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::engine::DeviceRequest;
 use crate::error::Error;
 use crate::model::Model;
 use crate::output::Destination;
@@ -12,7 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::args::{self, Format};
-use super::devices;
+use super::devices::DeviceChoice;
 use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
 use super::output_place::ending_of;
@@ -62,14 +61,8 @@ pub struct Options {
     /// Also draw the bars into this SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
-    #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
-    device: DeviceRequest,
-    /// Run GPU kernels with bounds checks.
-    ///
-    /// Slower; shows whether a kernel or driver goes astray.
-    #[arg(long, alias = "checked")]
-    bounds_checks: bool,
+    #[command(flatten)]
+    device: DeviceChoice,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -102,7 +95,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         )));
     }
     let reader = set.open(&model, options.target.as_deref(), &options.written.format())?;
-    let device = devices::find_and_report(&options.device, options.bounds_checks)?;
+    let device = options.device.find()?;
     let rows = set.rows(&model, reader)?;
     evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
     let EvaluationRows { data, name: file, .. } = rows;

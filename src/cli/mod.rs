@@ -16,6 +16,7 @@ mod convert;
 mod data_text;
 mod devices;
 mod eval;
+mod evaluation_options;
 mod export;
 mod folds;
 mod importance;

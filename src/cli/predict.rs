@@ -9,7 +9,6 @@ use crate::data::{
     self, Features, Format as TableFormat, ImageForm, ReadOptions, Reader, Selection, Target, data_paths,
     is_png, png_form, read_png,
 };
-use crate::engine::DeviceRequest;
 use crate::model::Model;
 use crate::output::Destination;
 use crate::prediction_lines::{Form, Lines};
@@ -17,10 +16,11 @@ use crate::train::{OutputDecoder, Predictions, Predictor};
 use crate::{Error, Result, in_order};
 use clap::Args;
 
+use super::devices::DeviceChoice;
 use super::model_choice::ModelChoice;
 use super::output::warn;
 use super::output_place::ending_of;
-use super::{args, devices, table_options};
+use super::{args, table_options};
 use crate::report::text::{counted, shell_word, unknown_cells};
 
 /// Predict with a model.
@@ -59,14 +59,8 @@ pub struct Options {
     /// Refuse PNG images that would have to be resized or turned grey.
     #[arg(long)]
     strict: bool,
-    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
-    #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
-    device: DeviceRequest,
-    /// Run GPU kernels with bounds checks.
-    ///
-    /// Slower; shows whether a kernel or driver goes astray.
-    #[arg(long, alias = "checked")]
-    bounds_checks: bool,
+    #[command(flatten)]
+    device: DeviceChoice,
     /// Maximum number of threads. Does not affect results. [default: one per core, at most 8 to read and write]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     threads: Option<usize>,
@@ -85,7 +79,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model_file = [(model_file.as_path(), "which is the model")];
     data_paths::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     options.out.as_deref().map_or(Ok(()), |out| refuse_name(options.format, out))?;
-    let device = devices::find_and_report(&options.device, options.bounds_checks)?;
+    let device = options.device.find()?;
     let (lines, reading) = (Lines::new(options.format, &model), OutputDecoder::new(&model));
     let predictor = Predictor::new(&model, &device, options.threads)?;
     let mut work = Work { options, model: &model, predictor, lines, reading };

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::data_paths;
-use crate::engine::DeviceRequest;
 use crate::error::{Error, Result};
 use crate::output::Destination;
 use crate::report::text::shell_word;
@@ -12,9 +11,8 @@ use crate::runs::{CHECKPOINT, CONFIG, HISTORY, MODEL, RunSummary};
 use crate::sweep::is_sweep;
 use clap::Args;
 
+use super::evaluation_options::EvaluationOptions;
 use super::output::{print_line, warn};
-use super::table_options::DialectOptions;
-use super::{args, devices};
 
 /// Make an HTML page of runs: their curves, the settings in which they differ, and how good their models are.
 ///
@@ -28,27 +26,8 @@ pub struct Options {
     /// HTML file to write.
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
-    /// Data to evaluate the models on: a table, a folder (its test files, else its training files), or an IDX
-    /// file. [default: the data each run was tested on, else trained on]
-    ///
-    /// Several files are one table.
-    #[arg(long, value_name = "DIR-or-FILE", num_args = 1..)]
-    data: Vec<PathBuf>,
-    /// Column with the true labels or values: a name, or an index from 0 (-1 is the last). [default: as in
-    /// training]
-    #[arg(long, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
-          allow_hyphen_values = true)]
-    target: Option<String>,
-    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
-    #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
-    device: DeviceRequest,
-    /// Run GPU kernels with bounds checks.
-    ///
-    /// Slower; shows whether a kernel or driver goes astray.
-    #[arg(long, alias = "checked")]
-    bounds_checks: bool,
     #[command(flatten)]
-    written: DialectOptions,
+    on: EvaluationOptions,
 }
 
 /// Reads, evaluates and writes.
@@ -68,9 +47,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         .collect();
     let files = files.iter().map(|file| (file.as_path(), "which belongs to a run"));
     data_paths::spare_files("--out", Some(&options.out), files)?;
-    let device = devices::find_and_report(&options.device, options.bounds_checks)?;
-    let (data, target) = (options.data.clone(), options.target.clone());
-    let page = PageOptions { out: options.out.clone(), data, target, format: options.written.format() };
+    let device = options.on.device.find()?;
+    let EvaluationOptions { data, target, written, .. } = &options.on;
+    let (data, target) = (data.clone(), target.clone());
+    let page = PageOptions { out: options.out.clone(), data, target, format: written.format() };
     let (page, warnings) = page_of_runs(&runs, &page, &device)?;
     warnings.iter().for_each(|warning| warn(warning));
     destination.write(page.as_bytes())?;
@@ -80,7 +60,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 /// Writes the page of a sweep.
 fn of_sweep(sweep: &Path, options: &Options) -> anyhow::Result<()> {
     let path = shell_word(sweep);
-    if options.runs.len() > 1 || !options.data.is_empty() || options.target.is_some() {
+    if options.runs.len() > 1 || !options.on.data.is_empty() || options.on.target.is_some() {
         anyhow::bail!(Error::Config(format!(
             "{path} is the folder of a sweep and cannot be combined with other folders, --data or --target; use tinytrain eval --model {path} to evaluate its best model"
         )));
