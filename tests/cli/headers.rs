@@ -269,6 +269,9 @@ fn a_header_above_categories_is_told_from_rows_by_what_a_model_of_positions_know
             let outcome = run(command, &[]);
             assert_eq!((outcome.code, outcome.error()), (2, line), "{header}{command:?}");
         }
+        // Each file may have one.
+        let outcome = run(&["eval", "--data", "t.csv", "test.csv", "--model", "m.safetensors"], &[]);
+        assert_eq!((outcome.code, outcome.error()), (2, line), "{header}");
         let resumed = place.run(&["train", "--resume", "run", "--epochs", "4"]);
         assert_eq!((resumed.code, resumed.error()), (2, line), "{header}");
     }

@@ -134,29 +134,36 @@ impl Reader {
         transform.rows(rows, &dictionaries)
     }
 
-    /// Refuses the rows so far if their first may be a header: the table that `transform` was learnt on had none, nobody has said
-    /// that this has none, and the row holds texts alone, none of which a training row held.
+    /// Refuses the rows so far if the first of a file may be a header: the table that `transform` was learnt on had none, nobody
+    /// has said that this has none, and the row holds texts alone, none of which a training row held.
     ///
     /// # Errors
     /// [`Error::Undecided`].
     pub fn refuse_header(&self, transform: &Transform) -> Result<()> {
         let Transform::Columns(encoding) = transform else { return Ok(()) };
-        let is_open = self.table_form().is_some_and(|form| form.is_header_open);
-        // The first row of the file may have been left out.
-        let has_first = self.rows() > 0 && self.kept.as_ref().is_none_or(|kept| kept[0] == 0);
-        if !is_open || !has_first {
+        if !self.table_form().is_some_and(|form| form.is_header_open) {
             return Ok(());
         }
-        let row: Vec<f32> = match &self.table.features {
-            Features::Floats(values) => values[..self.inputs].to_vec(),
-            Features::Bytes(values) => values[..self.inputs].iter().copied().map(f32::from).collect(),
-        };
-        if !encoding.knows_no_text_of(&row, &self.table.dictionaries) {
-            return Ok(());
+        for (file, begin) in &self.table.begins {
+            let first = begin / self.inputs;
+            // It may have been left out.
+            let place = match &self.kept {
+                Some(kept) => kept.iter().position(|row| *row as usize == first),
+                None => Some(first),
+            };
+            let Some(place) = place.filter(|place| *place < self.rows()) else { continue };
+            let place = place * self.inputs..(place + 1) * self.inputs;
+            let row: Vec<f32> = match &self.table.features {
+                Features::Floats(values) => values[place].to_vec(),
+                Features::Bytes(values) => values[place].iter().copied().map(f32::from).collect(),
+            };
+            if encoding.knows_no_text_of(&row, &self.table.dictionaries) {
+                let question =
+                    "the first row holds no category of the training table, which has no header".to_owned();
+                return Err(Error::Undecided { path: file.to_path_buf(), setting: "first row", question });
+            }
         }
-        let question =
-            "the first row holds no category of the training table, which has no header".to_owned();
-        Err(Error::Undecided { path: self.name.clone(), setting: "first row", question })
+        Ok(())
     }
 
     /// Makes a missing value an error, in the rows so far and in those that come.

@@ -81,6 +81,8 @@ pub(crate) struct Table {
     pub(crate) dictionaries: Vec<Dictionary>,
     /// The first number that is missing, and its file.
     pub(crate) missing: Option<(Option<Arc<Path>>, Missing)>,
+    /// The files of a table, and where the features of each begin.
+    pub(crate) begins: Vec<(Arc<Path>, usize)>,
 }
 
 impl Table {
@@ -170,6 +172,10 @@ impl Table {
     /// Adds rows at the end, whose classes are still to be found.
     pub(crate) fn append(&mut self, chunk: Chunk, room: &Room<'_>) -> Result<()> {
         self.append_labels(&chunk, room)?;
+        let last = self.begins.last().map(|(file, _)| file);
+        if let Some(file) = chunk.name.as_ref().filter(|file| last != Some(*file)) {
+            self.begins.push((Arc::clone(file), self.features.len()));
+        }
         // Pieces come in order, and so do the parsers that have met none before.
         self.missing = self.missing.take().or_else(|| Some((chunk.name.clone(), chunk.missing?)));
         room.make(&mut self.values, chunk.values.len())?;
