@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn rows_become_columns() {
-        for (rows, columns) in [(1, 1), (3, 17), (17, 5), (80, 10), (5, 100)] {
+        for (rows, columns) in [(1, 1), (3, 17), (17, 5), (80, 10), (5, 100), (35, 50)] {
             let (mut from, mut to) = (Matrix::default(), Matrix::default());
             from.resize(rows, columns);
             let numbers = from.each_row_mut().flatten().zip(1..);

@@ -68,13 +68,16 @@ impl Plan {
         }
     }
 
-    /// Into how many parts a step can be divided, with or without gradient clipping.
+    /// Into how many parts a step can be divided, with or without gradient clipping. Where columns are divided, those that have no piece of
+    /// a narrower layer wait meanwhile.
     pub fn most_parts(network: &Network, clips: bool) -> usize {
-        if network.input_layer().is_some() && !clips {
-            network.dense()[0].units.div_ceil(SMALL_PIECE * LANES)
-        } else {
-            Self::first_pieces(network)
+        let pieces = Self::first_pieces(network);
+        if clips || !Self::new(network, 1, 1, 1).is_by_columns() {
+            return pieces;
         }
+        let above = usize::from(network.input_layer().is_none());
+        let widest = network.dense()[above..].iter().map(|layer| layer.units).max().unwrap_or(0);
+        pieces.max(widest.div_ceil(SMALL_PIECE * LANES))
     }
 
     /// Into how many pieces the first dense layer of a network is divided, whatever the number of threads.
@@ -162,8 +165,8 @@ mod tests {
         assert_eq!(plan(&[784, 2500, 2000, 10], 256, 1, 1), Plan::Columns(1));
         let most_parts = |sizes: &[usize]| Plan::most_parts(&network(sizes), false);
         assert_eq!(most_parts(&[784, 300, 100, 10]), 4);
-        assert_eq!(most_parts(&[784, 512, 512, 10]), 8);
-        assert_eq!(most_parts(&[784, 2500, 2000, 10]), 16);
+        assert_eq!(most_parts(&[784, 512, 512, 10]), 16);
+        assert_eq!(most_parts(&[784, 2500, 2000, 10]), 63);
         assert_eq!(most_parts(&[4, 3]), 1);
         let table = InputLayer::new(vec![InputColumn::Periodic; 57], true).unwrap();
         let table = network(&[table.inputs(), 256, 256, 2]).with_input_layer(table).unwrap();
