@@ -26,6 +26,7 @@ SECTION = "bench-peers, AVX2" if avx2.is_asked_for() else "bench-peers"
 BEGIN, END = f"<!-- {SECTION}: begin -->", f"<!-- {SECTION}: end -->"
 OURS = {
     "W1": "--epochs 10",
+    "W1-Adam": "--epochs 10 --optimizer adam --lr 0.001",
     "W3": "--epochs 3 --hidden 32 --batch-size 16",
     "SC": "--epochs 20 --hidden 32,16 --batch-size 32 --activation tanh --loss mse --optimizer adam --lr 0.001"
     " --scale none --preset plain --target w --target x --target y --target z",
@@ -34,6 +35,7 @@ OURS = {
 }
 TITLES = {
     "W1": "784-300-100-10, batches of 64, gradient descent",
+    "W1-Adam": "784-300-100-10, batches of 64, Adam",
     "W3": "784-32-10, batches of 16, gradient descent",
     "W2": "784-2500-2000-1500-1000-500-10, batches of 256, gradient descent, 12,800 rows",
     "SC": "SimpleChains' example, 4-32-16-4 tanh, batches of 32, Adam, 10,000 rows; RMSE",
@@ -41,7 +43,7 @@ TITLES = {
 # As in work.py, which needs numpy.
 W2_ROWS = 12_800
 # What a peer is not measured with: numpy's time is that of small calls, and a graph of Adam's steps is not written.
-LEFT_OUT = {("numpy", "W1"), ("numpy", "W3"), ("numpy", "SC"), ("torch-cuda-graph", "SC")}
+LEFT_OUT = {("numpy", name) for name in OURS if name != "W2"} | {("torch-cuda-graph", name) for name in ("SC", "W1-Adam")}
 
 
 def measured(command):

@@ -24,7 +24,7 @@ parameters = [
 ]
 zeros = jax.tree.map(jnp.zeros_like, parameters)
 # Parameters; of Adam the means of gradients and of their squares, and the number of steps.
-state = (parameters, zeros, zeros, jnp.zeros(())) if work.values else (parameters,)
+state = (parameters, zeros, zeros, jnp.zeros(())) if work.adam else (parameters,)
 activation = jnp.tanh if work.values else jax.nn.relu
 
 
@@ -44,7 +44,7 @@ def loss(parameters, x, y):
 
 def step(state, rows, x, y):
     gradients = jax.grad(loss)(state[0], x[rows], y[rows])
-    if not work.values:
+    if not work.adam:
         return (jax.tree.map(lambda p, d: p - work.rate * d, state[0], gradients),)
     parameters, means, squares, count = state
     count += 1

@@ -25,7 +25,7 @@ for inputs, outputs in zip(work.sizes, work.sizes[1:]):
     layers += [layer, torch.nn.Tanh() if work.values else torch.nn.ReLU()]
 model = torch.nn.Sequential(*layers[:-1]).to(device)
 loss = F.mse_loss if work.values else F.cross_entropy
-if work.values:
+if work.adam:
     optimizer = torch.optim.Adam(model.parameters(), lr=work.rate, betas=BETAS, eps=EPS)
 else:
     optimizer = torch.optim.SGD(model.parameters(), lr=work.rate)
@@ -49,7 +49,7 @@ def compiled():
     @torch.compile(fullgraph=True)
     def step(rows):
         gradients = torch.func.grad(of_parameters)(parameters, x.index_select(0, rows), y.index_select(0, rows))
-        if not work.values:
+        if not work.adam:
             for parameter, gradient in zip(parameters, gradients):
                 parameter.sub_(work.rate * gradient)
             return

@@ -15,7 +15,7 @@ DATA = pathlib.Path(os.environ.get("MNIST") or pathlib.Path(__file__).resolve().
 
 
 class Work(NamedTuple):
-    """A network of ReLU layers that learns MNIST by gradient descent; or, of tanh layers, values by Adam."""
+    """A network of ReLU layers that learns MNIST, or of tanh layers that learns values; by gradient descent or Adam."""
 
     sizes: list
     batch: int
@@ -23,14 +23,16 @@ class Work(NamedTuple):
     rows: int = 60_000
     values: bool = False
     rate: float = 0.1
+    adam: bool = False
 
 
 WORKLOADS = {
     "W1": Work([784, 300, 100, 10], 64, 10),
+    "W1-Adam": Work([784, 300, 100, 10], 64, 10, rate=0.001, adam=True),
     "W3": Work([784, 32, 10], 16, 3),
     "W3-64": Work([784, 32, 10], 64, 5),
     "W2": Work([784, 2500, 2000, 1500, 1000, 500, 10], 256, 3, rows=12_800),
-    "SC": Work([4, 32, 16, 4], 32, 20, rows=exponentials.ROWS, values=True, rate=0.001),
+    "SC": Work([4, 32, 16, 4], 32, 20, rows=exponentials.ROWS, values=True, rate=0.001, adam=True),
 }
 # Of Adam: the decay of both means, and what is added to the root.
 BETAS, EPS = (0.9, 0.999), 1e-8
