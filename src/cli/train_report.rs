@@ -29,7 +29,7 @@ use crate::report::curves::{self, PlotStyle};
 use crate::report::text::{counted, one_class, shell_word, unknown_cells};
 use crate::runs::{CONFIG, CheckpointClock, EventLog, MODEL};
 
-/// How long a model that is kept may wait to be written.
+/// How long a model that is kept may wait to be written, where that takes less than a tenth of it; else ten times as long.
 const MODEL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What is trained, and with which settings.
@@ -65,8 +65,8 @@ pub struct TrainReport<'a> {
     saved: Option<Saved>,
     /// The model that is kept, until it is written.
     unsaved: Option<Arc<Model>>,
-    /// When a model was written last.
-    written: Option<Instant>,
+    /// When a model was written last, and how long that took.
+    written: Option<(Instant, Duration)>,
     clock: CheckpointClock,
     /// What TensorBoard reads, if that is wanted.
     events: Option<EventLog<'a>>,
@@ -232,7 +232,7 @@ impl<'a> TrainReport<'a> {
                 if *is_kept {
                     self.keep(model, kept_model(epoch.epoch, self.validates, self.config))?;
                     // To sync a file takes longer than some epochs.
-                    if self.written.is_none_or(|written| written.elapsed() >= MODEL_INTERVAL) {
+                    if self.written.is_none_or(|(end, took)| end.elapsed() >= MODEL_INTERVAL.max(10 * took)) {
                         self.write_model()?;
                     }
                 }
@@ -272,8 +272,9 @@ impl<'a> TrainReport<'a> {
         let Some(model) = self.unsaved.take() else { return Ok(()) };
         let mut model = Arc::unwrap_or_clone(model);
         model.settings.extend(self.settings.clone());
+        let begun = Instant::now();
         self.output.save(&model)?;
-        self.written = Some(Instant::now());
+        self.written = Some((Instant::now(), begun.elapsed()));
         Ok(())
     }
 

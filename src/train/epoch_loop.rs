@@ -48,6 +48,11 @@ impl EpochLoop {
         self.epoch
     }
 
+    /// Whether no row of the epoch has been submitted.
+    pub fn is_at_start(&self) -> bool {
+        self.trained == 0
+    }
+
     /// Starts after `epochs` epochs.
     pub fn after_epochs(mut self, epochs: usize) -> Self {
         self.epoch = epochs + 1;

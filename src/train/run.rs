@@ -288,6 +288,10 @@ impl Run {
             return Err(Error::NoTime { limit, taken: self.began.elapsed() });
         }
         let Some(trained) = &mut self.trained else { return Ok(()) };
+        if trained.epochs.is_at_start() {
+            // What the caller did with the epoch before, as to save its model, is none of its time.
+            trained.epoch_began = Instant::now();
+        }
         let advanced = trained
             .epochs
             .advance(&mut *trained.engine, &mut self.data, &trained.seen, &self.observer)
