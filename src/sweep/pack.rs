@@ -62,10 +62,11 @@ pub(super) fn work(common: &WorkerContext, outbox: &mut Outbox) {
             let is_packed = asked.is_some() && pack_schedule(&job.member, adapter) == asked;
             if is_packed { packed.push(job) } else { alone.push(job) }
         }
+        let mut opened = None;
         while !packed.is_empty() {
             let mut waves = vec![take_pack(common, &mut packed)];
             while let Some(jobs) = waves.pop() {
-                match train(common, adapter, jobs, outbox) {
+                match train(common, (adapter, &mut opened), jobs, outbox) {
                     Ok(true) => {}
                     Ok(false) => return,
                     // The device has no room for so many: it may have for half of them.
@@ -116,10 +117,11 @@ fn planned(common: &WorkerContext, job: &Job) -> Result<(Network, EngineOptions)
     job.member.config.plan(job.member.data[job.fold].training(), &common.device)
 }
 
-/// Trains members as a pack. Gives the jobs back where there can be no such pack; else whether anybody listens.
+/// Trains members as a pack, on the device that was opened for the one before: that and its kernels take as long as a small pack. Gives
+/// the jobs back where there can be no such pack; else whether anybody listens.
 fn train(
     common: &WorkerContext,
-    adapter: &Adapter,
+    (adapter, opened): (&Adapter, &mut Option<Compute>),
     jobs: Vec<Job>,
     outbox: &mut Outbox,
 ) -> std::result::Result<bool, Vec<Job>> {
@@ -133,7 +135,11 @@ fn train(
     let members = planned.iter();
     let members: Vec<PackMember<'_>> =
         members.map(|(parameters, network, options)| PackMember { network, parameters, options }).collect();
-    let Ok(pack) = PackOnGpu::new(adapter, &members, jobs[0].data()) else { return Err(jobs) };
+    // One that has reported an error stays useless.
+    let compute = opened.take().filter(|compute| compute.context.check().is_ok());
+    let Ok(compute) = compute.map_or_else(|| Compute::open(adapter), Ok) else { return Err(jobs) };
+    *opened = Some(compute.clone());
+    let Ok(pack) = PackOnGpu::new(compute, &members, jobs[0].data()) else { return Err(jobs) };
     Ok(train_together(common, Box::new(pack), jobs, outbox))
 }
 
@@ -149,12 +155,11 @@ struct PackOnGpu {
 }
 
 impl PackOnGpu {
-    /// These networks together on an adapter, and the rows that they are trained on: whether there is room for all of it.
+    /// These networks together on a device, and the rows that they are trained on: whether there is room for all of it.
     ///
     /// # Errors
     /// Those of the device.
-    fn new(adapter: &Adapter, members: &[PackMember<'_>], data: &Arc<SharedData>) -> Result<Self> {
-        let compute = Compute::open(adapter)?;
+    fn new(compute: Compute, members: &[PackMember<'_>], data: &Arc<SharedData>) -> Result<Self> {
         let mut pack = GpuPack::with_tuning(compute.clone(), compute.tuning, members)?;
         pack.upload(&data.training().view())?;
         let ended = members.iter().map(|_| VecDeque::new()).collect();
