@@ -161,7 +161,7 @@ all_parts() {
     part check 120 "$tinytrain" check --device "$device" --format json
     for workload in $WORKLOADS; do
         for schedule in $(schedules); do
-            part "steps-$workload-$schedule" 25 "$tinytrain" train $(network "$workload") --epochs "$(epochs "$workload")" \
+            part "steps-$workload-$schedule" 15 "$tinytrain" train $(network "$workload") --epochs "$(epochs "$workload")" \
                 --schedule "$schedule" --no-tune --verbose --format json --out "$work/model.safetensors"
         done
     done
