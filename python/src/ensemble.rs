@@ -3,10 +3,12 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tinytrain::data::{Targets, TargetsRef};
-use tinytrain::engine::Measurements;
-use tinytrain::sweep::{Candidates, Event, FinishedMember, Plan, Sources, TrialPlan, TrialStatus, one_model};
+use tinytrain::engine::{Measurements, find_device_for};
+use tinytrain::sweep::{
+    Candidates, Event, FinishedMember, Plan, Sources, TrialPlan, TrialStatus, is_short, one_model, plan_on,
+};
 use tinytrain::train::engine;
-use tinytrain::{Device, DeviceRequest, Error, Reader, Sweep, TrainSettings, find_device};
+use tinytrain::{Device, DeviceRequest, Error, Reader, Sweep, TrainSettings};
 
 use crate::errors::{exception, in_python};
 use crate::fit::{GivenRows, Source, source};
@@ -51,7 +53,7 @@ pub(crate) fn ensemble<'py>(
     let mut job = Remote::new(None, true)?;
     let start = move |slot: &mut Option<Job>| {
         let validation = validation.map(Source::reader).transpose()?;
-        *slot = Some(Job::new(settings, training.reader()?, validation, find_device(&request)?, threads)?);
+        *slot = Some(Job::new(settings, training.reader()?, validation, &request, threads)?);
         Ok(())
     };
     job.call(py, start)?.map_err(exception)?;
@@ -78,13 +80,15 @@ impl Job {
         settings: Vec<TrainSettings>,
         training: Reader,
         validation: Option<Reader>,
-        device: Device,
+        request: &DeviceRequest,
         threads: Option<usize>,
     ) -> Result<Self, Error> {
         let plan = |(number, settings)| TrialPlan { number, settings, own: Default::default(), pack: None };
-        let mut planned: Vec<TrialPlan> = settings.into_iter().enumerate().map(plan).collect();
+        let planned: Vec<TrialPlan> = settings.into_iter().enumerate().map(plan).collect();
         let mut sources = Sources::new(training, validation, None);
-        let members = sources.members(&mut planned, None, &device, &Measurements::default())?;
+        let mut members = sources.members(&planned, None)?;
+        let device = find_device_for(request, is_short(&members, threads)?)?;
+        plan_on(&device, &mut members, &Measurements::default())?;
         let validation = members.first().and_then(|member| member.data[0].validation().cloned());
         let ended = members.iter().map(|_| None).collect();
         let plan = Plan { device, threads, halving: None, first_stage: 0, deadline: None };

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tinytrain::data::{Dataset, Targets as Given};
-use tinytrain::engine::EngineState;
+use tinytrain::engine::{EngineState, find_device_for, predicts_soon};
 use tinytrain::train::{Pass, Passed};
-use tinytrain::{DatasetInfo, DeviceRequest, Error, TrainSettings, find_device};
+use tinytrain::{DatasetInfo, Device, DeviceRequest, Error, TrainSettings};
 
 use crate::errors::exception;
 use crate::fit::{GivenRows, LONG, OwnTargets, Source, source};
@@ -52,14 +52,13 @@ fn begin(
     first: Option<(tinytrain::Model, EngineState)>,
     device: &DeviceRequest,
 ) -> Result<Pass, Error> {
-    let device = find_device(device)?;
     let (model, state) = match first {
         Some(first) => first,
         None => {
             let mut reader = source.with_all_classes()?;
             let info = settings.inspect(&mut reader, false, false)?;
             let (data, config) = settings.prepare(info, reader, None, None)?;
-            (Pass::untrained(&config, &data, &device)?, EngineState::default())
+            (Pass::untrained(&config, &data, &Device::Cpu)?, EngineState::default())
         }
     };
     let info = DatasetInfo { predicts_values: !model.network.loss().of_classes(), ..DatasetInfo::default() };
@@ -81,5 +80,7 @@ fn begin(
     let (features, dictionaries) = Arc::unwrap_or_clone(table).fitted_to(&model)?.features()?;
     let inputs = model.transform.columns(model.network.columns());
     let rows = Dataset { inputs, features, targets, weights };
+    // Forward, and back to inputs and weights.
+    let device = find_device_for(device, predicts_soon(&model.network, 3 * rows.rows()))?;
     Pass::new(config, (model, &state), (rows, &dictionaries), &device)
 }

@@ -2,9 +2,9 @@
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use tinytrain::engine::Measurements;
-use tinytrain::sweep::{Event, Member, Plan, Sources, TrialPlan, TrialStatus};
-use tinytrain::{DeviceRequest, Sweep, find_device};
+use tinytrain::engine::{Measurements, find_device_for};
+use tinytrain::sweep::{Event, Member, Plan, Sources, TrialPlan, TrialStatus, is_short, plan_on};
+use tinytrain::{DeviceRequest, Sweep};
 
 use crate::errors::{exception, in_python};
 use crate::fit::{GivenRows, Source, source};
@@ -32,7 +32,6 @@ pub(crate) fn search<'py>(
 ) -> PyResult<Vec<Found>> {
     let source = source(rows, &names, repeats, threads)?;
     let request: DeviceRequest = device.parse().unwrap_or_default();
-    let device = py.detach(|| find_device(&request)).map_err(exception)?;
     let candidates = candidates.iter().map(|text| settings::read(text)).collect::<PyResult<Vec<_>>>()?;
     let mut members: Vec<Member> = Vec::with_capacity(candidates.len() * folds.len());
     for (fold, rows) in folds.iter().enumerate() {
@@ -44,14 +43,13 @@ pub(crate) fn search<'py>(
             own: Default::default(),
             pack: None,
         };
-        let mut planned: Vec<TrialPlan> = candidates.iter().enumerate().map(plan).collect();
-        let made = || {
-            let mut sources = Sources::new(fold_rows.reader()?, None, None);
-            sources.members(&mut planned, None, &device, &Measurements::default())
-        };
+        let planned: Vec<TrialPlan> = candidates.iter().enumerate().map(plan).collect();
+        let made = || Sources::new(fold_rows.reader()?, None, None).members(&planned, None);
         members.extend(py.detach(made).map_err(exception)?);
         py.check_signals()?;
     }
+    let device = py.detach(|| find_device_for(&request, is_short(&members, threads)?)).map_err(exception)?;
+    plan_on(&device, &mut members, &Measurements::default()).map_err(exception)?;
     let mut found: Vec<Option<Found>> = (0..members.len()).map(|_| None).collect();
     let plan = Plan { device, threads, halving: None, first_stage: 0, deadline: None };
     let mut sweep = Sweep::new(members, plan);

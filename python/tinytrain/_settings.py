@@ -50,8 +50,8 @@ missing : {{'fill', 'error'}}, default='fill'
     What becomes of NaN and of missing cells: `fill` puts the median of the training rows in their place, with one more input that
     says so; a missing category is one more category.
 device : str or int, default='auto'
-    What trains: `auto` (a GPU if there is one, else the processor), `cpu`, `gpu`, or a name or number that ``tinytrain devices``
-    prints. Models always predict on the processor.
+    What trains: `auto` (a GPU if there is one, but the processor where that is done before a GPU has begun), `cpu`, `gpu`, or a name or
+    number that ``tinytrain devices`` prints. Models always predict on the processor.
 random_state : int, RandomState instance or None, default=None
     Seed of the initial weights, of the order of the rows and of the rows that validate.
 n_jobs : int, default=None
@@ -157,4 +157,6 @@ def threads(n_jobs):
         return int(text) if text.isdigit() and int(text) > 0 else None
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning")
+    if n_jobs not in THREADS[0]:
+        raise ValueError(f"n_jobs: expected {THREADS[0]}, found {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)

@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let record = record.transpose().map_err(|error: Error| error)?;
     let destination =
         options.save.as_ref().map(|folder| Destination::check(&folder.join(SAVED))).transpose()?;
-    let choice = devices::find_and_report(&options.device, options.bounds_checks)?;
+    let choice = devices::find_and_report(&options.device, options.bounds_checks, false)?;
     if let Some((destination, steps)) = record {
         destination.write(&TrainingRecord::from_device(&choice, &config, steps)?.to_bytes()?)?;
         if options.format == Format::Text {

@@ -1,6 +1,6 @@
 //! `tinytrain devices`: what can train.
 
-use crate::engine::{Device, DeviceRequest, find_device};
+use crate::engine::{Device, DeviceRequest, find_device_for};
 use crate::error::Result;
 use crate::gpu::{Adapter, DeviceKind, DeviceOptions, adapters};
 use clap::Args;
@@ -25,6 +25,8 @@ pub struct Options {
 #[derive(Debug, Args)]
 pub struct DeviceChoice {
     /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
+    ///
+    /// auto is a GPU if there is one, but the CPU where that will be done before a GPU could begin.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     device: DeviceRequest,
     /// Run GPU kernels with bounds checks.
@@ -39,17 +41,22 @@ impl DeviceChoice {
     ///
     /// # Errors
     /// As there.
-    pub fn find(&self) -> Result<Device> {
-        find_and_report(&self.device, self.bounds_checks)
+    pub fn find(&self, is_short: bool) -> Result<Device> {
+        find_and_report(&self.device, self.bounds_checks, is_short)
     }
 }
 
-/// The requested device, with these options, and a notice if it is a software driver that was not named.
+/// The requested device, with these options, and a notice if it is a software driver that was not named; `is_short` as
+/// [`find_device_for`] takes it.
 ///
 /// # Errors
 /// When it is not there.
-pub fn find(request: &DeviceRequest, device_options: DeviceOptions) -> Result<(Device, Option<String>)> {
-    let device = find_device(request)?.with_options(device_options);
+pub fn find(
+    request: &DeviceRequest,
+    device_options: DeviceOptions,
+    is_short: bool,
+) -> Result<(Device, Option<String>)> {
+    let device = find_device_for(request, is_short)?.with_options(device_options);
     // Who names a driver by its name or index knows what it is.
     let picks = matches!(request, DeviceRequest::Gpu | DeviceRequest::Backend(_));
     let notice = match &device {
@@ -66,8 +73,8 @@ pub fn find(request: &DeviceRequest, device_options: DeviceOptions) -> Result<(D
 ///
 /// # Errors
 /// When it is not there.
-pub fn find_and_report(request: &DeviceRequest, checked: bool) -> Result<Device> {
-    let (device, notice) = find(request, args::options(checked))?;
+pub fn find_and_report(request: &DeviceRequest, checked: bool, is_short: bool) -> Result<Device> {
+    let (device, notice) = find(request, args::options(checked), is_short)?;
     notice.iter().for_each(|notice| note(notice));
     Ok(device)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::data::{Dataset, data_paths};
-use crate::engine::Device;
+use crate::engine::{Device, predicts_soon};
 use crate::error::Error;
 use crate::model::Model;
 use crate::train::{
@@ -60,8 +60,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut set = choose_data(&options.model, &model, &options.on.data)?;
     let of_classes = model.network.loss().of_classes();
     let reader = set.open(&model, options.on.target.as_deref(), &options.on.written.format())?;
-    let device = options.on.device.find()?;
     let rows = set.rows(&model, reader)?;
+    let device = options.on.device.find(predicts_soon(&model.network, rows.data.rows()))?;
     evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
     let EvaluationRows { data, name: file, .. } = &rows;
     if !of_classes {

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::data::{Schema, UnknownCells};
-use crate::engine::Device;
+use crate::engine::{Device, Measurements};
 use crate::error::{Error, Result};
 use crate::runs::figures::{TEST, VALIDATION, by_target, score_fields};
-use crate::runs::{CrossValidation, FoldResult};
+use crate::runs::{CrossValidation, FoldResult, FoldRun};
 use crate::settings::Preset;
 use crate::step::Loss;
 use crate::train::{Config, Event, Score, Started, TrainingData};
@@ -38,14 +38,21 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
     let training = &options.training;
     let OpenData { reader, validation, settings, info, notice, .. } =
         DataPaths::from_options(options)?.open(options, own)?;
-    let (device, mut notices) = options.kernels.device(training, "training", false)?;
-    let measured = options.kernels.measured(&device, &mut notices);
-    notices.extend(notice);
-    notices.extend(left_out(reader.left_out()));
+    let of_columns = left_out(reader.left_out());
     as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
-    let preset = settings.preset_for(&info);
+    let (preset, weight) = (settings.preset_for(&info), training.columns.weight.as_deref());
+    let in_fold = |index: usize| move |error: anyhow::Error| in_fold(error, weight, index, count);
+    let measured = Measurements::default();
     let mut rows = CrossValidation { reader, validation, settings, info, count, measured };
+    // As long as the others, about.
+    let mut first = rows.fold(0).map_err(|error| in_fold(0)(error.into()))?;
+    let is_short = first.config.is_short(&first.data)?;
+    let (device, mut notices) = options.kernels.device(training, "training", false, is_short)?;
+    rows.measured = options.kernels.measured(&device, &mut notices);
+    first.config.measured = rows.measured.clone();
+    notices.extend(notice);
+    notices.extend(of_columns);
     let mut folds = Folds {
         options,
         own,
@@ -60,11 +67,13 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
     };
     let mut console = Console::new(options.quiet, 1);
     let mut results = Vec::new();
-    let weight = training.columns.weight.as_deref();
+    let mut first = Some(first);
     for index in 0..count {
-        let result = folds
-            .fold(&mut rows, index, &mut console)
-            .map_err(|error| in_fold(error, weight, index, count))?;
+        let mut train = || {
+            let fold = first.take().map_or_else(|| rows.fold(index), Ok)?;
+            folds.fold(fold, &mut console)
+        };
+        let result = train().map_err(in_fold(index))?;
         folds.tell(&result, &mut console)?;
         results.push(result);
     }
@@ -128,13 +137,8 @@ impl Folds<'_> {
         Ok(())
     }
 
-    fn fold(
-        &mut self,
-        folds: &mut CrossValidation,
-        index: usize,
-        console: &mut Console,
-    ) -> anyhow::Result<FoldResult> {
-        let fold = folds.fold(index)?;
+    fn fold(&mut self, fold: FoldRun, console: &mut Console) -> anyhow::Result<FoldResult> {
+        let index = fold.index;
         if index == 0 {
             refuse_unused_rate(self.own, &fold.config, &fold.data)?;
             self.look_at(&fold.data, console)?;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::engine::predicts_soon;
 use crate::error::Error;
 use crate::model::Model;
 use crate::output::Destination;
@@ -95,7 +96,6 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         )));
     }
     let reader = set.open(&model, options.target.as_deref(), &options.written.format())?;
-    let device = options.device.find()?;
     let rows = set.rows(&model, reader)?;
     evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
     let EvaluationRows { data, name: file, .. } = rows;
@@ -105,6 +105,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if data.rows() < all {
         samples += &format!(", chosen among the {all}");
     }
+    let predictions = data.rows() * (1 + options.repeats * data.inputs);
+    let device = options.device.find(predicts_soon(&model.network, predictions))?;
     let mut bar = progress::Bar::new(true);
     let shuffling = Shuffling { scoring, repeats: options.repeats, seed: options.seed };
     let found = importances(&model, &data, &device, &shuffling, &mut |done, of| {

@@ -9,6 +9,7 @@ use crate::data::{
     self, Features, Format as TableFormat, ImageForm, ReadOptions, Reader, Selection, Target, data_paths,
     is_png, png_form, read_png,
 };
+use crate::engine::predicts_soon;
 use crate::model::Model;
 use crate::output::Destination;
 use crate::prediction_lines::{Form, Lines};
@@ -79,7 +80,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model_file = [(model_file.as_path(), "which is the model")];
     data_paths::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     options.out.as_deref().map_or(Ok(()), |out| refuse_name(options.format, out))?;
-    let device = options.device.find()?;
+    // How many rows there are is not known; reading and writing so many takes longer than a GPU takes to begin.
+    const ROWS: usize = 100_000;
+    let device = options.device.find(predicts_soon(&model.network, ROWS))?;
     let (lines, reading) = (Lines::new(options.format, &model), OutputDecoder::new(&model));
     let predictor = Predictor::new(&model, &device, options.threads)?;
     let mut work = Work { options, model: &model, predictor, lines, reading };

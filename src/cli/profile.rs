@@ -81,7 +81,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         )));
     }
     let mut read = ReadOptions { timed: true, ..training.read_options()? };
-    let (device, mut notices) = options.kernels.device(training, "profiling", options.no_timestamps)?;
+    let (device, mut notices) =
+        options.kernels.device(training, "profiling", options.no_timestamps, false)?;
     let (data, config, said) = open_alone(training, &source, &mut read)?;
     // The first steps are profiled of data that are opened anew.
     drop(data);

@@ -47,7 +47,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         .collect();
     let files = files.iter().map(|file| (file.as_path(), "which belongs to a run"));
     data_paths::spare_files("--out", Some(&options.out), files)?;
-    let device = options.on.device.find()?;
+    let device = options.on.device.find(false)?;
     let EvaluationOptions { data, target, written, .. } = &options.on;
     let (data, target) = (data.clone(), target.clone());
     let page = PageOptions { out: options.out.clone(), data, target, format: written.format() };

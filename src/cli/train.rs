@@ -135,9 +135,12 @@ impl TrainRequest<'_> {
         lost: Option<Error>,
     ) -> anyhow::Result<RunOutcome> {
         let Self { options, run, paths, interrupts, start, .. } = *self;
-        // All readers work while the device opens.
         let OpenData { mut reader, validation, mut test, settings, info, notice } =
             paths.open(options, self.own)?;
+        let once_more =
+            if run.refit { Some(copies(&settings, &info, &mut reader, &mut test)?) } else { None };
+        let (mut data, config) = settings.prepare(info, reader, validation, test)?;
+        // All readers work while the device opens.
         let (device, mut notices) = match lost {
             Some(error) => {
                 let from = checkpoint.as_ref().map_or("from the beginning".to_owned(), |checkpoint| {
@@ -145,18 +148,17 @@ impl TrainRequest<'_> {
                 });
                 (Device::Cpu, vec![format!("{error}; training continues on the CPU engine, {from}")])
             }
-            None => match options.kernels.device(&options.training, "training", false) {
-                Err(error) if run.fallback.is_some() && is_of_device(&error) => {
-                    return Ok(RunOutcome::Lost(error));
+            None => {
+                match options.kernels.device(&options.training, "training", false, config.is_short(&data)?) {
+                    Err(error) if run.fallback.is_some() && is_of_device(&error) => {
+                        return Ok(RunOutcome::Lost(error));
+                    }
+                    found => found?,
                 }
-                found => found?,
-            },
+            }
         };
         notices.extend(notice);
         let measured = options.kernels.measured(&device, &mut notices);
-        let once_more =
-            if run.refit { Some(copies(&settings, &info, &mut reader, &mut test)?) } else { None };
-        let (mut data, config) = settings.prepare(info, reader, validation, test)?;
         let config = Config { measured, ..config };
         if config.needs_all_rows() {
             // What is said of columns holds for all rows.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::data::ReadOptions;
-use crate::engine::{Device, DeviceRequest};
+use crate::engine::{Device, DeviceRequest, leaves_gpu};
 use crate::error::Result;
 use crate::gpu::DeviceOptions;
 use crate::schedule::Measurements;
@@ -30,6 +30,8 @@ pub struct Training {
     pub data: Vec<PathBuf>,
     /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists. [default:
     /// auto]
+    ///
+    /// auto is a GPU if there is one, but the CPU where that will be done before a GPU could begin.
     #[arg(long, value_parser = args::device, allow_hyphen_values = true)]
     #[serde(with = "text")]
     pub device: Option<DeviceRequest>,
@@ -104,8 +106,8 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// The device, and a notice if none was named; `trains` is what it does. `no_timestamps` denies it
-    /// time stamps.
+    /// The device, and a notice if none was named; `trains` is what it does, and `is_short` says that the CPU engine will be done before
+    /// a GPU could begin. `no_timestamps` denies it time stamps.
     ///
     /// # Errors
     /// When it is not there.
@@ -114,11 +116,17 @@ impl Kernels {
         training: &Training,
         trains: &str,
         no_timestamps: bool,
+        is_short: bool,
     ) -> Result<(Device, Vec<String>)> {
         let device_options = DeviceOptions { no_timestamps, ..args::options(self.bounds_checks) };
-        let (device, notice) = devices::find(&training.device(), device_options)?;
-        let notices = (training.device() == DeviceRequest::Auto).then(|| {
+        let request = training.device();
+        let leaves_gpu = leaves_gpu(&request, is_short);
+        let (device, notice) = devices::find(&request, device_options, is_short)?;
+        let notices = (request == DeviceRequest::Auto).then(|| {
             let chosen = match &device {
+                Device::Cpu if leaves_gpu => {
+                    format!("{trains} on the CPU engine, which will be done before a GPU could begin")
+                }
                 Device::Cpu => format!("no GPU found, {trains} on the CPU engine"),
                 Device::Gpu(adapter) => format!("{trains} on {} ({})", adapter.name, adapter.backend),
             };

@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// The requested adapter: the CPU engine has no tile shapes.
 fn adapter(request: &DeviceRequest) -> Result<Adapter> {
-    match devices::find_and_report(request, false)? {
+    match devices::find_and_report(request, false, false)? {
         Device::Gpu(adapter) => Ok(*adapter),
         Device::Cpu => Err(Error::Config(
             "the CPU engine has no tile shapes to measure; use --device gpu, or a device that `tinytrain devices` lists"

@@ -1,11 +1,51 @@
 //! Finds the requested device.
 
+use std::time::Duration;
+
 use super::{Device, DeviceRequest};
 use crate::error::{Error, Result};
 #[cfg(feature = "gpu")]
 use crate::gpu::{Adapter, Backend, DeviceKind, adapters, adapters_without_gl, is_forked, may_have_gpu};
 #[cfg(feature = "gpu")]
 use crate::kernels::MOST_BUFFERS;
+use crate::model::Network;
+
+/// What a GPU takes at least until it has trained a batch: its driver, the device, its kernels. An H100 takes 0.17 to 0.4 s.
+pub(crate) const GPU_START: Duration = Duration::from_millis(250);
+
+/// About how long the CPU engine takes for `multiply_adds` multiply-adds in `calls` steps, or other calls, on the threads that all of
+/// these have work for.
+pub(crate) fn cpu_time(multiply_adds: f64, calls: f64) -> Duration {
+    const MULTIPLY_ADDS_A_SECOND: f64 = 2e10;
+    const SECONDS_A_CALL: f64 = 1e-5;
+    let seconds = multiply_adds / MULTIPLY_ADDS_A_SECOND + calls * SECONDS_A_CALL;
+    // A year is as good as any longer time.
+    Duration::from_secs_f64(seconds.clamp(0.0, 3e7))
+}
+
+/// Whether the CPU engine will have computed the outputs of so many rows before a GPU could begin.
+pub fn predicts_soon(network: &Network, rows: usize) -> bool {
+    cpu_time(network.parameter_count() as f64 * rows as f64, 1.0) < GPU_START
+}
+
+/// Whether `auto` does not look for a GPU although there may be one: `is_short` says that the CPU engine will be done before a GPU could
+/// begin.
+#[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "there is no GPU to look for"))]
+pub fn leaves_gpu(request: &DeviceRequest, is_short: bool) -> bool {
+    #[cfg(feature = "gpu")]
+    return is_short && *request == DeviceRequest::Auto && may_have_gpu();
+    #[cfg(not(feature = "gpu"))]
+    false
+}
+
+/// As [`find_device`], for work of which `is_short` says that the CPU engine will be done before a GPU could begin: then `auto` is that
+/// engine.
+///
+/// # Errors
+/// As there.
+pub fn find_device_for(request: &DeviceRequest, is_short: bool) -> Result<Device> {
+    find_device(if leaves_gpu(request, is_short) { &DeviceRequest::Cpu } else { request })
+}
 
 /// Finds the requested device.
 ///
@@ -102,6 +142,20 @@ fn missing(request: &DeviceRequest, found: &[Adapter]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn auto_leaves_a_gpu_for_work_that_is_short() {
+        let of = |text: &str| text.parse().unwrap();
+        // Iris 200 times, and an epoch of MNIST through 300 and 100 units.
+        assert!(cpu_time(3.0 * 803.0 * 150.0 * 200.0, 200.0) < GPU_START);
+        assert!(cpu_time(3.0 * 266_610.0 * 60_000.0, 938.0) > GPU_START);
+        assert!(cpu_time(f64::INFINITY, 1.0) > GPU_START);
+        let network = Network::classifier(&[784, 300, 100, 10]).unwrap();
+        assert!(predicts_soon(&network, 10_000) && !predicts_soon(&network, 100_000));
+        assert!(["cpu", "gpu", "vulkan", "0", "a name"].iter().all(|device| !leaves_gpu(&of(device), true)));
+        assert!(!leaves_gpu(&of("auto"), false));
+        assert_eq!(leaves_gpu(&of("auto"), true), may_have_gpu());
+    }
 
     #[test]
     fn what_is_not_there_is_one_line_and_exit_code_2() {

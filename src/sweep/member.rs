@@ -1,8 +1,12 @@
 //! A member of a sweep, and what has become of it.
 
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
+use crate::engine::GPU_START;
+use crate::error::Result;
 use crate::model::Model;
 use crate::train::{ClassScores, Config, Epoch, Score, SharedData, TargetErrors, ValueErrors};
 
@@ -37,6 +41,23 @@ impl Member {
         let parameters = network.map_or(0, |network| network.parameter_count());
         parameters as f64 * data.rows().unwrap_or(0) as f64 * self.config.epochs as f64
     }
+}
+
+/// Whether the CPU engine, on so many threads or one for each core, will have trained these members before a GPU could begin with them:
+/// [`find_device_for`](crate::engine::find_device_for) asks. A GPU is opened for the members of each pack, and compiles for each shape.
+///
+/// # Errors
+/// As [`Config::plan`].
+pub fn is_short(members: &[Member], threads: Option<usize>) -> Result<bool> {
+    const STARTS: u32 = 4;
+    let time = |member: &Member| {
+        let times = member.data.iter().map(|data| member.config.cpu_time(data.training()));
+        times.map(|time| Ok(time?.unwrap_or_default())).sum::<Result<Duration>>()
+    };
+    let time = members.iter().map(time).sum::<Result<Duration>>()?;
+    let cores = available_parallelism().map_or(1, NonZero::get);
+    let threads = threads.unwrap_or(cores).clamp(1, members.len().max(1));
+    Ok(time < threads as u32 * STARTS * GPU_START)
 }
 
 /// How the training of a member has ended.

@@ -27,11 +27,11 @@ pub use finish::{FinishEvent, FinishedSweep, Refit, SavedEnsemble, SweepResult, 
 pub use folder::{Asked, BEST, ENSEMBLE, FileRows, Folder, LEADERBOARD, Models, PAGE, is_sweep};
 pub use halving::{Halving, by_score};
 pub use leaderboard::{RankedMember, best, csv, names, ranked};
-pub use member::{FinishedMember, Member, TrainedModel, TrialStatus};
+pub use member::{FinishedMember, Member, TrainedModel, TrialStatus, is_short};
 #[cfg(feature = "gpu")]
 pub use pack::pack_schedule;
 pub use picking::{EnsembleSelection, Picks, SelectedEnsemble, one_model};
-pub use planning::{TrialPlan, TrialPlanner, VALIDATION, check_names, usual_space};
+pub use planning::{TrialPlan, TrialPlanner, VALIDATION, check_names, plan_on, usual_space};
 pub use record::{Record, setting_text};
 pub use run::{Event, Plan, Sweep};
 pub use shards::{Shard, check_apart, merge, open_shards};

@@ -3,8 +3,12 @@
 use serde_json::{Value, json};
 use toml::Table;
 
+use super::member::Member;
+#[cfg(feature = "gpu")]
+use super::pack::pack_schedule;
 use super::shards::Shard;
 use super::space::{Range, Settings, Space, Values};
+use crate::engine::{Device, Measurements};
 use crate::error::{Error, Result};
 use crate::settings::text::{current_name, read, with_current_names};
 use crate::settings::{DatasetInfo, Preset, TrainSettings};
@@ -28,6 +32,35 @@ pub struct TrialPlan {
     pub settings: TrainSettings,
     /// The schedule under which it trains together with others on a GPU, with the built-in tile shapes, if it can.
     pub pack: Option<ScheduleKind>,
+}
+
+/// Plans members on a device: by which tile shapes they train, and which train together with others. Returns the schedule of each that
+/// does.
+///
+/// # Errors
+/// [`Error::Device`] for a member for which the device has no room.
+#[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "the CPU engine has nothing to plan"))]
+pub fn plan_on(
+    device: &Device,
+    members: &mut [Member],
+    measured: &Measurements,
+) -> Result<Vec<Option<ScheduleKind>>> {
+    #[cfg(feature = "gpu")]
+    if let Device::Gpu(adapter) = device {
+        let plan = |member: &mut Member| {
+            let training = member.data[0].training();
+            member.config.plan(training, device).map_err(|error| of_member(error, member.number))?;
+            let pack = pack_schedule(member, adapter);
+            match pack {
+                // A pack has the built-in tile shapes; so has the member alone, by its command line.
+                Some(_) => member.config.schedule = pack,
+                None => member.config.measured = measured.clone(),
+            }
+            Ok(pack)
+        };
+        return members.iter_mut().map(plan).collect();
+    }
+    Ok(vec![None; members.len()])
 }
 
 /// What members are made of.

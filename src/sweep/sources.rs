@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use crate::data::{Fold, Reader, Scaling, Split};
-use crate::engine::{Device, Measurements};
+use crate::engine::Device;
 use crate::error::Result;
 use crate::settings::DatasetInfo;
 use crate::train::{ClassWeights, Config, DataOptions, SharedData, TrainedRows, TrainingData};
 
 use super::member::Member;
-#[cfg(feature = "gpu")]
-use super::pack::pack_schedule;
 use super::planning::{TrialPlan, of_member};
 
 /// What data are prepared by.
@@ -52,43 +50,27 @@ impl Sources {
     }
 
     /// Makes the planned members, on `folds` folds or on all rows: reads the data, and prepares them in every form that is
-    /// wanted. What was planned says from then on which members train together with others on the device.
+    /// wanted. [`plan_on`](super::plan_on) tells them the device.
     ///
     /// # Errors
     /// Those of the data; [`Error::Config`](crate::Error::Config) for settings that do not go with them.
-    pub fn members(
-        &mut self,
-        planned: &mut [TrialPlan],
-        folds: Option<usize>,
-        device: &Device,
-        measured: &Measurements,
-    ) -> Result<Vec<Member>> {
+    pub fn members(&mut self, planned: &[TrialPlan], folds: Option<usize>) -> Result<Vec<Member>> {
         let (validates, tests) = (self.validation.is_some(), self.test.is_some());
         // What a member asks for may leave the preset open where the sweep does not.
         let mut look = |planned: &TrialPlan| planned.settings.inspect(&mut self.training, validates, tests);
         let known = planned.iter().map(&mut look).collect::<Result<Vec<DatasetInfo>>>()?;
         let fold = |index| folds.map(|count| Fold { index, count });
         let mut members = Vec::with_capacity(planned.len());
-        for (planned, info) in planned.iter_mut().zip(known) {
+        for (planned, info) in planned.iter().zip(known) {
             let (settings, number) = (&planned.settings, planned.number);
             let resolve = |info| settings.resolve(&info).map_err(|error| of_member(error, number));
             let wanted = resolve(info)?;
             let data = (0..folds.unwrap_or(1)).map(|index| self.data(&wanted, fold(index)));
             let data = data.collect::<Result<Vec<_>>>()?;
             let training = data[0].training();
-            let config = Config { measured: measured.clone(), ..resolve(info.with_data(training))? };
-            config.plan(training, device).map_err(|error| of_member(error, number))?;
-            let mut member = Member { number, config, data, is_tested: folds.is_some() };
-            #[cfg(feature = "gpu")]
-            if let Device::Gpu(adapter) = device {
-                planned.pack = pack_schedule(&member, adapter);
-            }
-            if planned.pack.is_some() {
-                // A pack has the built-in tile shapes; so has the member alone, by its command line.
-                member.config.schedule = planned.pack;
-                member.config.measured = Measurements::default();
-            }
-            members.push(member);
+            let config = resolve(info.with_data(training))?;
+            config.plan(training, &Device::Cpu).map_err(|error| of_member(error, number))?;
+            members.push(Member { number, config, data, is_tested: folds.is_some() });
         }
         Ok(members)
     }

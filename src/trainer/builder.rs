@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayRef2};
 use super::arrays::{Arrays, Columns, Missing, check_alike};
 use super::target::{Target, TargetData};
 use crate::data::Reader;
-use crate::engine::{DeviceRequest, Measurements, find_device};
+use crate::engine::{DeviceRequest, Measurements, find_device_for};
 use crate::error::{Error, Result};
 #[cfg(feature = "gpu")]
 use crate::gpu::DeviceOptions;
@@ -61,7 +61,7 @@ impl Trainer {
         self
     }
 
-    /// What trains; otherwise a real GPU if there is one, else the CPU engine. Names are read as `--device` reads them:
+    /// What trains; otherwise a real GPU if there is one and the CPU engine would not be done before it has begun, else that engine. Names are read as `--device` reads them:
     /// `"cpu".parse()`.
     #[must_use]
     pub fn device(mut self, device: DeviceRequest) -> Self {
@@ -175,10 +175,10 @@ impl Trainer {
 
     fn run(&self, mut reader: Reader, validation: Option<Reader>, test: Option<Reader>) -> Result<Run> {
         let info = self.settings.inspect(&mut reader, validation.is_some(), test.is_some())?;
-        let device = find_device(&self.device)?;
+        let (data, config) = self.settings.prepare(info, reader, validation, test)?;
+        let device = find_device_for(&self.device, config.is_short(&data)?)?;
         #[cfg(feature = "gpu")]
         let device = device.with_options(self.device_options.clone());
-        let (data, config) = self.settings.prepare(info, reader, validation, test)?;
         Run::new(Config { measured: self.measured.clone(), ..config }, data, device, None)
     }
 }

@@ -28,6 +28,30 @@ fn the_list_is_an_array_of_adapters_and_a_table() {
     assert_eq!(text.starts_with("index"), !list.is_empty());
 }
 
+/// Where there may be a GPU, as a variable that names its driver says, small work does not wait for it.
+#[test]
+fn small_work_is_done_before_a_gpu_could_begin() {
+    let place = Workplace::new();
+    let lines: String = (0..60).map(|row| format!("{},{}\n", row * 7 % 60, row % 2)).collect();
+    place.write("t.csv", format!("a,class\n{lines}"));
+    let notices = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = place.command(&words).env("MESA_NONE", "").output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let soon = "on the CPU engine, which will be done before a GPU could begin";
+    let data = "--data t.csv --hidden 8";
+    for command in ["train", "train --folds 2", "sweep --seeds 2"] {
+        let of = |epochs: usize| notices(&format!("{command} {data} --epochs {epochs} --batch-size 1"));
+        let [short, long] = [of(1), of(3_000)];
+        assert!(short.contains(soon), "{command}: {short}");
+        assert!(!long.contains(soon) && long.contains("; use --device"), "{command}: {long}");
+    }
+    let long = notices(&format!("train {data} --epochs 1 --device cpu"));
+    assert!(!long.contains(soon), "{long}");
+}
+
 #[test]
 fn drivers_keep_quiet_without_a_session() {
     let place = Workplace::new();

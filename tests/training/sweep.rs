@@ -12,7 +12,7 @@ use tinytrain::gpu::{Context, DeviceOptions};
 use tinytrain::model::Parameters;
 use tinytrain::random::{Purpose, normal};
 use tinytrain::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets};
-use tinytrain::schedule::{Measurements, ScheduleKind};
+use tinytrain::schedule::ScheduleKind;
 use tinytrain::settings::{DatasetInfo, List, TrainSettings};
 use tinytrain::step::{Activation, OptimizerKind, RateSchedule};
 use tinytrain::sweep::{
@@ -343,9 +343,9 @@ fn planned_members_train_on_folds_and_once_more_on_all_rows() {
     let planning =
         TrialPlanner { base: &base, info: DatasetInfo::default(), origin: "here", seeds: 1, shard: None };
     let own = |rate: f64| [("lr".to_owned(), rate.into())].into();
-    let mut planned = planning.plan(&[own(0.01), own(0.5)]).unwrap();
+    let planned = planning.plan(&[own(0.01), own(0.5)]).unwrap();
     let mut sources = sources();
-    let members = sources.members(&mut planned, Some(3), &Device::Cpu, &Measurements::default()).unwrap();
+    let members = sources.members(&planned, Some(3)).unwrap();
     assert_eq!(members.iter().map(|member| member.data.len()).collect::<Vec<_>>(), [3, 3]);
     assert_eq!(members[1].config.learning_rate, 0.5);
     let ended = swept(members.clone(), &Device::Cpu, 2);

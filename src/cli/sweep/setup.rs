@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::error::{Place, excerpt};
 use crate::settings::{Preset, TrainSettings};
 use crate::sweep::{
-    Member, Settings, Sources, Space, TrialPlan, TrialPlanner, VALIDATION, check_names, usual_space,
+    Member, Settings, Sources, Space, TrialPlan, TrialPlanner, VALIDATION, check_names, is_short, plan_on,
+    usual_space,
 };
 use clap::Args;
 
@@ -193,13 +194,16 @@ impl PreparedSweep {
         if planned.is_empty() {
             return Err(Error::Config("expected at least one trial, found none".to_owned()).into());
         }
-        let (device, mut notices) = base.kernels.device(&base.training, work, false)?;
         let OpenData { reader, validation, test, notice, .. } = opened;
-        notices.extend(notice);
-        notices.extend(as_text(reader.numbers_as_text()));
-        let measured = base.kernels.measured(&device, &mut notices);
+        let said = notice.into_iter().chain(as_text(reader.numbers_as_text())).collect::<Vec<_>>();
         let mut sources = Sources::new(reader, validation, test);
-        let members = sources.members(&mut planned, base.folds, &device, &measured)?;
+        let mut members = sources.members(&planned, base.folds)?;
+        let is_short = is_short(&members, options.train.training.settings.threads)?;
+        let (device, mut notices) = base.kernels.device(&base.training, work, false, is_short)?;
+        notices.extend(said);
+        let measured = base.kernels.measured(&device, &mut notices);
+        let packs = plan_on(&device, &mut members, &measured)?;
+        planned.iter_mut().zip(packs).for_each(|(planned, pack)| planned.pack = pack);
         let data = members[0].data[0].training();
         notices.extend([mixed_column_lines(data.mixed_columns()), odd_labels(data.odd_labels())].concat());
         notices.extend(column_lines(&base.training, data)?);
