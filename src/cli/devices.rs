@@ -42,7 +42,7 @@ impl DeviceChoice {
     /// # Errors
     /// As there.
     pub fn find(&self, is_short: bool) -> Result<Device> {
-        find_and_report(&self.device, self.bounds_checks, is_short)
+        find_and_report(&self.device, self.bounds_checks, is_short && !self.bounds_checks)
     }
 }
 

@@ -120,6 +120,8 @@ impl Kernels {
     ) -> Result<(Device, Vec<String>)> {
         let device_options = DeviceOptions { no_timestamps, ..args::options(self.bounds_checks) };
         let request = training.device();
+        // Who has kernels checked wants kernels.
+        let is_short = is_short && !self.bounds_checks;
         let leaves_gpu = leaves_gpu(&request, is_short);
         let (device, notice) = devices::find(&request, device_options, is_short)?;
         let notices = (request == DeviceRequest::Auto).then(|| {

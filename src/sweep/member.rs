@@ -44,7 +44,7 @@ impl Member {
 }
 
 /// Whether the CPU engine, on so many threads or one for each core, will have trained these members before a GPU could begin with them:
-/// [`find_device_for`](crate::engine::find_device_for) asks. A GPU is opened for the members of each pack, and compiles for each shape.
+/// [`find_device_for`](crate::engine::find_device_for) asks. A GPU compiles for each of their shapes. Not where one has a schedule.
 ///
 /// # Errors
 /// As [`Config::plan`].
@@ -57,7 +57,8 @@ pub fn is_short(members: &[Member], threads: Option<usize>) -> Result<bool> {
     let time = members.iter().map(time).sum::<Result<Duration>>()?;
     let cores = available_parallelism().map_or(1, NonZero::get);
     let threads = threads.unwrap_or(cores).clamp(1, members.len().max(1));
-    Ok(time < threads as u32 * STARTS * GPU_START)
+    let is_free = members.iter().all(|member| member.config.schedule.is_none());
+    Ok(is_free && time < threads as u32 * STARTS * GPU_START)
 }
 
 /// How the training of a member has ended.

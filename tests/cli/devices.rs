@@ -48,8 +48,10 @@ fn small_work_is_done_before_a_gpu_could_begin() {
         assert!(short.contains(soon), "{command}: {short}");
         assert!(!long.contains(soon) && long.contains("; use --device"), "{command}: {long}");
     }
-    let long = notices(&format!("train {data} --epochs 1 --device cpu"));
-    assert!(!long.contains(soon), "{long}");
+    for option in ["--device cpu", "--schedule plain", "--bounds-checks"] {
+        let other = notices(&format!("train {data} --epochs 1 {option}"));
+        assert!(!other.contains(soon), "{option}: {other}");
+    }
 }
 
 #[test]

@@ -27,12 +27,13 @@ impl Config {
     }
 
     /// Whether the CPU engine will have trained on these data before a GPU could begin:
-    /// [`find_device_for`](crate::engine::find_device_for) asks. Not where it is unknown how many rows there are.
+    /// [`find_device_for`](crate::engine::find_device_for) asks. Not where it is unknown how many rows there are, nor under a schedule, which
+    /// a GPU alone has.
     ///
     /// # Errors
     /// As [`Config::plan`].
     pub fn is_short(&self, data: &TrainingData) -> Result<bool> {
-        Ok(self.cpu_time(data)?.is_some_and(|time| time < GPU_START))
+        Ok(self.schedule.is_none() && self.cpu_time(data)?.is_some_and(|time| time < GPU_START))
     }
 
     /// About how long the CPU engine takes, where it is known how many rows there are.
