@@ -154,6 +154,7 @@ mod tests {
         assert!(predicts_soon(&network, 10_000) && !predicts_soon(&network, 100_000));
         assert!(["cpu", "gpu", "vulkan", "0", "a name"].iter().all(|device| !leaves_gpu(&of(device), true)));
         assert!(!leaves_gpu(&of("auto"), false));
+        #[cfg(feature = "gpu")]
         assert_eq!(leaves_gpu(&of("auto"), true), may_have_gpu());
     }
 
