@@ -1,9 +1,7 @@
 //! `tinytrain predict`.
 
 use std::io::{self, Write};
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::thread::available_parallelism;
 
 use crate::data::{
     self, Features, Format as TableFormat, ImageForm, ReadOptions, Reader, Selection, Target, data_paths,
@@ -13,8 +11,9 @@ use crate::engine::predicts_soon;
 use crate::model::Model;
 use crate::output::Destination;
 use crate::prediction_lines::{Form, Lines};
+use crate::threads::{available, in_order};
 use crate::train::{OutputDecoder, Predictions, Predictor};
-use crate::{Error, Result, in_order};
+use crate::{Error, Result};
 use clap::Args;
 
 use super::devices::DeviceChoice;
@@ -146,8 +145,7 @@ impl Work<'_> {
             out.write_all(&header).and_then(|()| out.write_all(&text)).map_err(Error::Output)
         };
         let (lines, reading) = (&*lines, &*reading);
-        let cores = || available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
-        let threads = options.threads.unwrap_or_else(cores);
+        let threads = options.threads.unwrap_or_else(|| available().min(MOST_THREADS));
         in_order(
             threads,
             |block| text(lines, reading, block),

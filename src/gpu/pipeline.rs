@@ -1,7 +1,6 @@
 //! Compute pipelines, made once each, and dispatches with everything bound.
 
 use std::collections::{HashMap, HashSet};
-use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -12,7 +11,7 @@ use super::record_transport::RecordTransport;
 use super::steps::{StepBinding, entry, step_layout};
 use super::unchecked_shaders;
 use crate::error::{Error, Result};
-use crate::threads::{EXIST, block, spawn_scoped};
+use crate::threads::{EXIST, available, block, spawn_scoped};
 
 /// How a kernel uses a storage buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -136,7 +135,7 @@ impl Pipelines {
         let cores = match context.backend {
             // wgpu takes threads that wait some seconds for GL's only context for a deadlock.
             Backend::Gl => 1,
-            _ => thread::available_parallelism().map_or(1, NonZero::get),
+            _ => available(),
         };
         let next = AtomicUsize::new(0);
         let work = || -> Result<()> {

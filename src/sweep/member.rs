@@ -1,13 +1,12 @@
 //! A member of a sweep, and what has become of it.
 
-use std::num::NonZero;
 use std::sync::Arc;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use crate::engine::GPU_START;
 use crate::error::Result;
 use crate::model::Model;
+use crate::threads::available;
 use crate::train::{ClassScores, Config, Epoch, Score, SharedData, TargetErrors, ValueErrors};
 
 /// A network that is to be trained, once, or once on each of several folds.
@@ -55,8 +54,7 @@ pub fn is_short(members: &[Member], threads: Option<usize>) -> Result<bool> {
         times.map(|time| Ok(time?.unwrap_or_default())).sum::<Result<Duration>>()
     };
     let time = members.iter().map(time).sum::<Result<Duration>>()?;
-    let cores = available_parallelism().map_or(1, NonZero::get);
-    let threads = threads.unwrap_or(cores).clamp(1, members.len().max(1));
+    let threads = threads.unwrap_or_else(available).clamp(1, members.len().max(1));
     let is_free = members.iter().all(|member| member.config.schedule.is_none());
     Ok(is_free && time < threads as u32 * STARTS * GPU_START)
 }

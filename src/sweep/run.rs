@@ -17,7 +17,7 @@ use super::{team, worker};
 use crate::clock::Instant;
 use crate::engine::Device;
 use crate::error::{Error, Result};
-use crate::threads::spawn;
+use crate::threads::{available, spawn};
 use crate::train::{Epoch, Score};
 
 /// The interval of [`Event::Tick`] while a caller waits.
@@ -160,9 +160,8 @@ impl Sweep {
             }
         }
         jobs.sort_by(|a, b| b.cost.total_cmp(&a.cost));
-        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let is_cpu = self.plan.device.is_cpu();
-        let threads = if is_cpu { self.plan.threads.unwrap_or_else(cores) } else { 1 };
+        let threads = if is_cpu { self.plan.threads.unwrap_or_else(available) } else { 1 };
         let workers = threads.min(jobs.len()).max(1);
         let each = (threads / workers).max(1);
         self.common.threads.store(each, Ordering::Relaxed);

@@ -1,12 +1,11 @@
 //! Work on the columns of a table, on several threads.
 
-use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{available_parallelism, scope};
+use std::thread::scope;
 
 use crate::data::dataset::Features;
-use crate::threads::spawn_scoped;
+use crate::threads::{available, spawn_scoped};
 
 /// Values of a table from which on threads are worth their start.
 const LEAST_VALUES: usize = 1 << 16;
@@ -26,7 +25,7 @@ pub(crate) fn by_column<T: Send>(
     let threads = match threads {
         _ if features.len() < LEAST_VALUES => 1,
         Some(threads) => threads,
-        None => available_parallelism().map_or(1, NonZero::get),
+        None => available(),
     };
     let threads = threads.clamp(1, (width / 4).max(1));
     let copied = (width / 4 / threads).clamp(1, COPIED);

@@ -1,7 +1,6 @@
 //! Folders of PNG images: one for each class, under its name.
 
 use std::path::{Path, PathBuf};
-use std::thread::available_parallelism;
 
 use super::{Form, Reader, State};
 use crate::data::columns::classes::{Label, MOST_LABELS};
@@ -12,7 +11,7 @@ use crate::data::reading::options::ReadOptions;
 use crate::data::reading::table::{Chunk, Room, Table};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
-use crate::threads::in_order;
+use crate::threads::{available, in_order};
 
 impl Reader {
     /// Reads all images of the folders in `folder`, each of which names a class.
@@ -55,7 +54,7 @@ impl Reader {
         let name = folder.to_owned();
         check_memory(files.len() as u128 * inputs as u128, &format!("{}: all images", name.display()))?;
         let mut pixels = Vec::new();
-        let threads = options.threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+        let threads = options.threads.unwrap_or_else(available);
         in_order(
             threads,
             |file: &PathBuf| read_png(file, form, false),

@@ -4,12 +4,11 @@
 //! while another one reads on. The consumer takes these slots in their order. Where there are no threads, it does their work, a slot
 //! whenever it wants one.
 
-use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{JoinHandle, available_parallelism};
+use std::thread::JoinHandle;
 
 use super::csv_table::CsvRows;
 use super::merge::Merger;
@@ -21,7 +20,7 @@ use crate::clock::Instant;
 use crate::data::dataset::BLOCK_ROWS;
 use crate::data::images::idx::{CHUNK_ROWS, Images};
 use crate::error::Result;
-use crate::threads::{EXIST, hand_over, spawn};
+use crate::threads::{EXIST, available, hand_over, spawn};
 
 /// Chunks of images that may wait: a whole block, which is there when the one before is trained.
 const WAITING_CHUNKS: usize = BLOCK_ROWS / CHUNK_ROWS;
@@ -106,7 +105,7 @@ impl Delivery {
     pub(crate) fn table(rows: CsvRows, threads: Option<usize>, times: Option<&Times>) -> Result<Self> {
         let CsvRows { table, first, pieces, row_bytes, length } = rows;
         let table = Arc::new(table);
-        let cores = || available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+        let cores = || available().min(MOST_THREADS);
         let all_pieces = length.map_or(usize::MAX, |bytes| bytes as usize / PIECE_BYTES + 1);
         let has_own = has_own(threads);
         let wanted = if has_own { 1 } else { threads.unwrap_or_else(cores).clamp(1, all_pieces) };

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::gpu::DeviceKind;
 use crate::kernels::{Cost, Kernel, Tuning};
+use crate::threads::available;
 
 /// What the slowest thread of a dispatch does one after the other. On a real GPU that is what a small step takes: its
 /// workgroups run side by side, and none of them has enough work to hide its waits.
@@ -119,9 +120,7 @@ impl Machine {
     /// The model of a kind of device.
     pub fn for_kind(kind: DeviceKind) -> Self {
         match kind {
-            DeviceKind::Software => Machine::software(
-                std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64),
-            ),
+            DeviceKind::Software => Machine::software(available() as f64),
             DeviceKind::Integrated => Machine::INTEGRATED,
             _ => Machine::DISCRETE,
         }
