@@ -82,12 +82,12 @@ impl EvaluationSet {
         mut reader: Reader,
         show: impl FnOnce(&Features, &[Dictionary]) -> Result<()>,
     ) -> Result<EvaluationRows> {
-        let mut name = data_paths::file(&self.source).display().to_string();
+        let mut name = data_paths::name(&self.source);
         let (mut numbers, mut warnings) = (None, Vec::new());
         let (data, unknown) = match &self.part {
             Some(part) => {
                 let share = 100.0 * part.split.test;
-                name += &format!(", the {share} % of its rows that were held out for testing");
+                name += &format!(", the {share} % of the rows that were held out for testing");
                 let (rows, of_file) = part.rows(model, &mut reader, self.sum)?;
                 numbers = Some(match reader.kept_rows() {
                     Some(kept) => of_file.into_iter().map(|row| kept[row as usize]).collect(),

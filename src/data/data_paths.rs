@@ -70,6 +70,15 @@ pub fn file(source: &Source) -> &Path {
     }
 }
 
+/// A source as it is named in results: its file, or the first of several and how many more there are.
+pub fn name(source: &Source) -> String {
+    let first = file(source).display();
+    match source {
+        Source::Parts { paths } if paths.len() > 1 => format!("{first} and {} more", paths.len() - 1),
+        _ => first.to_string(),
+    }
+}
+
 /// Refuses a file to be written, by this option, that is one of the files that are read.
 ///
 /// # Errors

@@ -42,6 +42,8 @@ fn parts_train_and_are_found_again_as_their_whole() {
     {
         let parts = run(data, out);
         assert_eq!((&parts["samples"], &parts["accuracy"]), (&whole["samples"], &whole["accuracy"]));
+        let data = parts["data"].as_str().unwrap();
+        assert!(data.starts_with("a.csv and 1 more, the 20 % of the rows that were held out"), "{data}");
         assert!(parts["samples"].as_u64().is_some_and(|samples| samples > 90), "{parts}");
         assert_eq!(place.model(out).tensors, place.model("m1").tensors);
     }
