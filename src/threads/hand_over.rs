@@ -23,38 +23,38 @@ pub use chance::with_delays;
 
 #[cfg(all(test, feature = "gpu"))]
 mod chance {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    use std::sync::{Mutex, PoisonError};
+    use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
     use std::thread;
     use std::time::{Duration, Instant};
 
     use crate::random::{Purpose, words};
 
-    /// The seed of the delays, and how many have been drawn; 0 while nothing is delayed.
+    /// How many callers want delays, the seed of the last of them, and how many numbers have been drawn.
+    static CALLERS: AtomicUsize = AtomicUsize::new(0);
     static SEED: AtomicU64 = AtomicU64::new(0);
     static DRAWN: AtomicU64 = AtomicU64::new(0);
 
-    /// Delays every hand-over of the process by chance while `work` is done. One caller at a time.
+    /// Delays every hand-over of the process by chance while `work` is done.
     pub fn with_delays<T>(seed: u64, work: impl FnOnce() -> T) -> T {
-        static ALONE: Mutex<()> = Mutex::new(());
         struct Off;
         impl Drop for Off {
             fn drop(&mut self) {
-                SEED.store(0, Ordering::Relaxed);
+                CALLERS.fetch_sub(1, Ordering::Relaxed);
             }
         }
-        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        SEED.store(seed, Ordering::Relaxed);
+        CALLERS.fetch_add(1, Ordering::Relaxed);
         let _off = Off;
-        DRAWN.store(0, Ordering::Relaxed);
-        SEED.store(seed.max(1), Ordering::Relaxed);
         work()
     }
 
     /// A random number while hand-overs are delayed.
     pub fn draw() -> Option<u32> {
-        let seed = Some(SEED.load(Ordering::Relaxed)).filter(|seed| *seed > 0)?;
+        if CALLERS.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
         let number = DRAWN.fetch_add(1, Ordering::Relaxed) as u32;
-        Some(words(seed, Purpose::Order, [number, u32::MAX])[0])
+        Some(words(SEED.load(Ordering::Relaxed), Purpose::Order, [number, u32::MAX])[0])
     }
 
     /// Most hand-overs go on at once or let others run first; some are late by as long as some steps take, a few by much more.

@@ -227,8 +227,8 @@ fn homes_and_caches_that_are_not_there_are_no_hindrance() {
                 let mut command =
                     place.command(&[&TRAIN[..11], &["--device", &device, "--out", &folder]].concat());
                 command.env_remove("XDG_CACHE_HOME").env_remove("TINYTRAIN_CACHE").env_remove("HOME");
-                // Drivers may say what they like of their own caches.
-                command.env("MESA_SHADER_CACHE_DISABLE", "true");
+                // Drivers may say what they like of their own caches: this one is always there, so that kernels are compiled once.
+                command.env("MESA_SHADER_CACHE_DIR", place.path("driver"));
                 if let Some(home) = home {
                     command.env(if of_cache { "TINYTRAIN_CACHE" } else { "HOME" }, home);
                 }

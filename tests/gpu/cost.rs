@@ -273,7 +273,7 @@ fn threads(source: &str) -> u32 {
 fn the_models_say_what_is_counted() {
     let lab = apart();
     let _turn = lab.turn();
-    for tuning in Tuning::ALL.iter().filter(|tuning| lab.has(tuning)).map(shallow) {
+    for tuning in lab.watched_tunings() {
         for shape in [[1, 1, 1], [5, 70, 3], [67, 33, 42]] {
             kernels(shape, &tuning).iter().for_each(|kernel| compare(lab, &tuning, &**kernel, shape[0]));
         }

@@ -9,6 +9,8 @@ use tinytrain::kernels::{
 };
 use tinytrain::random::{Purpose, normal};
 
+use crate::rewriting::shallow;
+
 /// One opened adapter.
 pub struct Lab {
     pub context: Arc<Context>,
@@ -95,6 +97,13 @@ impl Lab {
         let is_own = *tuning == Tuning::for_device(&self.context) || tests_all();
         let is_asked = *tuning == Tuning::GPU || is_own && !self.context.device_options.checked;
         is_asked && tuning.runs_on(&self.context)
+    }
+
+    /// Tunings under which its kernels are run with code in them that watches, each of which is compiled for that alone: that of real
+    /// GPUs, whose kernels use workgroup memory most; where all is tested, each that it has.
+    pub fn watched_tunings(&self) -> impl Iterator<Item = Tuning> {
+        let is_watched = |tuning: &&Tuning| self.has(tuning) && (tests_all() || **tuning == Tuning::GPU);
+        Tuning::ALL.iter().filter(is_watched).map(shallow)
     }
 
     /// Held while a test uses the adapter: wgpu panics where a thread waits some seconds for GL's only context.
