@@ -112,7 +112,7 @@ impl Inputs {
         self.dense.resize(order.len() * inputs, 0.0);
         vectorized_loops!({
             for (to, row) in self.dense.chunks_exact_mut((*inputs).max(1)).zip(rows.clone()) {
-                to.iter_mut().zip(row).for_each(|(to, value)| *to = value.number() / divisor);
+                T::scale_row(row, divisor, to);
             }
         });
     }

@@ -158,6 +158,12 @@ pub trait Input: Copy + Default + PartialEq + 'static {
         quad.map(|value| value.number() / divisor)
     }
 
+    /// A row as network inputs.
+    #[inline(always)]
+    fn scale_row(row: &[Self], divisor: f32, to: &mut [f32]) {
+        to.iter_mut().zip(row).for_each(|(to, value)| *to = value.number() / divisor);
+    }
+
     /// The value as a float.
     fn number(self) -> f32;
 
@@ -194,6 +200,16 @@ impl Input for f32 {
     #[inline(always)]
     fn number(self) -> f32 {
         self
+    }
+
+    #[inline(always)]
+    fn scale_row(row: &[Self], divisor: f32, to: &mut [f32]) {
+        if divisor == 1.0 {
+            // Rows are short, and what is left of them behind whole vectors is divided number by number.
+            to.copy_from_slice(row);
+        } else {
+            to.iter_mut().zip(row).for_each(|(to, value)| *to = value / divisor);
+        }
     }
 
     fn packed(values: &Packed) -> &[[Self; QUAD]] {
