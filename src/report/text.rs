@@ -192,7 +192,7 @@ pub fn evaluation_warnings(rows: &EvaluationRows) -> Vec<String> {
             let others =
                 if *holds_out { "; leave out --data to use the rows held out for testing" } else { "" };
             vec![format!(
-                "{name} holds rows that the model was trained on, so scores on new rows may be worse{others}"
+                "the model was trained on rows of {name}, so scores on new rows may be worse{others}"
             )]
         }
     };

@@ -313,8 +313,7 @@ fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
     let (samples, errors, told) = eval(&[]);
     assert!((23..=25).contains(&samples) && told.is_empty(), "{samples} {told}");
     assert!(errors.iter().any(|error| error["sample"].as_u64().unwrap() > 30), "{errors:?}");
-    let training =
-        "warning: t.csv holds rows that the model was trained on, so scores on new rows may be worse";
+    let training = "warning: the model was trained on rows of t.csv, so scores on new rows may be worse";
     let (samples, _, told) = eval(&["--data", "t.csv"]);
     let others = "; leave out --data to use the rows held out for testing";
     assert_eq!((samples, told.trim_end()), (60, format!("{training}{others}").as_str()));
@@ -324,7 +323,7 @@ fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
     place.write("new.csv", "a,class\n".to_owned() + &rows(&[&number, &label], ""));
     assert_eq!(eval(&["--data", "new.csv"]).2, "");
     let both =
-        "warning: new.csv holds rows that the model was trained on, so scores on new rows may be worse";
+        "warning: the model was trained on rows of new.csv and 1 more, so scores on new rows may be worse";
     assert_eq!(eval(&["--data", "new.csv", "t.csv"]).2.trim_end(), both);
     place.write("t.csv", "a,class\n".to_owned() + &rows(&[&number, &label], "") + "1,no\n");
     assert_eq!(eval(&["--data", "t.csv"]).2, "");
