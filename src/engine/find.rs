@@ -44,7 +44,8 @@ pub fn leaves_gpu(request: &DeviceRequest, is_short: bool) -> bool {
 /// # Errors
 /// As there.
 pub fn find_device_for(request: &DeviceRequest, is_short: bool) -> Result<Device> {
-    find_device(if leaves_gpu(request, is_short) { &DeviceRequest::Cpu } else { request })
+    // Whether there may be a GPU need not be known, which takes longer than a small fit's step.
+    find_device(if is_short && *request == DeviceRequest::Auto { &DeviceRequest::Cpu } else { request })
 }
 
 /// Finds the requested device.
