@@ -1,5 +1,6 @@
 //! Where data come from: the paths that are named, or MNIST beside the program's source.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,14 +50,18 @@ pub fn evaluation(data: &[PathBuf]) -> Result<Source> {
 
 /// Several files, which are one table.
 fn parts(files: &[PathBuf]) -> Result<Source> {
+    let mut before = HashSet::new();
     for file in files {
         let is_table = file != Path::new("-") && matches!(locate(file)?.train, Some(Source::Csv { .. }));
-        if !is_table {
-            let found = file.display();
-            return Err(Error::Config(format!(
-                "--data: several files must be tables with the same columns, found {found}"
-            )));
-        }
+        let expected = if !is_table {
+            "several files must be tables with the same columns"
+        } else if !before.insert(fs::canonicalize(file).unwrap_or_else(|_| file.clone())) {
+            // Its rows would be trained on and held out at once.
+            "each file must be named once"
+        } else {
+            continue;
+        };
+        return Err(Error::Config(format!("--data: {expected}, found {}", file.display())));
     }
     Ok(Source::Parts { paths: files.to_vec() })
 }

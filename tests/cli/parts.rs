@@ -62,6 +62,7 @@ fn what_is_no_part_is_refused() {
             &["--data", "a.csv", "-"],
             ["--data: several files must be tables with the same columns", "found -"],
         ),
+        (&["--data", "a.csv", "b.csv", "./a.csv"], ["--data: each file must be named once", "found ./a.csv"]),
         (
             &["--data", "a.csv", "b.csv", "--out", "b.csv"],
             ["--out: expected a folder, or a file named *.safetensors", "found b.csv"],
