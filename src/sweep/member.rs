@@ -7,7 +7,7 @@ use crate::engine::GPU_START;
 use crate::error::Result;
 use crate::model::Model;
 use crate::threads::available;
-use crate::train::{ClassScores, Config, Epoch, Score, SharedData, TargetErrors, ValueErrors};
+use crate::train::{Config, Epoch, Score, SharedData};
 
 /// A network that is to be trained, once, or once on each of several folds.
 #[derive(Clone)]
@@ -104,52 +104,23 @@ impl TrainedModel {
 }
 
 impl FinishedMember {
-    /// What the member is judged by: the score of the model that was kept, the mean over the folds. Nothing of one that has
+    /// What the member is judged by: loss and accuracy of the model that was kept, the mean over the folds. Nothing of one that has
     /// failed.
     pub fn score(&self, is_tested: bool) -> Option<Score> {
-        if matches!(self.status, TrialStatus::Failed(_)) {
+        if matches!(self.status, TrialStatus::Failed(_)) || self.runs.is_empty() {
             return None;
         }
-        self.mean(|epoch| if is_tested { epoch.test.as_ref() } else { epoch.validation.as_ref() })
+        let kept = self.runs.iter().map(TrainedModel::kept_epoch);
+        let scores =
+            kept.map(|epoch| if is_tested { epoch?.test.as_ref() } else { epoch?.validation.as_ref() });
+        let scores: Vec<&Score> = scores.collect::<Option<_>>()?;
+        let mean =
+            |of: fn(&Score) -> f64| scores.iter().map(|score| of(score)).sum::<f64>() / scores.len() as f64;
+        Some(Score {
+            loss: mean(|score| score.loss),
+            accuracy: mean(|score| score.accuracy),
+            values: None,
+            classes: None,
+        })
     }
-
-    /// The mean of a score over the models that were kept.
-    pub fn mean(&self, of: impl Fn(&Epoch) -> Option<&Score>) -> Option<Score> {
-        let scores: Option<Vec<&Score>> = self.runs.iter().map(|run| of(run.kept_epoch()?)).collect();
-        mean(&scores?)
-    }
-}
-
-/// The mean of some scores, measure by measure; nothing of none.
-fn mean(scores: &[&Score]) -> Option<Score> {
-    let [first, ..] = scores else { return None };
-    let over =
-        |of: &dyn Fn(&Score) -> f64| scores.iter().map(|score| of(score)).sum::<f64>() / scores.len() as f64;
-    let classes = |of: fn(&ClassScores) -> f64| over(&|score| score.classes.as_ref().map_or(f64::NAN, of));
-    let values = |of: fn(&ValueErrors) -> f64| over(&|score| score.values.as_ref().map_or(f64::NAN, of));
-    let target = |index: usize, of: fn(&TargetErrors) -> f64| {
-        over(&|score| score.values.as_ref().and_then(|values| values.targets.get(index)).map_or(f64::NAN, of))
-    };
-    Some(Score {
-        loss: over(&|score| score.loss),
-        accuracy: over(&|score| score.accuracy),
-        classes: first.classes.as_ref().map(|_| ClassScores {
-            balanced_accuracy: classes(|it| it.balanced_accuracy),
-            log_loss: classes(|it| it.log_loss),
-            auc: Some(classes(|it| it.auc.unwrap_or(f64::NAN))).filter(|auc| auc.is_finite()),
-        }),
-        values: first.values.as_ref().map(|errors| ValueErrors {
-            loss: values(|it| it.loss),
-            rmse: values(|it| it.rmse),
-            mae: values(|it| it.mae),
-            r2: values(|it| it.r2),
-            targets: (0..errors.targets.len())
-                .map(|index| TargetErrors {
-                    rmse: target(index, |it| it.rmse),
-                    mae: target(index, |it| it.mae),
-                    r2: target(index, |it| it.r2),
-                })
-                .collect(),
-        }),
-    })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::member::{FinishedMember, TrialStatus};
 use super::space::Settings;
-use crate::train::Score;
+use crate::train::{Epoch, Score};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -56,6 +56,19 @@ pub fn setting_text(value: &Value) -> String {
     toml::Value::try_from(value).as_ref().map(text_of).unwrap_or_default()
 }
 
+/// What the models that were kept give, the mean over the folds: null where one of them has nothing.
+fn mean_fields(
+    names: [&'static str; 8],
+    ended: &FinishedMember,
+    of: impl Fn(&Epoch) -> Option<&Score>,
+) -> Vec<(&'static str, Value)> {
+    let folds = ended.runs.iter().map(|run| score_fields(names, run.kept_epoch().and_then(&of)));
+    let folds: Vec<_> = folds.collect();
+    let of_folds = |place: usize| folds.iter().map(move |fields| fields[place].1.as_f64());
+    let mean = |place| Some(of_folds(place).sum::<Option<f64>>()? / folds.len() as f64);
+    names.into_iter().enumerate().map(|(place, name)| (name, Value::from(mean(place)))).collect()
+}
+
 impl Record {
     /// The record of a member that is scored by test rows, or by validation rows.
     pub fn from_finished(
@@ -72,11 +85,8 @@ impl Record {
             TrialStatus::Time => ("time", None),
             TrialStatus::Failed(reason) => ("failed", Some(reason.clone())),
         };
-        let validation = ended.mean(|epoch| epoch.validation.as_ref());
-        let test = ended.mean(|epoch| epoch.test.as_ref());
-        let fields = score_fields(VALIDATION, validation.as_ref())
-            .into_iter()
-            .chain(score_fields(TEST, test.as_ref()));
+        let validation = mean_fields(VALIDATION, ended, |epoch| epoch.validation.as_ref());
+        let fields = validation.into_iter().chain(mean_fields(TEST, ended, |epoch| epoch.test.as_ref()));
         Self {
             member: ended.member,
             end: end.to_owned(),

@@ -1,27 +1,12 @@
-//! CRC-32C (Castagnoli), the check sum of records: a table of one byte, which is fast enough for a record an epoch.
+//! CRC-32C (Castagnoli), the check sum of records: bit by bit, which is fast enough for a record an epoch.
 
 /// The polynomial, its bits in reverse.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-const TABLE: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut sum = byte as u32;
-        let mut bit = 0;
-        while bit < 8 {
-            sum = if sum & 1 == 1 { sum >> 1 ^ POLYNOMIAL } else { sum >> 1 };
-            bit += 1;
-        }
-        table[byte] = sum;
-        byte += 1;
-    }
-    table
-};
-
 /// The check sum of bytes.
 fn sum(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |sum, byte| sum >> 8 ^ TABLE[usize::from(sum as u8 ^ byte)])
+    let shift = |sum: u32, _| if sum & 1 == 1 { sum >> 1 ^ POLYNOMIAL } else { sum >> 1 };
+    !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), shift))
 }
 
 /// The masked check sum of records: rotated and offset, as TensorBoard expects.
