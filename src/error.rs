@@ -236,6 +236,21 @@ pub enum Error {
 }
 
 impl Error {
+    /// [`Error::Data`] of a file, or of what has this name in messages.
+    pub fn data(
+        path: impl Into<PathBuf>,
+        place: Place,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self::Data { path: path.into(), place, expected: expected.into(), found: found.into() }
+    }
+
+    /// [`Error::Setting`].
+    pub fn setting(setting: &'static str, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Self::Setting { setting, expected: expected.into(), found: found.into() }
+    }
+
     /// The exit code: 0 where the reader of the output has closed it, 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -294,12 +294,7 @@ pub fn names_of_data(data: &[PathBuf], test: Option<&Path>, rows: Option<usize>)
 
 /// An entry of a model's metadata that does not say which rows were held out.
 fn unreadable(model: &Path, key: &str, text: &str) -> Error {
-    Error::Data {
-        path: model.to_owned(),
-        place: Place::default(),
-        expected: format!("{key} of the run in its metadata"),
-        found: format!("{text:?}"),
-    }
+    Error::data(model, Place::default(), format!("{key} of the run in its metadata"), format!("{text:?}"))
 }
 
 impl Part {

@@ -133,11 +133,11 @@ fn rows(config: &Config, rows: usize) -> Result<Dataset> {
         }
         ClassWeights::None => Vec::new(),
         ClassWeights::Given(_) | ClassWeights::Balanced => {
-            return Err(Error::Setting {
-                setting: "class-weights",
-                expected: format!("{OUTPUTS} numbers, one for each class"),
-                found: "others".to_owned(),
-            });
+            return Err(Error::setting(
+                "class-weights",
+                format!("{OUTPUTS} numbers, one for each class"),
+                "others",
+            ));
         }
     };
     Ok(Dataset { weights, ..data })

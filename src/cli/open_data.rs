@@ -178,9 +178,8 @@ pub fn refuse_unused_rate(given: &Table, config: &Config, data: &TrainingData) -
 fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<()> {
     let value = |option: &str| given.get(option).map(text_of);
     let unused = |is_unused: bool, setting: &'static str, expected: &str, found: &str| {
-        let (expected, found) = (expected.to_owned(), found.to_owned());
         let is_wrong = is_unused && given.contains_key(setting);
-        if is_wrong { Err(Error::Setting { setting, expected, found }) } else { Ok(()) }
+        if is_wrong { Err(Error::setting(setting, expected, found)) } else { Ok(()) }
     };
     let OpenData { reader, test, settings, info, .. } = opened;
     let of_classes = reader.values() == 0;

@@ -207,9 +207,9 @@ fn copies(
     test: &mut Option<Reader>,
 ) -> crate::error::Result<(Reader, Option<Reader>)> {
     if info.validates || !settings.validates(info) {
-        let expected = "training rows held out for validation (--validation-fraction)".to_owned();
-        let found = if info.validates { "rows of a separate file" } else { "none" }.to_owned();
-        return Err(Error::Setting { setting: "refit", expected, found });
+        let expected = "training rows held out for validation (--validation-fraction)";
+        let found = if info.validates { "rows of a separate file" } else { "none" };
+        return Err(Error::setting("refit", expected, found));
     }
     let rows = reader.copied()?;
     let copied = |test: &mut Reader| test.follow(&rows).and_then(|()| test.copied());

@@ -182,9 +182,9 @@ impl Options {
     pub fn check_held_out(&self, validates: bool) -> Result<()> {
         match self.group.as_ref().map(|_| "group").or(self.time.as_ref().map(|_| "time")) {
             Some(setting) if !validates && !self.divides() => {
-                let expected = "rows to hold out".to_owned();
-                let found = "neither --validation-fraction nor --test-fraction".to_owned();
-                Err(Error::Setting { setting, expected, found })
+                let expected = "rows to hold out";
+                let found = "neither --validation-fraction nor --test-fraction";
+                Err(Error::setting(setting, expected, found))
             }
             _ => Ok(()),
         }

@@ -134,6 +134,5 @@ fn data_path(data: Option<&PathBuf>) -> Result<PathBuf> {
 }
 
 fn lacks(path: &Path, expected: &str, found: &str) -> Error {
-    let (expected, found) = (expected.to_owned(), found.to_owned());
-    Error::Data { path: path.to_owned(), place: Place::default(), expected, found }
+    Error::data(path, Place::default(), expected, found)
 }

@@ -124,10 +124,12 @@ impl FromStr for InputColumn {
             }
             _ => None,
         };
-        column().ok_or_else(|| Error::Setting {
-            setting: "column of an input layer",
-            expected: "number, periodic, one-hot K or embedding KxD".to_owned(),
-            found: format!("{text:?}"),
+        column().ok_or_else(|| {
+            Error::setting(
+                "column of an input layer",
+                "number, periodic, one-hot K or embedding KxD",
+                format!("{text:?}"),
+            )
         })
     }
 }

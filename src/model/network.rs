@@ -53,11 +53,7 @@ impl Network {
             return Err(Error::Config("the last layer has no activation and no dropout".to_owned()));
         }
         if let Some(layer) = network.layers.iter().find(|layer| !(0.0..1.0).contains(&layer.dropout)) {
-            return Err(Error::Setting {
-                setting: "dropout",
-                expected: "a number from 0 to below 1".to_owned(),
-                found: layer.dropout.to_string(),
-            });
+            return Err(Error::setting("dropout", "a number from 0 to below 1", layer.dropout.to_string()));
         }
         Ok(network)
     }

@@ -164,11 +164,8 @@ impl Model {
     /// # Errors
     /// As [`Model::from_bytes`].
     pub(crate) fn from_bytes_with(bytes: &[u8], path: &Path) -> Result<(Self, Vec<(String, Parameters)>)> {
-        let bad = |expected: &str, found: String| Error::Data {
-            path: path.to_owned(),
-            place: Place::default(),
-            expected: excerpt(expected),
-            found: excerpt(&found),
+        let bad = |expected: &str, found: String| {
+            Error::data(path, Place::default(), excerpt(expected), excerpt(&found))
         };
         if bytes.is_empty() {
             return Err(bad("a model in safetensors format", "an empty file".to_owned()));

@@ -26,12 +26,12 @@ pub fn read_settings(path: &Path) -> Result<Table> {
     let table = toml::from_str(&text).map_err(|error| {
         let row =
             error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count() as u64);
-        Error::Data {
-            path: path.to_owned(),
-            place: row.map_or_else(Place::default, Place::row),
-            expected: "settings of a run in TOML".to_owned(),
-            found: excerpt(&error.message().replace('\n', " ")),
-        }
+        Error::data(
+            path,
+            row.map_or_else(Place::default, Place::row),
+            "settings of a run in TOML",
+            excerpt(&error.message().replace('\n', " ")),
+        )
     })?;
     with_current_names(table, &path.display().to_string())
 }
@@ -165,11 +165,8 @@ const MOST_SECONDS: f64 = 1e12;
 fn epochs(text: &str, path: &Path) -> Result<Vec<BTreeMap<String, f64>>> {
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
     let mut lines = (1..).zip(whole.lines());
-    let bad = |row: u64, expected: String, found: &str| Error::Data {
-        path: path.to_owned(),
-        place: Place::row(row),
-        expected,
-        found: format!("{:?}", excerpt(found)),
+    let bad = |row: u64, expected: String, found: &str| {
+        Error::data(path, Place::row(row), expected, format!("{:?}", excerpt(found)))
     };
     let header = lines.next().map_or("", |(_, line)| line);
     let names: Vec<&str> = header.split(',').collect();

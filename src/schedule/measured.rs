@@ -86,12 +86,8 @@ impl Measurements {
         if !found.is_file() {
             return Err(unread(io::Error::other("it is not a regular file")));
         }
-        let bad = |found: String| Error::Data {
-            path: path.to_owned(),
-            place: Place::default(),
-            expected: "measurements of `tinytrain tune`".to_owned(),
-            found,
-        };
+        let bad =
+            |found: String| Error::data(path, Place::default(), "measurements of `tinytrain tune`", found);
         if found.len() > MOST_BYTES {
             return Err(bad(format!("{} bytes", found.len())));
         }

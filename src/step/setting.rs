@@ -12,5 +12,5 @@ pub(crate) fn demand(
     if fits {
         return Ok(());
     }
-    Err(Error::Setting { setting, expected: expected.to_owned(), found: found.to_string() })
+    Err(Error::setting(setting, expected, found.to_string()))
 }

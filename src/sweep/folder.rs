@@ -372,7 +372,7 @@ impl Folder {
                 return Ok(asked);
             }
             let (expected, found) = (format!("trial {number}"), format!("trial {}", asked.member));
-            Err(Error::Data { path: path.clone(), place: Place::row(row), expected, found })
+            Err(Error::data(&path, Place::row(row), expected, found))
         };
         text.lines().enumerate().map(member).collect()
     }
@@ -461,12 +461,7 @@ fn refuse_files(path: &Path) -> Result<()> {
 }
 
 fn broken(path: &Path, row: u64, error: &serde_json::Error) -> Error {
-    Error::Data {
-        path: path.to_owned(),
-        place: Place::row(row),
-        expected: "JSON that a sweep has written".to_owned(),
-        found: excerpt(&error.to_string()),
-    }
+    Error::data(path, Place::row(row), "JSON that a sweep has written", excerpt(&error.to_string()))
 }
 
 /// The epochs of a member.

@@ -112,11 +112,8 @@ impl Space {
     /// # Errors
     /// [`Error::Data`] with `path` for anything else.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
-        let bad = |row: Option<u64>, expected: String, found: String| Error::Data {
-            path: path.to_owned(),
-            place: Place { row, ..Place::default() },
-            expected,
-            found: excerpt(&found),
+        let bad = |row: Option<u64>, expected: String, found: String| {
+            Error::data(path, Place { row, ..Place::default() }, expected, excerpt(&found))
         };
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let row = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());

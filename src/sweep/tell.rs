@@ -75,7 +75,7 @@ pub fn tell(folder: &mut Folder, answers: Vec<(u64, Answer)>, path: &Path) -> Re
             }
         };
         if let Some((expected, found)) = bad {
-            return Err(Error::Data { path: path.to_owned(), place: Place::row(row), expected, found });
+            return Err(Error::data(path, Place::row(row), expected, found));
         }
     }
     let count = records.len();

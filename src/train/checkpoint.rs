@@ -195,12 +195,8 @@ impl Checkpoint {
     /// [`Error::Data`] if it is no checkpoint or not whole.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
         let (mut model, states) = Model::from_bytes_with(bytes, path)?;
-        let bad = |found: String| Error::Data {
-            path: path.to_owned(),
-            place: Place::default(),
-            expected: "a checkpoint of a run".to_owned(),
-            found: excerpt(&found),
-        };
+        let bad =
+            |found: String| Error::data(path, Place::default(), "a checkpoint of a run", excerpt(&found));
         let text = model.settings.remove(PROGRESS).ok_or_else(|| bad("a model".to_owned()))?;
         let (step, progress): (u64, Progress) =
             serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;

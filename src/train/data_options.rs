@@ -49,7 +49,7 @@ impl DataOptions {
             (Clip::Smooth, Scale::None) => "values as they are (none)",
             (Clip::Smooth, _) => "values divided by 255 (bytes)",
         };
-        let expected = "columns that are scaled (standard, minmax or robust) for smooth clipping".to_owned();
-        Err(Error::Setting { setting: "clip", expected, found: found.to_owned() })
+        let expected = "columns that are scaled (standard, minmax or robust) for smooth clipping";
+        Err(Error::setting("clip", expected, found))
     }
 }

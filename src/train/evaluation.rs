@@ -278,10 +278,10 @@ pub(crate) fn check_inputs(path: &Path, found: usize, expected: usize) -> Result
     if found == expected {
         return Ok(());
     }
-    Err(Error::Data {
-        path: path.to_owned(),
-        place: Place::default(),
-        expected: format!("{expected} inputs per row, as the model takes"),
-        found: found.to_string(),
-    })
+    Err(Error::data(
+        path,
+        Place::default(),
+        format!("{expected} inputs per row, as the model takes"),
+        found.to_string(),
+    ))
 }

@@ -1,6 +1,6 @@
 //! Arrays as rows to train on: their shapes and their values are checked here.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ndarray::ArrayView2;
 
@@ -40,11 +40,6 @@ pub(super) struct Arrays<'a> {
     pub y: TargetData,
 }
 
-/// What is wrong with an array.
-pub(super) fn bad(name: &str, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Error {
-    Error::Data { path: PathBuf::from(name), place, expected: expected.into(), found: found.into() }
-}
-
 /// A place in an array, by indices from 0.
 fn at(row: usize, column: Option<usize>) -> Place {
     Place { row: Some(row as u64 + 1), column: column.map(|column| column + 1), name: None }
@@ -58,7 +53,7 @@ pub(super) fn values(
     found_nan: &str,
 ) -> Result<Vec<f32>> {
     if x.is_empty() {
-        return Err(bad(
+        return Err(Error::data(
             name,
             Place::default(),
             "rows and columns",
@@ -75,7 +70,7 @@ pub(super) fn values(
     match wrong.flatten() {
         Some(((row, column), value)) => {
             let found = if value.is_nan() { found_nan.to_owned() } else { value.to_string() };
-            Err(bad(name, at(row, Some(column)), "a finite number", found))
+            Err(Error::data(name, at(row, Some(column)), "a finite number", found))
         }
         None => Ok(x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec)),
     }
@@ -93,7 +88,7 @@ impl Arrays<'_> {
         let values = values(name, x, |_| columns.missing == Missing::Fill, found_nan)?;
         if let Some(column) = columns.categorical.iter().find(|column| **column >= x.ncols()) {
             let expected = format!("columns below {}, counted from 0", x.ncols());
-            return Err(Error::Setting { setting: "categorical", expected, found: column.to_string() });
+            return Err(Error::setting("categorical", expected, column.to_string()));
         }
         check_targets(targets_name, &targets, x.nrows(), name)?;
         let weights = columns.weights.clone().filter(|_| trains).unwrap_or_default();
@@ -132,7 +127,7 @@ pub(super) fn check_weights(weights: &[f32], rows: usize, inputs: &str) -> Resul
     check_length("weights", weights.len(), "weights", rows, inputs)?;
     let wrong = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0));
     wrong.map_or(Ok(()), |row| {
-        Err(bad("weights", at(row, None), "a finite number of 0 or more", weights[row].to_string()))
+        Err(Error::data("weights", at(row, None), "a finite number of 0 or more", weights[row].to_string()))
     })
 }
 
@@ -143,7 +138,12 @@ pub(super) fn check_targets(name: &str, targets: &MemoryTargets, rows: usize, in
             check_length(name, numbers.len(), "labels", rows, inputs)?;
             let wrong = texts.iter().find(|(text, _)| text.is_empty() || text.contains('\0'));
             wrong.map_or(Ok(()), |(text, row)| {
-                Err(bad(name, Place::row(*row), "a label, text without NUL bytes", format!("{text:?}")))
+                Err(Error::data(
+                    name,
+                    Place::row(*row),
+                    "a label, text without NUL bytes",
+                    format!("{text:?}"),
+                ))
             })
         }
         MemoryTargets::Classes { names, numbers } => {
@@ -152,17 +152,17 @@ pub(super) fn check_targets(name: &str, targets: &MemoryTargets, rows: usize, in
             let row = numbers.iter().position(place);
             row.map_or(Ok(()), |row| {
                 let expected = format!("the number of one of {} classes", names.len());
-                Err(bad(name, at(row, None), expected, numbers[row].to_string()))
+                Err(Error::data(name, at(row, None), expected, numbers[row].to_string()))
             })
         }
         MemoryTargets::Values { columns: 0, .. } => {
-            Err(bad(name, Place::default(), "values to predict", "an array without columns"))
+            Err(Error::data(name, Place::default(), "values to predict", "an array without columns"))
         }
         MemoryTargets::Values { columns, values } => {
             check_length(name, values.len() / columns, "rows of values", rows, inputs)?;
             values.iter().position(|value| !value.is_finite()).map_or(Ok(()), |index| {
                 let place = at(index / columns, Some(index % columns));
-                Err(bad(name, place, "a finite number", values[index].to_string()))
+                Err(Error::data(name, place, "a finite number", values[index].to_string()))
             })
         }
     }
@@ -173,7 +173,7 @@ fn check_length(name: &str, found: usize, what: &str, rows: usize, inputs: &str)
         return Ok(());
     }
     let expected = format!("{rows} {what}, one for each row of {inputs}");
-    Err(bad(name, Place::default(), expected, found.to_string()))
+    Err(Error::data(name, Place::default(), expected, found.to_string()))
 }
 
 /// Checks that rows which do not train should give what those that train give.
@@ -190,5 +190,5 @@ pub(super) fn check_alike(name: &str, targets: &TargetData, training: &TargetDat
     if expected == found {
         return Ok(());
     }
-    Err(bad(name, Place::default(), format!("{expected}, as for training"), found))
+    Err(Error::data(name, Place::default(), format!("{expected}, as for training"), found))
 }

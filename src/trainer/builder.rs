@@ -167,8 +167,7 @@ impl Trainer {
             ("weights", weights.is_some()),
         ];
         if let Some((setting, _)) = of_arrays.into_iter().find(|(_, is_given)| *is_given) {
-            let (expected, found) = ("rows from arrays".to_owned(), "rows from a reader".to_owned());
-            return Err(Error::Setting { setting, expected, found });
+            return Err(Error::setting(setting, "rows from arrays", "rows from a reader"));
         }
         self.run(reader, validation, test)
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ndarray::{Array2, ArrayRef2};
 
-use super::arrays::{Arrays, Columns, Missing, bad, check_alike, values};
+use super::arrays::{Arrays, Columns, Missing, check_alike, values};
 use super::target::{Target, TargetData};
 use crate::data::{Classes, ColumnEncoding, MemoryCells, Transform};
 use crate::engine::Device;
@@ -128,7 +128,7 @@ impl Model {
         let inputs = self.transform.columns(self.network.columns());
         if x.ncols() != inputs {
             let expected = format!("{inputs} columns, as in training");
-            return Err(bad("x", Place::default(), expected, x.ncols().to_string()));
+            return Err(Error::data("x", Place::default(), expected, x.ncols().to_string()));
         }
         let may_miss = |column: usize| match &self.transform {
             Transform::Columns(encoding) => match encoding.columns[column] {

@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::arrays::bad;
 use crate::data::excerpt::quote;
 use crate::data::odd_cells::{MOST_ODD, OddCell, are_odd, odd_cells_error};
 use crate::data::{
     DATE_PARTS, MixedColumn, Notation, NumbersAsText, are_different_texts, date_in, float, is_missing,
     number_among,
 };
-use crate::error::{Place, Result};
+use crate::error::{Error, Place, Result};
 
 /// How numbers are written in text in memory.
 const NOTATION: Notation = Notation { point: b'.', grouped: false };
@@ -129,7 +128,7 @@ impl<'a> Texts<'a> {
                 let odd = self.cells(|kind| matches!(kind, Kind::Number | Kind::Text)).next();
                 return odd.map_or(Ok(Some(are_dates)), |OddCell { path, place, cell }| {
                     let expected = format!("a date such as 2026-11-22, as in {dates} other rows");
-                    Err(bad(&path.to_string_lossy(), place, expected, cell))
+                    Err(Error::data(path, place, expected, cell))
                 });
             }
             _ if numbers > 0 => {

@@ -146,11 +146,8 @@ pub fn lines<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<(u64, T)
     let text = text(path)?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let object = |(row, line)| {
-        let object = serde_json::from_str(line).map_err(|error| Error::Data {
-            path: path.to_owned(),
-            place: Place::row(row),
-            expected: "a JSON object".to_owned(),
-            found: excerpt(&error.to_string()),
+        let object = serde_json::from_str(line).map_err(|error| {
+            Error::data(path, Place::row(row), "a JSON object", excerpt(&error.to_string()))
         })?;
         Ok((row, object))
     };

@@ -43,8 +43,8 @@ impl Header<'_> {
             Some((column, why)) => {
                 let name =
                     self.names.map_or_else(|| column.to_string(), |names| show_column(&names[*column]));
-                let expected = "columns that are inputs".to_owned();
-                Err(Error::Setting { setting, expected, found: format!("column {name}, {why}") })
+                let expected = "columns that are inputs";
+                Err(Error::setting(setting, expected, format!("column {name}, {why}")))
             }
             None => Ok(()),
         }

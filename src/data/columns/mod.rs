@@ -344,7 +344,7 @@ impl Header<'_> {
 
     pub(crate) fn error(&self, expected: String, found: String) -> Error {
         let place = if self.names.is_some() { Place::row(1) } else { Place::default() };
-        Error::Data { path: self.path.to_owned(), place, expected, found }
+        Error::data(self.path, place, expected, found)
     }
 
     pub(crate) fn undecided(&self, setting: &'static str, question: String) -> Error {

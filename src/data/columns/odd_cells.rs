@@ -34,7 +34,7 @@ pub(crate) fn odd_cells_error(cells: Vec<OddCell>, numbers: u64) -> Option<Error
     let others: Vec<String> = others.collect();
     let also = if others.is_empty() { String::new() } else { format!(" (and {})", others.join(", ")) };
     let expected = format!("a number, as in {numbers} other rows");
-    let error = Error::Data { path, place, expected, found: cell + &also };
+    let error = Error::data(path, place, expected, cell + &also);
     Some(error.with_kind(DataFault::TextAndNumbers))
 }
 

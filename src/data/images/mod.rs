@@ -137,12 +137,17 @@ fn open<Source: BufRead + Seek>(name: &Path, mut source: Source) -> Result<png::
     let (columns, rows) = (header.width, header.height);
     if u64::from(columns) * u64::from(rows) > MOST_PIXELS {
         let expected = format!("an image of at most {} megapixels", MOST_PIXELS / 1_000_000);
-        return Err(data_error(name, expected, format!("{columns} x {rows} pixels")));
+        return Err(Error::data(name, Place::default(), expected, format!("{columns} x {rows} pixels")));
     }
     let bits = u64::from(columns) * u64::from(rows) * header.bits_per_pixel() as u64;
     if bits / 8 > length.saturating_mul(MOST_UNPACKED) {
         let expected = format!("an image that {length} bytes can hold");
-        return Err(data_error(name, expected, format!("a header that says {columns} x {rows} pixels")));
+        return Err(Error::data(
+            name,
+            Place::default(),
+            expected,
+            format!("a header that says {columns} x {rows} pixels"),
+        ));
     }
     let reader = decoder.read_info().map_err(fault)?;
     check_palette(name, reader.info())?;
@@ -158,7 +163,7 @@ fn check_palette(name: &Path, info: &Info<'_>) -> Result<()> {
         return Ok(());
     }
     let expected = "a palette of up to 256 colors of three bytes, and no more alpha values than colors";
-    Err(data_error(name, expected.to_owned(), format!("{bytes} bytes and {alphas} alpha values")))
+    Err(Error::data(name, Place::default(), expected, format!("{bytes} bytes and {alphas} alpha values")))
 }
 
 /// How a pixel is stored once palettes and small depths are expanded.
@@ -261,17 +266,13 @@ fn fault(name: &Path, error: DecodingError) -> Error {
         DecodingError::IoError(source) => Error::Read { path: name.to_owned(), source },
         error => {
             let found = format!("a fault ({})", error.to_string().trim_end_matches('.'));
-            data_error(name, "a whole PNG image".to_owned(), found)
+            Error::data(name, Place::default(), "a whole PNG image", found)
         }
     }
 }
 
 fn early_end(name: &Path) -> Error {
-    data_error(name, "a whole PNG image".to_owned(), "an early end".to_owned())
-}
-
-fn data_error(name: &Path, expected: String, found: String) -> Error {
-    Error::Data { path: name.to_owned(), place: Place::default(), expected, found }
+    Error::data(name, Place::default(), "a whole PNG image", "an early end")
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ impl Reader {
                 continue;
             };
             let (path, place) = (self.labels_name.clone(), self.place_of_values(column));
-            let error = Error::Data { path, place, expected: expected.to_owned(), found };
+            let error = Error::data(path, place, expected, found);
             return Err(if are_equal { error.with_kind(DataFault::OneTarget) } else { error });
         }
         Ok(())
@@ -93,10 +93,10 @@ impl Reader {
         };
         if let Some(column) = scale.coarse().find(|column| is_rounded(*column)) {
             let place = self.place_of_values(column);
-            let expected = "values that 32-bit floats can distinguish (subtract an offset)".to_owned();
+            let expected = "values that 32-bit floats can distinguish (subtract an offset)";
             let found =
                 format!("a mean of {:e} and a deviation of {:e}", scale.center[column], scale.width[column]);
-            return Err(Error::Data { path: self.labels_name.clone(), place, expected, found });
+            return Err(Error::data(&self.labels_name, place, expected, found));
         }
         self.table.values = scale.scaled(&self.table.values);
         Ok(scale)
@@ -179,9 +179,9 @@ impl Reader {
     pub(crate) fn check_missing(&self) -> Result<()> {
         match &self.table.missing {
             Some((file, Missing { place, found })) if self.refuses_missing => {
-                let path = file.as_deref().unwrap_or(&self.name).to_owned();
-                let expected = "a value (missing values are only filled in for scaled columns)".to_owned();
-                Err(Error::Data { path, place: place.clone(), expected, found: found.clone() })
+                let path = file.as_deref().unwrap_or(&self.name);
+                let expected = "a value (missing values are only filled in for scaled columns)";
+                Err(Error::data(path, place.clone(), expected, found))
             }
             _ => Ok(()),
         }
@@ -225,10 +225,9 @@ impl Reader {
 
     fn coarse(&self, column: usize, center: f64, width: f64) -> Error {
         let place = place_of(self.schema().and_then(|schema| schema.inputs.get(column)));
-        let expected =
-            "values that 32-bit floats can distinguish (subtract an offset, or use --exclude to ignore the column)".to_owned();
+        let expected = "values that 32-bit floats can distinguish (subtract an offset, or use --exclude to ignore the column)";
         let found = format!("a center of {center:e} and a width of {width:e}");
-        Error::Data { path: self.name.clone(), place, expected, found }
+        Error::data(&self.name, place, expected, found)
     }
 
     /// Reads to the end and takes the rows out that validate and those that test.
@@ -273,7 +272,7 @@ impl Reader {
                 Kinds::Classes(_) => "as the rows allow",
             };
             let expected = format!("at most {}, {what}", kinds.most_folds());
-            return Err(Error::Setting { setting: "folds", expected, found: count.to_string() });
+            return Err(Error::setting("folds", expected, count.to_string()));
         }
         let copies = self.table_form().map_or(&[][..], |form| &form.copies);
         let parts = match kinds {
@@ -308,7 +307,7 @@ fn check_together(split: &Split, parts: &Parts, [one, many]: [&str; 2], count: u
                 "a fraction that holds out the rows of at least one {one} and leaves others to train, as {many} are not split (there {})",
                 if count == 1 { "is only one".to_owned() } else { format!("are {count}") }
             );
-            return Err(Error::Setting { setting, expected, found: share.to_string() });
+            return Err(Error::setting(setting, expected, share.to_string()));
         }
     }
     Ok(())

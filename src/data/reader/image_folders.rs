@@ -16,21 +16,15 @@ use crate::threads::{available, in_order};
 impl Reader {
     /// Reads all images of the folders in `folder`, each of which names a class.
     pub(crate) fn image_folders(folder: &Path, options: &ReadOptions) -> Result<Self> {
-        let error = |path: &Path, expected: String, found: String| Error::Data {
-            path: path.to_owned(),
-            place: Place::default(),
-            expected,
-            found,
-        };
         let (mut files, mut chunk) = (Vec::new(), Chunk::default());
         for (class, class_folder) in class_folders(folder)?.unwrap_or_default().into_iter().enumerate() {
             let images = entries(&class_folder)?;
             if images.is_empty() {
-                return Err(error(&class_folder, "PNG images of a class".to_owned(), "none".to_owned()));
+                return Err(Error::data(class_folder, Place::default(), "PNG images of a class", "none"));
             }
             if class == MOST_LABELS {
                 let expected = format!("at most {MOST_LABELS} folders, one for each class");
-                return Err(error(folder, expected, "more".to_owned()));
+                return Err(Error::data(folder, Place::default(), expected, "more"));
             }
             let text = class_folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
             chunk.new_labels.push(Label { text, row: files.len() as u64 + 1 });
@@ -38,11 +32,8 @@ impl Reader {
             files.extend(images);
         }
         let Some(first) = files.first() else {
-            return Err(error(
-                folder,
-                "folders of PNG images, one for each class".to_owned(),
-                "none".to_owned(),
-            ));
+            let expected = "folders of PNG images, one for each class";
+            return Err(Error::data(folder, Place::default(), expected, "none"));
         };
         let ImageOptions { size, colour } = options.images;
         let (height, width) = match size {

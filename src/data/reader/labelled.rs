@@ -40,7 +40,7 @@ impl Reader {
         let error = |label: Option<usize>, expected: &str, found| {
             let (path, row) = label.map_or((None, None), |label| self.table.origin(label));
             let (path, place) = (path.unwrap_or(&self.labels_name), Place { row, ..place_of(target) });
-            Err(Error::Data { path: path.to_owned(), place, expected: expected.to_owned(), found })
+            Err(Error::data(path, place, expected, found))
         };
         if classes.len() < 2 {
             let found = format!("only label {}", classes.some_names());
@@ -146,7 +146,7 @@ impl Reader {
         let label = self.table.label_of(class);
         let (path, row) = label.map_or((None, None), |label| self.table.origin(label));
         let (path, place) = (path.unwrap_or(&self.labels_name), Place { row, ..place_of(target) });
-        Error::Data { path: path.to_owned(), place, expected, found }
+        Error::data(path, place, expected, found)
     }
 }
 

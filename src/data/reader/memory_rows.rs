@@ -121,12 +121,7 @@ impl MemoryCells {
             if let Some(label) = labels.get(MOST_LABELS) {
                 let place = Place { row: Some(label.row), column: Some(column + 1), name: None };
                 let expected = format!("at most {MOST_LABELS} different categories");
-                return Err(Error::Data {
-                    path: name.to_owned(),
-                    place,
-                    expected,
-                    found: label.text.clone(),
-                });
+                return Err(Error::data(name, place, expected, &label.text));
             }
             dictionaries.push(Dictionary { labels });
         }
@@ -173,7 +168,7 @@ impl Reader {
         let too_many = |text: &str, row| {
             let expected = format!("at most {MOST_LABELS} different labels: classification needs classes");
             let (path, place) = (targets_name.clone(), Place { row, ..Place::default() });
-            Error::Data { path, place, expected, found: text.to_owned() }
+            Error::data(path, place, expected, text)
         };
         let columns = match targets {
             MemoryTargets::Values { columns, values } => {

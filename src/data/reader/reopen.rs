@@ -94,9 +94,7 @@ impl Reader {
                 self.name.display()
             );
             let MixedColumn { path, place, cell, .. } = text.clone();
-            return Err(
-                Error::Data { path, place, expected, found: cell }.with_kind(DataFault::TextAndNumbers)
-            );
+            return Err(Error::data(path, place, expected, cell).with_kind(DataFault::TextAndNumbers));
         };
         let (table, mut options) = *again;
         options.columns.schema = training.schema().cloned();

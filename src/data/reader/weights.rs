@@ -36,8 +36,8 @@ impl Reader {
         if !are_all_zero(weights) {
             return Ok(());
         }
-        let expected = "a row that counts in the loss".to_owned();
+        let expected = "a row that counts in the loss";
         let found = format!("only weights of 0, of {} rows", weights.len());
-        Err(Error::Data { path: self.name().to_owned(), place: Place::default(), expected, found })
+        Err(Error::data(self.name(), Place::default(), expected, found))
     }
 }

@@ -101,23 +101,15 @@ impl CsvRows {
         let again = if is_whole && others.is_empty() { None } else { stream.again()? };
         let mut pieces = Pieces::new(stream, others, dialect.delimiter, format.row_limit);
         let path = Arc::clone(pieces.name());
-        let error = |place, expected: &str, found: &str| Error::Data {
-            path: path.to_path_buf(),
-            place,
-            expected: expected.to_owned(),
-            found: found.to_owned(),
-        };
-        let first = pieces.next_row()?.ok_or_else(|| error(Place::default(), "a table", "an empty file"))?;
+        let empty = || Error::data(&*path, Place::default(), "a table", "an empty file");
+        let first = pieces.next_row()?.ok_or_else(empty)?;
         let names = names(&first, dialect.delimiter, format.row_limit)?;
         if let Some(width) = sample.width_below_title() {
             let expected = format!(
                 "{width} cells, as in the rows below (is the first row a title? Remove all rows above the header)"
             );
-            return Err(error(
-                Place::row(first.first_line(dialect.delimiter)),
-                &expected,
-                &quote(names[0].as_bytes()),
-            ));
+            let place = Place::row(first.first_line(dialect.delimiter));
+            return Err(Error::data(&*path, place, expected, quote(names[0].as_bytes())));
         }
         if names.len() == 1 {
             pieces.refuse_blank_lines();
@@ -154,7 +146,7 @@ impl CsvRows {
         let first = if has_header {
             pieces.begin_rows(&names);
             let row = pieces.next_row()?;
-            row.ok_or_else(|| error(Place::default(), "rows of numbers", "only a header"))?
+            row.ok_or_else(|| Error::data(&*path, Place::default(), "rows of numbers", "only a header"))?
         } else {
             first
         };
@@ -262,7 +254,7 @@ impl CsvTable {
 
     /// What is wrong with a row.
     pub(crate) fn row_error(&self, at: &At<'_>, expected: String, found: String) -> Error {
-        Error::Data { path: at.name().to_owned(), place: Place::row(at.line()), expected, found }
+        Error::data(at.name(), Place::row(at.line()), expected, found)
     }
 
     /// What is wrong with a cell of a row.
@@ -295,7 +287,7 @@ fn cell_error(
     cell: &[u8],
 ) -> Error {
     let place = place(row, names, column);
-    Error::Data { path: path.to_owned(), place, expected: expected.to_owned(), found: quote(cell) }
+    Error::data(path, place, expected, quote(cell))
 }
 
 /// What columns hold of which the first rows miss every value: the first that is there, in the rows behind them.
@@ -344,7 +336,7 @@ fn names(first: &Piece, delimiter: u8, row_limit: usize) -> Result<Vec<String>> 
     if row.len() > most {
         let found = format!("{}; use --max-row-bytes to raise the limit", row.len());
         let expected = format!("at most {most} columns");
-        return Err(Error::Data { path: first.name.to_path_buf(), place: Place::row(line), expected, found });
+        return Err(Error::data(&*first.name, Place::row(line), expected, found));
     }
     let is_text = |cell: &[u8]| !cell.contains(&0) && str::from_utf8(cell).is_ok();
     if let Some(column) = row.cells().position(|cell| !is_text(cell)) {

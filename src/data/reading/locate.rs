@@ -115,15 +115,14 @@ fn locate_in(directory: &Path) -> Result<Sources> {
         let train = Some(Source::Folders { path: directory.to_path_buf() });
         return Ok(Sources { train, test: None });
     }
-    Err(Error::Data {
-        path: directory.to_path_buf(),
-        place: Place::default(),
-        expected: "the IDX files train-images-idx3-ubyte and train-labels-idx1-ubyte (and t10k-images-idx3-ubyte \
+    Err(Error::data(
+        directory,
+        Place::default(),
+        "the IDX files train-images-idx3-ubyte and train-labels-idx1-ubyte (and t10k-images-idx3-ubyte \
                    and t10k-labels-idx1-ubyte), or mnist_train.csv or train.csv (and mnist_test.csv), or a table in \
-                   parts, part*.csv, each as it is, or with .gz or .zst, or a folder of PNG images for each class"
-            .into(),
-        found: "none of them".into(),
-    })
+                   parts, part*.csv, each as it is, or with .gz or .zst, or a folder of PNG images for each class",
+        "none of them",
+    ))
 }
 
 /// The files of a table in parts, in the order of their names.
@@ -157,12 +156,12 @@ fn idx_pair(directory: &Path, part: &str) -> Result<Option<Source>> {
         (Some(_), None) => labels,
         (None, Some(_)) => images,
     };
-    Err(Error::Data {
-        path: directory.to_path_buf(),
-        place: Place::default(),
-        expected: format!("{part}-{}, as it is, or with .gz or .zst", missing.replacen('?', "-", 1)),
-        found: "no such file next to its counterpart".into(),
-    })
+    Err(Error::data(
+        directory,
+        Place::default(),
+        format!("{part}-{}, as it is, or with .gz or .zst", missing.replacen('?', "-", 1)),
+        "no such file next to its counterpart",
+    ))
 }
 
 fn raw_or_packed(directory: &Path, name: &str) -> Option<PathBuf> {
@@ -200,5 +199,5 @@ fn no_labels(images: &Path) -> Error {
             "an IDX file with another name",
         ),
     };
-    Error::Data { path: images.to_path_buf(), place: Place::default(), expected, found: found.into() }
+    Error::data(images, Place::default(), expected, found)
 }

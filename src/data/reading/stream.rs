@@ -304,7 +304,7 @@ impl Stream {
 
     /// A fault of the contents.
     pub(crate) fn error(&self, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Error {
-        Error::Data { path: self.name.clone(), place, expected: expected.into(), found: found.into() }
+        Error::data(&self.name, place, expected, found)
     }
 
     /// A fault of reading; where the bytes are packed, the packing is part of the contents.
@@ -338,8 +338,7 @@ fn not_whole(path: &Path, source: io::Error) -> Error {
         ErrorKind::InvalidData | ErrorKind::InvalidInput => source.to_string(),
         _ => return Error::Read { path: path.to_owned(), source },
     };
-    let expected = "arrays of numbers or text (NPZ)".to_owned();
-    Error::Data { path: path.to_owned(), place: Place::default(), expected, found }
+    Error::data(path, Place::default(), "arrays of numbers or text (NPZ)", found)
 }
 
 impl Read for Stream {

@@ -132,8 +132,8 @@ impl TrainingData {
             [("validation-fraction", options.split.validation), ("test-fraction", options.split.test)];
         for (rows, (setting, share)) in held_out.iter().zip(shares) {
             if share > 0.0 && rows.rows() == 0 {
-                let expected = "a fraction that holds out at least one row of each class".to_owned();
-                return Err(Error::Setting { setting, expected, found: share.to_string() });
+                let expected = "a fraction that holds out at least one row of each class";
+                return Err(Error::setting(setting, expected, share.to_string()));
             }
         }
         let transform = match options.scale {

@@ -34,14 +34,11 @@ impl TrainingData {
             _ if self.is_weighed => return Ok(()),
             ClassWeights::None => return Ok(()),
             ClassWeights::Given(weights) if weights.len() != classes => {
-                return Err(Error::Setting {
-                    setting: "class-weights",
-                    expected: format!(
-                        "{classes} numbers, one for each class ({})",
-                        self.reader.classes().some_names()
-                    ),
-                    found: weights.len().to_string(),
-                });
+                return Err(Error::setting(
+                    "class-weights",
+                    format!("{classes} numbers, one for each class ({})", self.reader.classes().some_names()),
+                    weights.len().to_string(),
+                ));
             }
             ClassWeights::Given(weights) => weights.clone(),
             ClassWeights::Balanced => {

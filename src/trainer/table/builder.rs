@@ -4,8 +4,7 @@ use std::mem::discriminant;
 
 use super::{Cells, Holds, Table};
 use crate::data::{DATE_PARTS, KeptTogether, date_of, is_missing};
-use crate::error::{Place, Result};
-use crate::trainer::arrays::bad;
+use crate::error::{Error, Place, Result};
 
 /// Texts of a column that 32-bit floats can number.
 const MOST_TEXTS: usize = 1 << 24;
@@ -36,7 +35,7 @@ impl TableBuilder {
     pub fn add(&mut self, cells: Vec<Cells>) -> Result<()> {
         if cells.len() != self.columns.len() {
             let expected = format!("{} columns", self.columns.len());
-            return Err(bad("x", Place::default(), expected, cells.len().to_string()));
+            return Err(Error::data("x", Place::default(), expected, cells.len().to_string()));
         }
         let length = cells.first().map_or(0, Cells::len);
         let is_first = self.rows == 0;
@@ -45,7 +44,7 @@ impl TableBuilder {
             let name = name.as_deref().unwrap_or_default();
             if cells.len() != length {
                 let expected = format!("{length} rows, as the first column has");
-                return Err(bad(name, Place::default(), expected, cells.len().to_string()));
+                return Err(Error::data(name, Place::default(), expected, cells.len().to_string()));
             }
             let kind = match cells {
                 Cells::Numbers(_) => Holds::Numbers,
@@ -56,7 +55,7 @@ impl TableBuilder {
             if discriminant(&kind) != discriminant(holds) {
                 if !is_first {
                     let place = Place::row(self.rows as u64 + 1);
-                    return Err(bad(name, place, "cells of the same kind as before", "others"));
+                    return Err(Error::data(name, place, "cells of the same kind as before", "others"));
                 }
                 *holds = kind;
             }
@@ -66,13 +65,13 @@ impl TableBuilder {
                     let count = known.len();
                     if count > MOST_TEXTS {
                         let expected = format!("at most {MOST_TEXTS} different texts");
-                        return Err(bad(name, Place::default(), expected, count.to_string()));
+                        return Err(Error::data(name, Place::default(), expected, count.to_string()));
                     }
                     let is_unknown = |text: &Option<u32>| text.is_some_and(|at| at as usize >= count);
                     if let Some(row) = rows.iter().position(is_unknown) {
                         let place = Place::row((self.rows + row) as u64 + 1);
                         let found = format!("number {}", rows[row].unwrap_or_default());
-                        return Err(bad(name, place, format!("one of {count} texts"), found));
+                        return Err(Error::data(name, place, format!("one of {count} texts"), found));
                     }
                     inputs.push(rows.iter().map(|text| text.map_or(f32::NAN, |text| text as f32)).collect());
                 }

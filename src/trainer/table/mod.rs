@@ -10,7 +10,6 @@ use std::path::Path;
 
 use ndarray::ArrayRef2;
 
-use super::arrays::bad;
 use super::target::TargetData;
 use super::texts::TextsAre;
 use crate::data::{
@@ -139,11 +138,7 @@ impl Table {
                 Some((_, Holds::Categories | Holds::Texts(_))) => {}
                 _ => {
                     let expected = format!("columns below {count} that hold no dates, counted from 0");
-                    return Err(Error::Setting {
-                        setting: "categorical",
-                        expected,
-                        found: column.to_string(),
-                    });
+                    return Err(Error::setting("categorical", expected, column.to_string()));
                 }
             }
         }
@@ -198,7 +193,7 @@ impl Table {
     pub(super) fn fitted(mut self, wanted: Vec<(Option<usize>, bool)>) -> Result<Self> {
         if wanted.len() != self.columns.len() {
             let expected = format!("{} columns, as in training", wanted.len());
-            return Err(bad("x", Place::default(), expected, self.columns.len().to_string()));
+            return Err(Error::data("x", Place::default(), expected, self.columns.len().to_string()));
         }
         self.read_texts(&wanted.iter().map(TextsAre::wanted).collect::<Vec<_>>(), ", as in training")?;
         let (from, mut at, mut sources, mut columns) = (self.inputs(), 0, Vec::new(), Vec::new());
@@ -222,7 +217,7 @@ impl Table {
                         None => Holds::Numbers,
                     };
                     let place = Place { row: None, column: Some(index + 1), name: name.map(Into::into) };
-                    return Err(bad(
+                    return Err(Error::data(
                         "x",
                         place,
                         format!("{}, as in training", said(&like)),
@@ -269,7 +264,7 @@ impl Table {
     ) -> Result<Reader> {
         let (rows, inputs) = (self.rows, self.inputs());
         if self.values.is_empty() {
-            return Err(bad(
+            return Err(Error::data(
                 "x",
                 Place::default(),
                 "rows and columns",
@@ -279,7 +274,7 @@ impl Table {
         if let Some(at) = self.values.iter().position(|value| value.is_infinite()) {
             let place =
                 Place { row: Some((at / inputs) as u64 + 1), column: Some(at % inputs + 1), name: None };
-            return Err(bad("x", place, "a finite number", self.values[at].to_string()));
+            return Err(Error::data("x", place, "a finite number", self.values[at].to_string()));
         }
         let TargetData(targets) = targets;
         super::arrays::check_targets("y", &targets, rows, "x")?;
@@ -287,7 +282,7 @@ impl Table {
         let KeptTogether { groups, times, copies } = &self.kept_together;
         for (name, found) in [("groups", groups.len()), ("times", times.len()), ("copies", copies.len())] {
             if found != 0 && found != rows {
-                return Err(bad(
+                return Err(Error::data(
                     name,
                     Place::default(),
                     format!("{rows}, one for each row of x"),

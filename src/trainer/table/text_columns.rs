@@ -3,8 +3,7 @@
 use super::{Holds, Table};
 use crate::data::DATE_PARTS;
 use crate::data::excerpt::quote;
-use crate::error::{Place, Result};
-use crate::trainer::arrays::bad;
+use crate::error::{Error, Place, Result};
 use crate::trainer::texts::{TextNotes, Texts, TextsAre};
 
 impl Table {
@@ -115,7 +114,7 @@ impl Table {
             as_what.numbers(text).map_err(|expected| {
                 let mut rows = self.values.iter().skip(input).step_by(self.inputs());
                 let row = rows.position(|value| *value == at as f32).unwrap_or_default();
-                bad("x", place(row as u64 + 1), format!("{expected}{like}"), quote(text))
+                Error::data("x", place(row as u64 + 1), format!("{expected}{like}"), quote(text))
             })
         };
         texts.iter().enumerate().map(number).collect()
