@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::data::{Dataset, data_paths};
-use crate::engine::{Device, predicts_soon};
+use crate::data::Dataset;
+use crate::engine::predicts_soon;
 use crate::error::Error;
 use crate::model::Model;
 use crate::train::{
-    Evaluated, EvaluatedValues, TargetErrors, ValueErrors, class_figures, confusion, evaluate,
-    evaluate_values, measures, only_class,
+    Evaluated, Measure, Score, TargetErrors, ValueErrors, class_figures, confusion, evaluate, measures,
+    only_class,
 };
 use clap::Args;
 use serde_json::Value;
@@ -19,8 +19,8 @@ use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
 use crate::evaluate::{EvaluationRows, choose_data};
 use crate::report::evaluation::{
-    error_table, errors_text, intervals, intervals_by_target, list, measure_table, target_table, text,
-    value_of, weight_line,
+    error_table, errors_text, intervals, intervals_by_target, list, measure_table, misclassified,
+    target_table, text, value_of, weight_line,
 };
 use crate::report::text::{counted, evaluation_warnings, loss, one_class};
 
@@ -64,26 +64,46 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let device = options.on.device.find(predicts_soon(&model.network, rows.data.rows()))?;
     evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
     let EvaluationRows { data, name: file, .. } = &rows;
-    if !of_classes {
-        return values(options, &model, data, &device, file);
+    if !of_classes && options.errors.is_some() {
+        anyhow::bail!(Error::Config(
+            "--errors lists misclassified rows, but this model predicts values; leave it out".to_owned()
+        ));
     }
-    let Evaluated { evaluation, accuracy, outputs, errors, device } =
-        evaluate(&model, data, &device, options.errors.is_some())?;
-    if !evaluation.loss.is_finite() {
-        let (path, loss) = (data_paths::file(&set.source).to_owned(), evaluation.loss);
-        return Err(Error::NonFiniteTest { path, loss }.into());
+    let evaluated = evaluate(&model, data, &device)?;
+    let Score { loss, values, .. } = &evaluated.score;
+    if !loss.is_finite() {
+        return Err(Error::NonFiniteTest { path: file.into(), loss: *loss }.into());
     }
+    let measured = measures(&evaluated.outputs, data.targets.view(), &data.view().counts());
+    if options.format == Format::Text {
+        print_lines(&head(options, &model, data, file, &evaluated.device))?;
+    }
+    match values {
+        None => classes(options, &model, &rows, &evaluated, &measured),
+        Some(errors) => self::values(options, &model, &rows, errors, &measured),
+    }
+}
+
+/// Prints what a model of classes gave.
+fn classes(
+    options: &Options,
+    model: &Model,
+    rows: &EvaluationRows,
+    evaluated: &Evaluated,
+    measured: &[Measure],
+) -> anyhow::Result<()> {
+    let EvaluationRows { data, name: file, .. } = rows;
+    let Evaluated { score, predictions, .. } = evaluated;
     let (labels, classes) = (data.labels(), &model.data_schema.classes);
     if let Some(class) = only_class(labels) {
         warn(&one_class(classes.name(class), &format!("the rows of {file}")));
     }
     let counts = data.view().counts();
-    let figures = class_figures(labels, &evaluation.predictions, &counts, classes.len());
-    let measured = measures(&outputs, data.targets.view(), &counts);
+    let errors = options.errors.map(|_| misclassified(labels, predictions));
     match options.format {
         Format::Json => {
             let matrix = (classes.len() <= JSON_CLASSES)
-                .then(|| confusion(labels, &evaluation.predictions, &counts, classes.len()));
+                .then(|| confusion(labels, predictions, &counts, classes.len()));
             // Rows that all count alike are whole numbers.
             let cell = |count: f64| match data.weights.is_empty() {
                 true => Value::from(count as u64),
@@ -92,27 +112,25 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             let matrix = matrix.map(|rows| {
                 rows.into_iter().map(|row| Value::from_iter(row.into_iter().map(cell))).collect::<Value>()
             });
-            let mut fields = head_fields(options, data, file, evaluation.loss);
+            let mut fields = head_fields(options, data, file, score.loss);
             fields.extend([
-                ("accuracy", accuracy.into()),
-                ("balanced_accuracy", value_of(&measured, "balanced_accuracy")),
-                ("macro_f1", value_of(&measured, "macro_f1")),
-                ("log_loss", value_of(&measured, "log_loss")),
-                ("auc", value_of(&measured, "auc")),
-                ("intervals", intervals(&measured)),
+                ("accuracy", score.accuracy.into()),
+                ("balanced_accuracy", value_of(measured, "balanced_accuracy")),
+                ("macro_f1", value_of(measured, "macro_f1")),
+                ("log_loss", value_of(measured, "log_loss")),
+                ("auc", value_of(measured, "auc")),
+                ("intervals", intervals(measured)),
                 ("classes", classes.names().to_vec().into()),
                 ("confusion", matrix.into()),
             ]);
-            fields.extend(
-                errors.map(|errors| ("errors", list(&errors, &rows, &evaluation.predictions, classes))),
-            );
+            fields.extend(errors.map(|errors| ("errors", list(&errors, rows, predictions, classes))));
             print_object(&fields)?;
         }
         Format::Text => {
-            print_lines(&head(options, &model, data, file, &device))?;
-            print_lines(&text(data, &evaluation, classes, &figures, &measured))?;
+            let figures = class_figures(labels, predictions, &counts, classes.len());
+            print_lines(&text(data, evaluated, classes, &figures, measured))?;
             if let (Some(errors), Some(most)) = (errors, options.errors) {
-                print_lines(&error_table(&errors, &rows, &evaluation.predictions, most, classes))?;
+                print_lines(&error_table(&errors, rows, predictions, most, classes))?;
             }
         }
     }
@@ -139,51 +157,40 @@ fn head_fields(options: &Options, data: &Dataset, file: &str, loss: f64) -> Vec<
     ]
 }
 
-/// Evaluates a model of values and prints.
+/// Prints how far the values of a model are from those of the rows.
 fn values(
     options: &Options,
     model: &Model,
-    data: &Dataset,
-    device: &Device,
-    file: &str,
+    rows: &EvaluationRows,
+    errors: &ValueErrors,
+    measured: &[Measure],
 ) -> anyhow::Result<()> {
-    if options.errors.is_some() {
-        anyhow::bail!(Error::Config(
-            "--errors lists misclassified rows, but this model predicts values; leave it out".to_owned()
-        ));
-    }
-    let EvaluatedValues { errors, values, device } = evaluate_values(model, data, device)?;
-    let ValueErrors { loss: mean_loss, rmse, mae, r2, targets } = &errors;
-    if !mean_loss.is_finite() {
-        return Err(Error::NonFiniteTest { path: file.into(), loss: *mean_loss }.into());
-    }
-    let measured = measures(&values, data.targets.view(), &data.view().counts());
+    let ValueErrors { loss: mean_loss, rmse, mae, r2, targets } = errors;
     let names = model.data_schema.value_names(model.network.outputs());
     match options.format {
         Format::Json => {
             let each = |of: fn(&TargetErrors) -> f64| Value::from_iter(targets.iter().map(of));
-            let mut fields = head_fields(options, data, file, *mean_loss);
+            let mut fields = head_fields(options, &rows.data, &rows.name, *mean_loss);
             fields.extend([
                 ("rmse", (*rmse).into()),
                 ("mae", (*mae).into()),
                 ("r2", (*r2).into()),
-                ("intervals", intervals(&measured)),
+                ("intervals", intervals(measured)),
                 ("targets", names.into()),
                 ("rmse_by_target", each(|target| target.rmse)),
                 ("mae_by_target", each(|target| target.mae)),
                 ("r2_by_target", each(|target| target.r2)),
-                ("intervals_by_target", intervals_by_target(&measured, targets.len())),
+                ("intervals_by_target", intervals_by_target(measured, targets.len())),
             ]);
             print_object(&fields)?;
         }
         Format::Text => {
-            print_lines(&head(options, model, data, file, &device))?;
             let scaled = if model.data_schema.target_scale.is_some() { " of scaled values" } else { "" };
             let of = format!("loss ({}{scaled}) {}", model.network.loss(), loss(*mean_loss));
-            print_line(&format!("{of}, {}", errors_text(&errors)))?;
+            print_line(&format!("{of}, {}", errors_text(errors)))?;
             let table = match names.len() {
-                1 => measure_table(&measured),
-                _ => target_table(&measured, &names),
+                1 => measure_table(measured),
+                _ => target_table(measured, &names),
             };
             print_lines(&table.lines())?;
         }

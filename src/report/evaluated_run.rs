@@ -9,8 +9,7 @@ use crate::evaluate::{AsRead, EvaluationRows, EvaluationSet, choose_data};
 use crate::model::Model;
 use crate::runs::{MODEL, RunSummary};
 use crate::train::{
-    Evaluated, Measure, OutputDecoder, Predictions, ValueErrors, evaluate, evaluate_values, load_model,
-    measures,
+    Evaluated, Measure, OutputDecoder, Predictions, Score, ValueErrors, evaluate, load_model, measures,
 };
 
 /// What runs are evaluated on for a page.
@@ -78,23 +77,17 @@ impl EvaluatedRun {
             }
             Err(error) => return Err(error),
         };
-        let reading = OutputDecoder::new(&model);
-        let finite = |loss: f64| {
-            let refused = || Error::NonFiniteTest { path: (&rows.name).into(), loss };
-            if loss.is_finite() { Ok(loss) } else { Err(refused()) }
-        };
-        let (targets, counts) = (rows.data.targets.view(), rows.data.view().counts());
-        if model.network.loss().of_classes() {
-            let Evaluated { evaluation, outputs, device, .. } = evaluate(&model, &rows.data, device, false)?;
-            let (loss, measured) = (finite(evaluation.loss)?, measures(&outputs, targets, &counts));
-            let predictions = reading.predictions(outputs);
-            return Ok(Ok(Self { model, rows, read, device, predictions, loss, measured, errors: None }));
+        let Evaluated { score, predictions: classes, outputs, device } =
+            evaluate(&model, &rows.data, device)?;
+        let Score { loss, values: errors, .. } = score;
+        if !loss.is_finite() {
+            return Err(Error::NonFiniteTest { path: (&rows.name).into(), loss });
         }
-        let found = evaluate_values(&model, &rows.data, device)?;
-        let (loss, measured) = (finite(found.errors.loss)?, measures(&found.values, targets, &counts));
-        let predictions =
-            Predictions { classes: Vec::new(), probabilities: Vec::new(), values: found.values };
-        let (device, errors) = (found.device, Some(found.errors));
+        let measured = measures(&outputs, rows.data.targets.view(), &rows.data.view().counts());
+        let predictions = match errors {
+            None => OutputDecoder::new(&model).predictions(outputs),
+            Some(_) => Predictions { classes, probabilities: Vec::new(), values: outputs },
+        };
         Ok(Ok(Self { model, rows, read, device, predictions, loss, measured, errors }))
     }
 

@@ -1,9 +1,8 @@
 //! What `tinytrain eval` says of classes and of values.
 
 use crate::data::{Classes, Dataset};
-use crate::engine::Evaluation;
 use crate::model::Model;
-use crate::train::{ClassFigures, Measure, ValueErrors, confusion};
+use crate::train::{ClassFigures, Evaluated, Measure, ValueErrors, confusion};
 use serde_json::{Value, json};
 
 use super::text::{Align, Table, column_name, counted, grouped, loss, percent};
@@ -19,7 +18,7 @@ const TABLE_CLASSES: usize = 40;
 /// The evaluation of a classifier as text.
 pub fn text(
     data: &Dataset,
-    evaluation: &Evaluation,
+    evaluated: &Evaluated,
     classes: &Classes,
     figures: &[ClassFigures],
     measured: &[Measure],
@@ -27,7 +26,7 @@ pub fn text(
     let mut lines = vec![
         format!(
             "loss {}, accuracy {}, balanced accuracy {}",
-            loss(evaluation.loss),
+            loss(evaluated.score.loss),
             percent(number_of(measured, "accuracy")),
             percent(number_of(measured, "balanced_accuracy"))
         ),
@@ -46,7 +45,7 @@ pub fn text(
         let title = format!("confusion matrix{}: true classes down, predicted ones across", weighted(data));
         lines.extend([String::new(), title]);
         let counts = data.view().counts();
-        let matrix = confusion(data.labels(), &evaluation.predictions, &counts, classes.len());
+        let matrix = confusion(data.labels(), &evaluated.predictions, &counts, classes.len());
         lines.extend(matrix_table(&matrix, classes));
     }
     lines
@@ -79,6 +78,12 @@ pub fn list(errors: &[u32], rows: &EvaluationRows, predictions: &[u32], classes:
         json!({ "sample": rows.number(*row as usize), "class": class, "predicted": predicted })
     };
     errors.iter().map(object).collect()
+}
+
+/// Which rows are not predicted as labelled, in their order.
+pub fn misclassified(labels: &[u32], predictions: &[u32]) -> Vec<u32> {
+    let rows = (0..).zip(labels.iter().zip(predictions));
+    rows.filter(|(_, (label, prediction))| label != prediction).map(|(row, _)| row).collect()
 }
 
 /// The first `most` errors for people.

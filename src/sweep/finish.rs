@@ -16,7 +16,7 @@ use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::Destination;
-use crate::train::{evaluate, evaluate_values, load_model};
+use crate::train::{Score, evaluate, load_model};
 
 /// A sweep that is over.
 pub struct FinishedSweep<'a> {
@@ -256,12 +256,8 @@ impl<'b> FinishedSweep<'b> {
     }
 
     fn tested(&self, model: &Model, rows: &Dataset) -> Result<[f64; 2]> {
-        if model.network.loss().of_classes() {
-            let evaluated = evaluate(model, rows, self.device, false)?;
-            return Ok([evaluated.accuracy, evaluated.evaluation.loss]);
-        }
-        let evaluated = evaluate_values(model, rows, self.device)?;
-        Ok([evaluated.errors.rmse, evaluated.errors.r2])
+        let Score { loss, accuracy, values, .. } = evaluate(model, rows, self.device)?.score;
+        Ok(values.map_or([accuracy, loss], |errors| [errors.rmse, errors.r2]))
     }
 
     fn write(&self, name: &str, model: &Model) -> Result<PathBuf> {

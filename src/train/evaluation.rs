@@ -14,19 +14,17 @@ use crate::model::Model;
 use crate::threads::{available, beside};
 use crate::train::classified::{accuracy, evaluation};
 use crate::train::probabilities::softmax;
-use crate::train::{Config, ValueErrors};
+use crate::train::{Config, Score, ValueErrors};
 
 /// What a model gave for a data set.
 #[derive(Debug)]
 pub struct Evaluated {
-    /// Loss and predictions. Rows count by their weights, if they have any.
-    pub evaluation: Evaluation,
-    /// The share of the rows whose prediction is their label.
-    pub accuracy: f64,
-    /// The logits of every row, [rows, classes].
+    /// Loss, accuracy, and errors of values. Rows count by their weights, if they have any.
+    pub score: Score,
+    /// The class of each row, the first of the most probable ones; nothing of a model of values.
+    pub predictions: Vec<u32>,
+    /// The logits of every row, [rows, classes]; or its values, [rows, outputs].
     pub outputs: Vec<f32>,
-    /// Which rows were not predicted as labelled, in ascending order, if requested.
-    pub errors: Option<Vec<u32>>,
     /// The device, for people.
     pub device: String,
 }
@@ -57,46 +55,29 @@ pub fn read_dataset_for(model: &Model, data: Reader) -> Result<(Dataset, Unknown
     test_set(data, model.network.columns(), &model.transform, &model.data_schema.classes)
 }
 
-/// What a model of values gave for a data set.
-#[derive(Debug)]
-pub struct EvaluatedValues {
-    /// How far its values are from those of the rows.
-    pub errors: ValueErrors,
-    /// Its values, [rows, outputs].
-    pub values: Vec<f32>,
-    /// The device, for people.
-    pub device: String,
-}
-
-/// How far the values that a model predicts are from those of a data set that was read for it.
-///
-/// # Errors
-/// Those of the device; [`Error::Config`] for a model of classes.
-pub fn evaluate_values(model: &Model, data: &Dataset, device: &Device) -> Result<EvaluatedValues> {
-    let TargetsRef::Values { values, columns } = data.targets.view() else {
-        return Err(Error::Config("the model predicts classes".to_owned()));
-    };
-    let mut engine = engine(model, device)?;
-    let outputs = engine.outputs(&data.view())?;
-    let (scale, counts) = (model.data_schema.target_scale.as_ref(), data.view().counts());
-    let errors = ValueErrors::from_outputs(model.network.loss(), &outputs, values, columns, scale, &counts);
-    let values = scale.map(|scale| scale.restored(&outputs)).unwrap_or(outputs);
-    Ok(EvaluatedValues { errors, values, device: engine.description().device })
-}
-
-/// Loss and predictions of a model of classes on a data set that was read for it.
+/// What a model gives for a data set that was read for it.
 ///
 /// # Errors
 /// Those of the device.
-pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bool) -> Result<Evaluated> {
+pub fn evaluate(model: &Model, data: &Dataset, device: &Device) -> Result<Evaluated> {
     let mut engine = engine(model, device)?;
-    let outputs = engine.outputs(&data.view())?;
-    let (labels, counts) = (data.labels(), data.view().counts());
-    let evaluation = evaluation(&outputs, labels, &counts);
-    let accuracy = accuracy(labels, &evaluation.predictions, &counts);
-    let rows = (0..).zip(labels.iter().zip(&evaluation.predictions));
-    let errors = wants_errors.then(|| rows.filter(|(_, (a, b))| a != b).map(|(row, _)| row).collect());
-    Ok(Evaluated { evaluation, accuracy, outputs, errors, device: engine.description().device })
+    let (outputs, device) = (engine.outputs(&data.view())?, engine.description().device);
+    let counts = data.view().counts();
+    let score = Score { loss: 0.0, accuracy: 0.0, values: None, classes: None };
+    Ok(match data.targets.view() {
+        TargetsRef::Classes(labels) => {
+            let Evaluation { loss, predictions } = evaluation(&outputs, labels, &counts);
+            let score = Score { loss, accuracy: accuracy(labels, &predictions, &counts), ..score };
+            Evaluated { score, predictions, outputs, device }
+        }
+        TargetsRef::Values { values, columns } => {
+            let (loss, scale) = (model.network.loss(), model.data_schema.target_scale.as_ref());
+            let errors = ValueErrors::from_outputs(loss, &outputs, values, columns, scale, &counts);
+            let score = Score { loss: errors.loss, values: Some(errors), ..score };
+            let outputs = scale.map(|scale| scale.restored(&outputs)).unwrap_or(outputs);
+            Evaluated { score, predictions: Vec::new(), outputs, device }
+        }
+    })
 }
 
 /// A model on a device.

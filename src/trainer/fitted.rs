@@ -11,7 +11,7 @@ use crate::engine::Device;
 use crate::error::{Error, Place, Result};
 use crate::model::Model;
 use crate::output::Destination;
-use crate::train::{Evaluated, Predictor, Score, evaluate, evaluate_values, read_dataset_for};
+use crate::train::{Predictor, Score, evaluate, read_dataset_for};
 
 /// What a model makes of rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,12 +107,7 @@ impl Model {
         let columns = Columns { categorical: self.categorical(), missing: Missing::Fill, weights: None };
         let reader = Arrays { names: ["x", "y"], x: x.view(), y }.reader(&columns, false, None)?;
         let (rows, _) = read_dataset_for(self, reader)?;
-        if self.network.loss().of_classes() {
-            let Evaluated { evaluation, accuracy, .. } = evaluate(self, &rows, &Device::Cpu, false)?;
-            return Ok(Score { loss: evaluation.loss, accuracy, values: None, classes: None });
-        }
-        let errors = evaluate_values(self, &rows, &Device::Cpu)?.errors;
-        Ok(Score { loss: errors.loss, accuracy: 0.0, values: Some(errors), classes: None })
+        Ok(evaluate(self, &rows, &Device::Cpu)?.score)
     }
 
     /// Writes the model's file: whole, in the place of what is there, or not at all.

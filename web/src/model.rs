@@ -8,8 +8,8 @@ use tinytrain::data::{Dataset, Features, Selection, Split, Target, Transform};
 use tinytrain::engine::Device;
 use tinytrain::prediction_lines::{Form as LineForm, Lines};
 use tinytrain::train::{
-    OutputDecoder, Predictor, Scoring, Shuffling, TESTED_ROWS, TrainedRows, evaluate, evaluate_values,
-    importances, measures, read_dataset_for,
+    OutputDecoder, Predictor, Scoring, Shuffling, TESTED_ROWS, TrainedRows, evaluate, importances, measures,
+    read_dataset_for,
 };
 use tinytrain::{Error, Form, ReadOptions, Reader, export};
 use wasm_bindgen::prelude::*;
@@ -180,19 +180,12 @@ impl Model {
     }
 
     fn measured(&self, rows: &Dataset) -> Result<Value> {
-        let model = &self.model;
-        let (outputs, loss) = if model.network.loss().of_classes() {
-            let found = evaluate(model, rows, &Device::Cpu, false).map_err(of_library)?;
-            (found.outputs, found.evaluation.loss)
-        } else {
-            let found = evaluate_values(model, rows, &Device::Cpu).map_err(of_library)?;
-            (found.values, found.errors.loss)
-        };
-        let of_all = measures(&outputs, rows.targets.view(), &rows.view().counts());
+        let found = evaluate(&self.model, rows, &Device::Cpu).map_err(of_library)?;
+        let of_all = measures(&found.outputs, rows.targets.view(), &rows.view().counts());
         let of_all = of_all.iter().filter(|measure| measure.target.is_none()).map(
             |measure| json!({ "name": measure.name, "value": measure.value, "interval": measure.interval }),
         );
-        Ok(json!({ "samples": rows.rows(), "loss": loss, "measures": of_all.collect::<Value>() }))
+        Ok(json!({ "samples": rows.rows(), "loss": found.score.loss, "measures": of_all.collect::<Value>() }))
     }
 
     /// Rows of a table as inputs: those held out for testing, where the model was trained on the others; and whether it was.
