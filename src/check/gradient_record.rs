@@ -1,9 +1,12 @@
 //! A batch with its gradients in a file, so that another framework can be asked for its opinion.
 
+use std::collections::HashMap;
+
 use super::problem::Problem;
 use super::tensor_file::TensorFile;
 use crate::engine::Device;
 use crate::error::Result;
+use crate::model::tensor_file;
 use crate::train::Config;
 
 /// Layer sizes of the network in the file, and rows of the batch.
@@ -41,6 +44,6 @@ impl GradientRecord {
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) when the format cannot hold them.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.file.to_bytes(None)
+        tensor_file(&self.file.tensors, HashMap::new())
     }
 }

@@ -1,16 +1,13 @@
 //! Named tensors in a safetensors file.
 
-use std::collections::HashMap;
+use safetensors::tensor::Dtype;
 
-use safetensors::tensor::{Dtype, TensorView};
-
-use crate::error::{Error, Result};
-use crate::model::Parameters;
+use crate::model::{Parameters, Tensor};
 
 /// Tensors in the order in which they were added.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TensorFile {
-    tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)>,
+    pub(super) tensors: Vec<Tensor>,
 }
 
 impl TensorFile {
@@ -33,23 +30,5 @@ impl TensorFile {
             self.floats(&format!("{prefix}w{number}{suffix}"), &shape, &layer.weights);
             self.floats(&format!("{prefix}b{number}{suffix}"), &shape[1..], &layer.bias);
         }
-    }
-
-    /// The file.
-    ///
-    /// # Errors
-    /// [`Error::Config`] when the format cannot hold them.
-    pub(super) fn to_bytes(&self, metadata: Option<HashMap<String, String>>) -> Result<Vec<u8>> {
-        let unsaved =
-            |error: &dyn std::fmt::Display| Error::Config(format!("cannot write safetensors: {error}"));
-        let views = self
-            .tensors
-            .iter()
-            .map(|(name, dtype, shape, data)| {
-                let view = TensorView::new(*dtype, shape.clone(), data).map_err(|error| unsaved(&error))?;
-                Ok((name.as_str(), view))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        safetensors::serialize(views, metadata).map_err(|error| unsaved(&error))
     }
 }

@@ -7,7 +7,7 @@ use super::tensor_file::TensorFile;
 use crate::data::{Dataset, Features, Targets};
 use crate::engine::{Device, Drive};
 use crate::error::{Error, Result};
-use crate::model::Parameters;
+use crate::model::{Parameters, tensor_file};
 use crate::step::{Loss, UpdateRule};
 use crate::train::{ClassWeights, Config};
 
@@ -86,7 +86,7 @@ impl TrainingRecord {
     /// # Errors
     /// [`Error::Config`] when the format cannot hold them.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.file.to_bytes(Some(self.settings.clone()))
+        tensor_file(&self.file.tensors, self.settings.clone())
     }
 }
 

@@ -7,6 +7,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime};
 
 use super::Array;
+use super::arrays::longest;
 use crate::error::{Error, Result};
 
 /// The archive.
@@ -28,27 +29,13 @@ pub(crate) fn file(arrays: &[(String, Array)]) -> Result<Vec<u8>> {
 
 /// An array in numpy's format.
 fn npy(array: &Array) -> Vec<u8> {
-    let (kind, shape, values): (String, Vec<usize>, Vec<u8>) = match array {
-        Array::Bytes(shape, values) => ("|u1".to_owned(), shape.clone(), values.clone()),
-        Array::Numbers(shape, values) => {
-            ("<f8".to_owned(), shape.clone(), values.iter().flat_map(|value| value.to_le_bytes()).collect())
-        }
-        Array::Floats(shape, values) => {
-            ("<f4".to_owned(), shape.clone(), values.iter().flat_map(|value| value.to_le_bytes()).collect())
-        }
-        Array::Codes(values) => (
-            "<i4".to_owned(),
-            vec![values.len()],
-            values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        ),
-        Array::Texts(texts) => {
-            // UTF-32, all as long as the longest.
-            let longest = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
-            let letters = texts
-                .iter()
-                .flat_map(|text| text.chars().map(u32::from).chain(std::iter::repeat(0)).take(longest));
-            (format!("<U{longest}"), vec![texts.len()], letters.flat_map(u32::to_le_bytes).collect())
-        }
+    let (shape, values) = array.contents();
+    let kind = match array {
+        Array::Bytes(..) => "|u1",
+        Array::Numbers(..) => "<f8",
+        Array::Floats(..) => "<f4",
+        Array::Codes(_) => "<i4",
+        Array::Texts(texts) => &format!("<U{}", longest(texts)),
     };
     let sizes: String = shape.iter().map(|size| format!("{size},")).collect();
     let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({sizes}), }}");

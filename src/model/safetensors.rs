@@ -2,6 +2,7 @@
 //! what inputs are made with (`transform_entries.rs`); their shapes, classes, columns and how it was trained in its metadata.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -74,7 +75,7 @@ impl Model {
     /// # Errors
     /// As [`Model::to_bytes`].
     pub(crate) fn to_bytes_with(&self, states: &[(String, &Parameters)]) -> Result<Vec<u8>> {
-        let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
+        let mut tensors: Vec<Tensor> = Vec::new();
         let states_of = states.iter().map(|(name, state)| (format!("{name}."), &self.network, *state));
         for (name, shape, values) in self
             .networks()
@@ -88,11 +89,6 @@ impl Model {
             let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
             tensors.push((name.to_owned(), Dtype::F64, shape, bytes));
         }
-        let views = tensors
-            .iter()
-            .map(|(name, kind, shape, bytes)| Ok((name, TensorView::new(*kind, shape.clone(), bytes)?)))
-            .collect::<Result<Vec<_>, safetensors::SafeTensorError>>()
-            .map_err(unsaved)?;
         let mut metadata: HashMap<String, String> = self.settings.clone().into_iter().collect();
         metadata.insert(FORMAT.to_owned(), "tinytrain".to_owned());
         metadata.extend(
@@ -114,8 +110,7 @@ impl Model {
             let known = entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.clone())));
             metadata.extend(known);
         }
-        let bytes = serialize(views, Some(metadata)).map_err(unsaved)?;
-        with_sorted_header(&bytes).ok_or_else(|| unsaved("its header is not what safetensors writes"))
+        tensor_file(&tensors, metadata)
     }
 
     /// What it is, for people: its network, or how many an ensemble has.
@@ -276,13 +271,28 @@ fn ensemble(
     Ok((ensemble, count))
 }
 
-fn unsaved(error: impl std::fmt::Display) -> Error {
-    Error::Config(format!("cannot put the model into safetensors format: {error}"))
+/// A tensor of a file: its name, its numbers' kind, its shape, and its numbers, little endian.
+pub(crate) type Tensor = (String, Dtype, Vec<usize>, Vec<u8>);
+
+/// A file in safetensors format. The same tensors give the same bytes.
+///
+/// # Errors
+/// [`Error::Config`] if the format cannot hold them.
+pub(crate) fn tensor_file(tensors: &[Tensor], metadata: HashMap<String, String>) -> Result<Vec<u8>> {
+    let unsaved = |error: &dyn fmt::Display| Error::Config(format!("cannot write safetensors: {error}"));
+    let views = tensors
+        .iter()
+        .map(|(name, kind, shape, bytes)| Ok((name, TensorView::new(*kind, shape.clone(), bytes)?)))
+        .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
+        .map_err(|error| unsaved(&error))?;
+    let bytes = serialize(views, Some(metadata).filter(|metadata| !metadata.is_empty()))
+        .map_err(|error| unsaved(&error))?;
+    with_sorted_header(&bytes).ok_or_else(|| unsaved(&"its header is not what the crate writes"))
 }
 
 /// The crate writes metadata in the random order of a hash map; sorted, the same model gives the same bytes. A file is
 /// the header's length (8 bytes, little endian), the header (JSON, padded by spaces to whole 8 bytes), the data.
-pub(crate) fn with_sorted_header(bytes: &[u8]) -> Option<Vec<u8>> {
+fn with_sorted_header(bytes: &[u8]) -> Option<Vec<u8>> {
     let (length, rest) = bytes.split_first_chunk::<8>()?;
     let (header, data) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
     let header: BTreeMap<String, serde_json::Value> = serde_json::from_slice(header).ok()?;
