@@ -94,22 +94,20 @@ impl InputPanel {
             for column in &self.columns {
                 let first = column.input - self.inputs.start;
                 let numbers = values.chunks_exact(self.row).map(|row| row[column.number]);
-                let each = numbers.zip(e.chunks_exact_mut(width).map(|e| &mut e[first..]));
                 let weights = &parameters.weights[self.place(column)];
+                let e = e.chunks_exact_mut(width).map(|e| &mut e[first..]);
                 match column.column {
-                    InputColumn::Number => each.for_each(|(x, e)| e[0] = x),
-                    InputColumn::Periodic => {
-                        periodic::mix(weights, each.map(|(x, e)| (x, &mut e[..1 + MIXED])))
-                    }
+                    InputColumn::Number => numbers.zip(e).for_each(|(x, e)| e[0] = x),
+                    InputColumn::Periodic => periodic::mix(weights, numbers, e.map(|e| &mut e[..1 + MIXED])),
                     InputColumn::OneHot { categories } => {
-                        for (x, e) in each {
+                        for (x, e) in numbers.zip(e) {
                             if let Some(category) = category(x, categories) {
                                 e[category] = 1.0;
                             }
                         }
                     }
                     InputColumn::Embedding { categories, size } => {
-                        for (x, e) in each {
+                        for (x, e) in numbers.zip(e) {
                             if let Some(category) = category(x, categories) {
                                 let from = &weights[4 * blocks(size) * category..][..size];
                                 e[..size].copy_from_slice(from);
@@ -123,11 +121,13 @@ impl InputPanel {
 
     /// Copies E, times the factors, into the columns from `column` on of X.
     pub fn scale_into(&self, parameters: &Tensors, e: &Matrix, x: &mut Matrix, column: usize) {
-        for (x, e) in x.each_row_mut().zip(e.each_row()) {
-            let x = &mut x[column..][..e.len()];
-            x.copy_from_slice(e);
-            x.iter_mut().zip(&parameters.bias).for_each(|(x, scale)| *x *= scale);
-        }
+        vectorized_loops!({
+            for (x, e) in x.each_row_mut().zip(e.each_row()) {
+                let x = &mut x[column..][..e.len()];
+                x.copy_from_slice(e);
+                x.iter_mut().zip(&parameters.bias).for_each(|(x, scale)| *x *= scale);
+            }
+        });
     }
 
     /// Adds the gradients by its parameters, from E and those by X, to `to`, over all shares of the rows.

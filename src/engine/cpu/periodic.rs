@@ -5,8 +5,8 @@ use crate::model::{FREQUENCIES, MIXED, PERIODIC_BLOCKS};
 use crate::step::sine_and_cosine;
 use crate::vectors::vectorized_loops;
 
-/// Frequencies whose gradients are summed together: with their weights they fill sixteen registers of eight lanes.
-const LANES: usize = 8;
+/// Rows that are worked on together, in the place of whole vectors.
+const LANES: usize = 16;
 
 /// Weights of a column: its frequencies, its phases, and what mixes them into each input.
 const ROWS: usize = 2 + MIXED;
@@ -20,36 +20,63 @@ fn rows(weights: &[f32]) -> (&[[f32; FREQUENCIES]; ROWS], &[f32]) {
     (rows.as_chunks().0.first_chunk().expect("as many numbers as all rows have"), bias)
 }
 
-/// Makes the inputs `e` of each row from its number: the number itself, and behind it what the cosines make of it.
-pub fn mix<'a>(weights: &[f32], mut each: impl Iterator<Item = (f32, &'a mut [f32])>) {
-    let ([frequencies, phases, mixing @ ..], bias) = rows(weights);
+/// What some rows have of each output.
+type Mixed = [[f32; LANES]; MIXED];
+
+/// Makes the inputs `e` of each row from its number: the number itself, and behind it what the cosines make of it. The products of the
+/// cosines are summed as a tree, neighbouring halves side by side.
+pub fn mix<'a>(
+    weights: &[f32],
+    mut numbers: impl Iterator<Item = f32>,
+    mut e: impl Iterator<Item = &'a mut [f32]>,
+) {
+    let (rows, bias) = rows(weights);
     vectorized_loops!({
-        for (x, e) in each.by_ref() {
-            let mut cosines = [0.0; FREQUENCIES];
-            for k in 0..FREQUENCIES {
-                cosines[k] = sine_and_cosine(x * frequencies[k] + phases[k]).1;
+        loop {
+            let mut x = [0.0; LANES];
+            let count = x.iter_mut().zip(numbers.by_ref()).map(|(x, number)| *x = number).count();
+            if count == 0 {
+                break;
             }
-            e[0] = x;
-            for ((e, mixing), bias) in e[1..].iter_mut().zip(mixing).zip(bias) {
-                let mut products = cosines;
-                products.iter_mut().zip(mixing).for_each(|(product, mixing)| *product *= mixing);
-                *e = bias + sum(products);
+            let even = add(add_four(rows, &x, 0), add_four(rows, &x, 2));
+            let sums = add(even, add(add_four(rows, &x, 1), add_four(rows, &x, 3)));
+            for (row, e) in (0..count).zip(e.by_ref()) {
+                e[0] = x[row];
+                for ((e, bias), sums) in e[1..].iter_mut().zip(bias).zip(&sums) {
+                    *e = bias + sums[row];
+                }
             }
         }
     });
 }
 
-/// The sum of all, as a tree: neighbouring halves side by side.
+/// The products of every fourth frequency from `k` on, summed.
 #[inline(always)]
-fn sum(mut values: [f32; FREQUENCIES]) -> f32 {
-    let mut half = FREQUENCIES / 2;
-    while half > 0 {
-        for i in 0..half {
-            values[i] += values[i + half];
-        }
-        half /= 2;
+fn add_four(rows: &[[f32; FREQUENCIES]; ROWS], x: &[f32; LANES], k: usize) -> Mixed {
+    let first = add(products(rows, x, k), products(rows, x, k + 8));
+    add(first, add(products(rows, x, k + 4), products(rows, x, k + 12)))
+}
+
+/// The cosines of frequency `k`, times what mixes them into each output.
+#[inline(always)]
+fn products(
+    [frequencies, phases, mixing @ ..]: &[[f32; FREQUENCIES]; ROWS],
+    x: &[f32; LANES],
+    k: usize,
+) -> Mixed {
+    let mut cosines = *x;
+    cosines.iter_mut().for_each(|x| *x = sine_and_cosine(*x * frequencies[k] + phases[k]).1);
+    let mut products = [cosines; MIXED];
+    for (products, mixing) in products.iter_mut().zip(mixing) {
+        products.iter_mut().for_each(|product| *product *= mixing[k]);
     }
-    values[0]
+    products
+}
+
+#[inline(always)]
+fn add(mut sums: Mixed, others: Mixed) -> Mixed {
+    sums.as_flattened_mut().iter_mut().zip(others.as_flattened()).for_each(|(sum, other)| *sum += other);
+    sums
 }
 
 /// Adds the gradients by the weights of a column to `to`, row by row.
@@ -59,33 +86,26 @@ pub fn add_gradient(weights: &[f32], given: &[RowGradient], to: &mut [f32]) {
     for [_, de @ ..] in given {
         bias.iter_mut().zip(de).for_each(|(to, de)| *to += de);
     }
-    let (to, _) = to.as_chunks_mut::<FREQUENCIES>();
+    let to: &mut [[f32; FREQUENCIES]; ROWS] =
+        to.as_chunks_mut().0.first_chunk_mut().expect("as many numbers as all rows have");
     vectorized_loops!({
-        for first in (0..FREQUENCIES).step_by(LANES) {
-            let place = first..first + LANES;
-            let mut held = [[0.0; LANES]; 2 * ROWS];
-            for (held, row) in held.iter_mut().zip(rows.iter().chain(&*to)) {
-                held.copy_from_slice(&row[place.clone()]);
+        let [frequencies, phases, m0, m1, m2] = *rows;
+        let [mut df, mut dp, mut dm0, mut dm1, mut dm2] = *to;
+        for &[x, de0, de1, de2] in given {
+            let (mut sines, mut cosines) = ([0.0; FREQUENCIES], [0.0; FREQUENCIES]);
+            for k in 0..FREQUENCIES {
+                (sines[k], cosines[k]) = sine_and_cosine(x * frequencies[k] + phases[k]);
             }
-            let [frequencies, phases, m0, m1, m2, mut df, mut dp, mut dm0, mut dm1, mut dm2] = held;
-            for &[x, de0, de1, de2] in given {
-                let (mut sines, mut cosines) = ([0.0; LANES], [0.0; LANES]);
-                for k in 0..LANES {
-                    (sines[k], cosines[k]) = sine_and_cosine(x * frequencies[k] + phases[k]);
-                }
-                for k in 0..LANES {
-                    dm0[k] += cosines[k] * de0;
-                    dm1[k] += cosines[k] * de1;
-                    dm2[k] += cosines[k] * de2;
-                    let by_cosine = m0[k] * de0 + m1[k] * de1 + m2[k] * de2;
-                    let slope = -std::f32::consts::TAU * sines[k] * by_cosine;
-                    dp[k] += slope;
-                    df[k] += slope * x;
-                }
-            }
-            for (to, sums) in to.iter_mut().zip([df, dp, dm0, dm1, dm2]) {
-                to[place.clone()].copy_from_slice(&sums);
+            for k in 0..FREQUENCIES {
+                dm0[k] += cosines[k] * de0;
+                dm1[k] += cosines[k] * de1;
+                dm2[k] += cosines[k] * de2;
+                let by_cosine = m0[k] * de0 + m1[k] * de1 + m2[k] * de2;
+                let slope = -std::f32::consts::TAU * sines[k] * by_cosine;
+                dp[k] += slope;
+                df[k] += slope * x;
             }
         }
+        *to = [df, dp, dm0, dm1, dm2];
     });
 }
