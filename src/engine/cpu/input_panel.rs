@@ -14,9 +14,6 @@ use crate::vectors::vectorized_loops;
 /// Why no lists of what is not zero come here: see [`PartitionedNetwork::has_dense_inputs`](super::partitioned_network::PartitionedNetwork).
 const DENSE: &str = "zeros are only skipped by a dense first layer";
 
-/// Pieces into which an input layer is divided at most, whatever the number of threads.
-const MOST_PIECES: usize = 16;
-
 /// Inputs of a piece at least: fewer make products that are hardly worth their packing.
 const LEAST_INPUTS: usize = 16;
 
@@ -34,10 +31,10 @@ pub struct InputPanel {
 }
 
 impl InputPanel {
-    /// A layer in pieces of about as many inputs each.
-    pub fn all(layer: &InputLayer) -> Vec<Self> {
+    /// A layer in at most `most` pieces of about as many inputs each.
+    pub fn all(layer: &InputLayer, most: usize) -> Vec<Self> {
         let columns: Vec<PlacedColumn> = layer.placed().collect();
-        let share = layer.inputs().div_ceil(MOST_PIECES).max(LEAST_INPUTS);
+        let share = layer.inputs().div_ceil(most).max(LEAST_INPUTS);
         let pieces = columns.chunk_by(|a, b| a.input / share == b.input / share);
         let panel = |columns: &[PlacedColumn]| {
             let (first, last) = (columns[0], columns[columns.len() - 1]);

@@ -22,6 +22,9 @@ const LARGE_PIECE: usize = 20;
 /// Pieces of a wide layer at least, for as many threads.
 const FEW_PIECES: usize = 8;
 
+/// Pieces of an input layer at most, where sums depend on them.
+const INPUT_PIECES: usize = 16;
+
 /// What is done of a step, each thread its part. Layers above the first count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -122,6 +125,11 @@ impl Plan {
         }
         let share = columns.div_ceil(LANES).div_ceil(self.parts());
         pieces(columns, share.clamp(SMALL_PIECE, LARGE_PIECE), self.parts())
+    }
+
+    /// Into how many pieces an input layer is divided at most.
+    pub fn input_pieces(self, clips: bool) -> usize {
+        if clips { INPUT_PIECES } else { self.parts() }
     }
 
     /// The phases of a step with `above` layers above the first, with or without gradient clipping: in regions, between

@@ -82,8 +82,10 @@ impl PartitionedNetwork {
     ) -> Self {
         let before = network.input_layer().map(|layer| (network.columns(), layer.inputs()));
         let layers: Vec<(usize, usize)> = before.into_iter().chain(network.layers()).collect();
-        let pieces_of = |columns: usize| plan.pieces(columns, rule.clip_norm.is_some());
-        let input = network.input_layer().map(InputPanel::all).unwrap_or_default();
+        let clips = rule.clip_norm.is_some();
+        let pieces_of = |columns: usize| plan.pieces(columns, clips);
+        let panels = |layer| InputPanel::all(layer, plan.input_pieces(clips));
+        let input = network.input_layer().map(panels).unwrap_or_default();
         let first_pieces: Vec<Range<usize>> = match &input[..] {
             [] => plan.fixed_pieces(layers[0].1),
             panels => panels.iter().map(InputPanel::inputs).collect(),
