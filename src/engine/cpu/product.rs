@@ -12,7 +12,7 @@ use super::view::View;
 /// added, and places are known when it is compiled.
 const PACKED_ROWS: usize = if cfg!(target_arch = "wasm32") { 8 } else { 32 };
 
-/// Numbers of B from which on it does not stay in the nearest caches.
+/// As many numbers of B stay in the nearest caches.
 const PACKED_NUMBERS: usize = if cfg!(target_arch = "wasm32") { 0 } else { 1 << 15 };
 
 /// Columns of B up to which vectors of rows of C are less work than vectors of its columns, of which most would be empty.
@@ -24,7 +24,7 @@ thread_local! {
 
 /// Whether B is copied for a product with A of so many rows.
 pub fn pays_to_copy(rows: usize, b: View<'_>) -> bool {
-    rows >= PACKED_ROWS && b.row_count() * b.column_count() >= PACKED_NUMBERS
+    rows >= PACKED_ROWS && b.row_count() * b.column_count() > PACKED_NUMBERS
 }
 
 /// C += A B for the columns from `first` on of the rows in `c`, of `width` numbers each. Behind the columns of B stand
