@@ -43,4 +43,4 @@ pub use reader::{Block, Reader};
 pub use reading::locate::{Source, Sources, is_png, labels_beside, locate};
 pub use reading::options::ReadOptions;
 pub use reading::raw_table::RawTable;
-pub use splitting::{Fold, Parts, Split};
+pub use splitting::{Fold, Part, Parts, Split};

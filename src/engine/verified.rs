@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::{BatchMetrics, Batches, CpuEngine, Device, Engine, EngineOptions, EngineState, GpuEngine, Order};
-use crate::data::{Features, Rows, TargetsRef};
+use crate::data::{Rows, TargetsRef};
 use crate::error::Result;
 use crate::model::{Network, Parameters};
 use crate::step::ScheduleKind;
@@ -77,22 +77,8 @@ pub(crate) async fn verified_engine(
 async fn trial(engine: &mut dyn Engine, rows: &Rows<'_>, batch: usize, first: &Parameters) -> Result<Trial> {
     let count = rows.len().min(batch * 5 / 2).max(1);
     let order: Vec<u32> = (0..count as u32).collect();
-    let (features, part);
-    {
-        let values = count * rows.inputs;
-        features = match rows.features {
-            Features::Bytes(bytes) => Features::Bytes(bytes[..values].to_vec()),
-            Features::Floats(floats) => Features::Floats(floats[..values].to_vec()),
-        };
-        let targets = match rows.targets {
-            TargetsRef::Classes(labels) => TargetsRef::Classes(&labels[..count]),
-            TargetsRef::Values { columns, values } => {
-                TargetsRef::Values { columns, values: &values[..count * columns] }
-            }
-        };
-        let weights = &rows.weights[..rows.weights.len().min(count)];
-        part = Rows { features: &features, targets, weights, total: Some(count), ..*rows };
-    }
+    let taken = rows.taken(&order);
+    let part = Rows { scaling: rows.scaling, ..taken.view() };
     let outputs = engine.outputs_async(&part).await?;
     let predictions = match part.targets {
         TargetsRef::Classes(_) => engine.evaluate_async(&part).await?.predictions,

@@ -290,9 +290,9 @@ fn rows_in_memory_are_held_out_together() {
         table.into_reader(labels, Vec::new(), Vec::new(), None).unwrap().parts(&split).unwrap()
     };
     let groups: Vec<u32> = (0..ROWS as u32).map(|row| row % 11).collect();
-    assert_eq!(parts(table().with_groups(groups.clone())), split.parts_of_groups(&groups));
+    assert_eq!(parts(table().with_groups(groups.clone())), split.parts_of_groups(&groups).into());
     let times: Vec<f64> = (0..ROWS).map(|row| (row * 7 % 90) as f64).collect();
-    assert_eq!(parts(table().with_times(times.clone())), split.parts_by_time(&times));
+    assert_eq!(parts(table().with_times(times.clone())), split.parts_by_time(&times).into());
     let copies: Vec<u32> = (0..ROWS as u32).map(|row| row / 3).collect();
     let found = parts(table().with_copies(copies));
     let of = |rows: &[u32]| rows.iter().map(|row| row / 3).collect::<std::collections::BTreeSet<u32>>();

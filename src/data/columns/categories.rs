@@ -1,6 +1,6 @@
 //! Columns of categories: the different texts of each, numbered as they come.
 
-use super::classes::{Classes, Interner, Label};
+use super::classes::{Classes, Label};
 
 /// The number of a missing cell among those of a column's categories.
 pub(crate) const MISSING: u32 = 0;
@@ -23,6 +23,12 @@ impl Dictionary {
         self.labels.len() + 1
     }
 
+    /// Which of these classes the text of each number is.
+    pub(crate) fn classes_in(&self, classes: &Classes) -> Vec<Option<u32>> {
+        let find = classes.finder();
+        (0..self.numbers() as u32).map(|number| find(self.text(number)?)).collect()
+    }
+
     /// The categories of the texts with these numbers, in natural order.
     pub(crate) fn categories(&self, numbers: impl Iterator<Item = u32>) -> Classes {
         let labels: Vec<Label> = numbers
@@ -32,44 +38,18 @@ impl Dictionary {
     }
 }
 
-/// Numbers the categories of a column while it is read.
-pub(crate) struct Numbering(Interner);
-
-impl Numbering {
-    pub(crate) fn new() -> Self {
-        Self(Interner::new("category", MISSING + 1))
-    }
-
-    /// The number of a cell, if it has come before.
-    #[inline]
-    pub(crate) fn find(&self, cell: &[u8]) -> Option<u32> {
-        self.0.find(cell)
-    }
-
-    /// Numbers a cell of this row, which has not come before; or says what should have stood there.
-    pub(crate) fn add(&mut self, cell: &[u8], is_missing: bool, row: u64) -> Result<u32, String> {
-        if is_missing {
-            self.0.insert(cell, MISSING);
-            return Ok(MISSING);
-        }
-        self.0.add(cell, row)
-    }
-
-    /// The categories that have come since the last call.
-    pub(crate) fn take_new(&mut self) -> Vec<Label> {
-        self.0.take_new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::columns::classes::Interner;
 
     #[test]
     fn cells_are_numbered_and_missing_ones_have_a_number_of_their_own() {
-        let mut numbering = Numbering::new();
-        let mut number = |cell: &[u8], is_missing| {
-            numbering.find(cell).map_or_else(|| numbering.add(cell, is_missing, 3), Ok)
+        let mut interner = Interner::new("category", MISSING + 1);
+        let mut number = |cell: &[u8], is_missing| match interner.find(cell) {
+            Some(number) => Ok(number),
+            None if is_missing => Ok(interner.insert(cell, MISSING)),
+            None => interner.add(cell, 3),
         };
         for (cell, is_missing, expected) in [
             ("red", false, 1),
@@ -84,7 +64,7 @@ mod tests {
             assert_eq!(number(cell.as_bytes(), is_missing), Ok(expected), "{cell:?}");
         }
         assert!(number(b"\xff", false).is_err());
-        let dictionary = Dictionary { labels: numbering.take_new() };
+        let dictionary = Dictionary { labels: interner.take_new() };
         assert_eq!((dictionary.numbers(), dictionary.text(2), dictionary.text(0)), (4, Some("blue"), None));
         assert_eq!(dictionary.categories([0, 3, 1].into_iter()).names(), ["7", "red"]);
     }

@@ -6,6 +6,8 @@ use std::hash::Hash;
 
 use foldhash::fast::FixedState;
 
+use crate::data::excerpt::{list_some, printable_name};
+
 /// The most different labels that a reader keeps; more are no classes, whatever the table is about.
 pub(crate) const MOST_LABELS: usize = 65_536;
 
@@ -129,9 +131,7 @@ impl Classes {
 
     /// Some names, for a message.
     pub fn some_names(&self) -> String {
-        crate::data::excerpt::list_some(
-            self.names.iter().map(|name| crate::data::excerpt::printable_name(name.as_bytes())),
-        )
+        list_some(self.names.iter().map(|name| printable_name(name.as_bytes())))
     }
 }
 
@@ -232,23 +232,21 @@ impl Interner {
     pub(crate) fn add(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
         let text = str::from_utf8(cell.trim_ascii()).ok().filter(|text| !text.contains('\0'));
         let text = text.ok_or_else(|| format!("a {}, text in UTF-8 without NUL bytes", self.called))?;
-        let number = self.next;
-        self.insert(cell, number);
-        self.next += 1;
         self.new.push(Label { text: text.to_owned(), row });
-        Ok(number)
+        self.next += 1;
+        Ok(self.insert(cell, self.next - 1))
     }
 
     /// The number of what stands for no label, which is empty text; the cell of this row is one of its spellings.
     pub(crate) fn missing(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
         let number = self.find(b"").map_or_else(|| self.add(b"", row), Ok)?;
-        self.insert(cell, number);
-        Ok(number)
+        Ok(self.insert(cell, number))
     }
 
-    /// Has [`Interner::find`] give this number for the label in a cell.
-    pub(crate) fn insert(&mut self, cell: &[u8], number: u32) {
+    /// Has [`Interner::find`] give this number for the label in a cell, and returns it.
+    pub(crate) fn insert(&mut self, cell: &[u8], number: u32) -> u32 {
         self.numbers.insert(cell.trim_ascii().into(), number);
+        number
     }
 
     /// The labels that have come since the last call.

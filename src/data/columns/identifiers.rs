@@ -19,11 +19,8 @@ impl Header<'_> {
     /// Whether a column of inputs may hold identifiers: text that differs in most of the first rows; or whole numbers, if its
     /// name suggests it, or if they are a few large ones that come about equally often and are no years.
     pub(crate) fn may_identify(&self, column: usize, holds: Holds) -> bool {
-        let cells = || self.data_rows().filter_map(|row| row.get(column));
         let mut counts: HashMap<&[u8], usize> = HashMap::new();
-        cells()
-            .filter(|cell| !self.dialect.is_missing(cell))
-            .for_each(|cell| *counts.entry(cell).or_default() += 1);
+        self.present(column).for_each(|cell| *counts.entry(cell).or_default() += 1);
         let (all, different) = (counts.values().sum::<usize>(), counts.len());
         if all < LEAST_CELLS || different < 3 {
             return false;

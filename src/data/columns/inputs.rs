@@ -39,15 +39,10 @@ impl Header<'_> {
         columns: &[usize],
         why: impl Fn(&usize) -> Option<String>,
     ) -> Result<()> {
-        match columns.iter().find_map(|column| Some((column, why(column)?))) {
-            Some((column, why)) => {
-                let name =
-                    self.names.map_or_else(|| column.to_string(), |names| show_column(&names[*column]));
-                let expected = "columns that are inputs";
-                Err(Error::setting(setting, expected, format!("column {name}, {why}")))
-            }
-            None => Ok(()),
-        }
+        let unused = columns.iter().find_map(|column| Some((column, why(column)?)));
+        let Some((column, why)) = unused else { return Ok(()) };
+        let name = self.names.map_or_else(|| column.to_string(), |names| show_column(&names[*column]));
+        Err(Error::setting(setting, "columns that are inputs", format!("column {name}, {why}")))
     }
 
     /// The columns of a table to train on, of which `others` hold weights, groups and times.
@@ -179,9 +174,8 @@ impl Header<'_> {
 
     /// How many parts the dates of a column have, if the first rows hold nothing else there: the hour is one where a row has one.
     fn date_parts(&self, column: usize) -> Option<usize> {
-        let cells = self.data_rows().filter_map(|row| row.get(column));
-        let cells = cells.filter(|cell| !self.dialect.is_missing(cell));
-        let dates = cells.map(date).collect::<Option<Vec<_>>>().filter(|dates| !dates.is_empty())?;
+        let dates = self.present(column).map(date);
+        let dates = dates.collect::<Option<Vec<_>>>().filter(|dates| !dates.is_empty())?;
         // No two inputs have one name.
         let is_taken = |part: &&str| {
             self.names.is_some_and(|names| names.contains(&format!("{}.{part}", names[column])))
@@ -192,12 +186,7 @@ impl Header<'_> {
 
     /// Whether a column holds text that differs in nearly all of the first rows, like names.
     fn holds_different_texts(&self, column: usize) -> bool {
-        let texts: Vec<&[u8]> = self
-            .data_rows()
-            .filter_map(|row| row.get(column))
-            .map(<[u8]>::trim_ascii)
-            .filter(|cell| !self.dialect.is_missing(cell))
-            .collect();
+        let texts: Vec<&[u8]> = self.present(column).map(<[u8]>::trim_ascii).collect();
         let different: HashSet<&[u8]> = texts.iter().copied().collect();
         self.is_category(column) && are_different_texts(texts.len(), different.len())
     }

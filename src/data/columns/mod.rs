@@ -14,12 +14,10 @@ pub(crate) mod time;
 
 use std::path::Path;
 
-use ::csv::ByteRecord;
-
 use self::schema::{Column, Holds, Schema};
 use self::time::PARTS;
 use crate::data::dialect::{Dialect, Kind, Sample};
-use crate::data::excerpt::{list_some, quote};
+use crate::data::excerpt::{list_some, printable_name, quote};
 use crate::error::{Error, Place, Result};
 
 /// How alike (Jaro-Winkler) two names are of which one may be a slip for the other.
@@ -252,25 +250,25 @@ impl Header<'_> {
         let columns =
             names.iter().map(|name| self.find(name, "a target column")).collect::<Result<Vec<_>>>()?;
         let repeated = (1..columns.len()).find(|at| columns[..*at].contains(&columns[*at]));
-        match repeated {
-            Some(at) => {
-                let found = format!("{} twice", quote(names[at].trim_ascii().as_bytes()));
-                Err(self.error("different target columns".to_owned(), found))
-            }
-            None => Ok(columns),
-        }
+        let Some(at) = repeated else { return Ok(columns) };
+        let found = format!("{} twice", quote(names[at].trim_ascii().as_bytes()));
+        Err(self.error("different target columns".to_owned(), found))
     }
 
-    /// The rows of the sample that are not the header, and are as long as it.
-    pub(crate) fn data_rows(&self) -> impl Iterator<Item = &ByteRecord> {
+    /// The cells of a column in the rows of the sample that are not the header, and are as long as it.
+    pub(crate) fn cells(&self, column: usize) -> impl Iterator<Item = &[u8]> {
         let rows = self.sample.rows.iter().skip(usize::from(self.names.is_some()));
-        rows.filter(|row| row.len() == self.count)
+        rows.filter(|row| row.len() == self.count).filter_map(move |row| row.get(column))
+    }
+
+    /// Those that are not missing.
+    pub(crate) fn present(&self, column: usize) -> impl Iterator<Item = &[u8]> {
+        self.cells(column).filter(|cell| !self.dialect.is_missing(cell))
     }
 
     /// What the cells of a column hold in those rows.
     pub(crate) fn kinds(&self, column: usize) -> impl Iterator<Item = Kind> {
-        let kinds =
-            self.data_rows().filter_map(move |row| row.get(column)).map(|cell| self.dialect.kind(cell));
+        let kinds = self.cells(column).map(|cell| self.dialect.kind(cell));
         kinds.chain(self.later.iter().filter(move |(later, _)| *later == column).map(|(_, kind)| *kind))
     }
 
@@ -320,18 +318,11 @@ impl Header<'_> {
             .filter(|(name, column)| !(name.is_empty() && is_spared(column - 1)))
             .collect();
         sorted.sort();
-        match sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            Some(pair) => {
-                let name = if pair[0].0.is_empty() {
-                    "columns without a name"
-                } else {
-                    &quote(pair[0].0.as_bytes())
-                };
-                let found = format!("{name} twice, in columns {} and {}", pair[0].1, pair[1].1);
-                Err(self.error("different names of columns".to_owned(), found))
-            }
-            None => Ok(()),
-        }
+        let repeated = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0);
+        let Some([(name, first), (_, second)]) = repeated else { return Ok(()) };
+        let name = if name.is_empty() { "columns without a name" } else { &quote(name.as_bytes()) };
+        let found = format!("{name} twice, in columns {first} and {second}");
+        Err(self.error("different names of columns".to_owned(), found))
     }
 
     /// The columns, for a message.
@@ -353,9 +344,5 @@ impl Header<'_> {
 }
 
 pub(crate) fn show_column(name: &str) -> String {
-    if name.is_empty() {
-        "(no name)".to_owned()
-    } else {
-        crate::data::excerpt::printable_name(name.as_bytes())
-    }
+    if name.is_empty() { "(no name)".to_owned() } else { printable_name(name.as_bytes()) }
 }

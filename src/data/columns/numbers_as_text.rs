@@ -29,8 +29,8 @@ impl Header<'_> {
     /// What a column of text holds of which most cells in the first rows are a number with the same sign, unit or decimal mark. Its
     /// index stands for its name.
     pub(crate) fn number_as_text(&self, column: usize) -> Option<NumbersAsText> {
-        let cells = self.data_rows().filter_map(|row| row.get(column));
-        let texts: Vec<&[u8]> = cells.filter(|cell| self.dialect.kind(cell) == Kind::Text).collect();
+        let is_text = |cell: &&[u8]| self.dialect.kind(cell) == Kind::Text;
+        let texts: Vec<&[u8]> = self.cells(column).filter(is_text).collect();
         number_among(column.to_string(), &texts)
     }
 }

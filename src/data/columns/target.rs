@@ -14,12 +14,16 @@ const TARGETS: [&str; 4] = ["label", "class", "target", "y"];
 /// Columns of MNIST as a table: the digit and its 28 x 28 pixels.
 pub(crate) const MNIST_COLUMNS: usize = 785;
 
+/// The columns that are named like a target, without those that are excluded.
+fn named_targets(names: Option<&[String]>, excluded: &[usize]) -> Vec<usize> {
+    let is_target = |name: &String| TARGETS.contains(&name.to_lowercase().as_str());
+    let named = (0..).zip(names.unwrap_or_default()).filter(|(_, name)| is_target(name));
+    named.map(|(column, _)| column).filter(|column| !excluded.contains(column)).collect()
+}
+
 /// The only column that is named like a target, or the first of MNIST's.
 pub(crate) fn named_target(names: Option<&[String]>, count: usize) -> Option<usize> {
-    let is_target = |name: &String| TARGETS.contains(&name.to_lowercase().as_str());
-    let named: Vec<usize> =
-        (0..).zip(names.unwrap_or_default()).filter(|(_, name)| is_target(name)).map(|(at, _)| at).collect();
-    match named[..] {
+    match named_targets(names, &[])[..] {
         [target] => Some(target),
         [] if count == MNIST_COLUMNS => Some(0),
         _ => None,
@@ -37,33 +41,23 @@ pub(crate) fn undecided_task(path: &Path, target: &str, few: usize, all: &str) -
 impl Header<'_> {
     /// The column of values to predict, detected.
     pub(crate) fn likely_values(&self, excluded: &[usize]) -> Result<usize> {
-        let is_target = |column: &usize| {
-            let name = self.names.map(|names| names[*column].to_lowercase());
-            name.is_some_and(|name| TARGETS.contains(&name.as_str())) && !excluded.contains(column)
-        };
-        match (0..self.count).filter(is_target).collect::<Vec<_>>()[..] {
-            [target] => Ok(target),
-            _ => {
-                let question =
-                    format!("which column holds the values to predict? The table has {}", self.list());
-                Err(self.undecided("target", question))
-            }
+        if let [target] = named_targets(self.names, excluded)[..] {
+            return Ok(target);
         }
+        let question = format!("which column holds the values to predict? The table has {}", self.list());
+        Err(self.undecided("target", question))
     }
 
     /// The target of a table, detected.
     pub(crate) fn likely_target(&self, excluded: &[usize]) -> Result<usize> {
         let free = || (0..self.count).filter(|column| !excluded.contains(column));
-        let name = |column: usize| self.names.map(|names| names[column].to_lowercase());
-        let is_called = |column: usize, wanted: &str| name(column).is_some_and(|name| name == wanted);
-        let is_target = |name: String| TARGETS.contains(&name.as_str());
-        let named: Vec<usize> = free().filter(|column| name(*column).is_some_and(is_target)).collect();
+        let is_called = |column: usize, wanted: &str| {
+            self.names.is_some_and(|names| names[column].to_lowercase() == wanted)
+        };
+        let named = named_targets(self.names, excluded);
         let is_text = |column: &usize| {
-            let kinds = self.kinds(*column);
-            let (texts, all) = kinds
-                .filter(|kind| *kind != Kind::Missing)
-                .fold((0, 0), |(texts, all), kind| (texts + usize::from(kind == Kind::Text), all + 1));
-            texts * 2 > all
+            let there: Vec<Kind> = self.kinds(*column).filter(|kind| *kind != Kind::Missing).collect();
+            there.iter().filter(|kind| **kind == Kind::Text).count() * 2 > there.len()
         };
         let text: Vec<usize> = free().filter(is_text).collect();
         let last = (0..self.count).rev().find(|column| !self.is_unused(*column)).unwrap_or(0);
@@ -86,8 +80,7 @@ impl Header<'_> {
     /// Whether the text of a column names classes, as far as the first rows tell: in dates and names of persons hardly
     /// any two rows are alike.
     pub(crate) fn holds_classes(&self, column: usize) -> bool {
-        let texts = self.data_rows().filter_map(|row| row.get(column));
-        let texts: Vec<&[u8]> = texts.filter(|cell| !self.dialect.is_missing(cell)).collect();
+        let texts: Vec<&[u8]> = self.present(column).collect();
         let different: HashSet<&[u8]> = texts.iter().copied().collect();
         texts.len() < 20 || different.len() * 2 <= texts.len()
     }

@@ -112,9 +112,6 @@ impl Features {
 
     /// The rows, of `width` values each, with these numbers.
     pub(crate) fn rows(&self, width: usize, numbers: &[u32]) -> Self {
-        fn rows<T: Copy>(values: &[T], width: usize, numbers: &[u32]) -> Vec<T> {
-            numbers.iter().flat_map(|row| values[*row as usize * width..][..width].iter().copied()).collect()
-        }
         match self {
             Features::Bytes(values) => Features::Bytes(rows(values, width, numbers)),
             Features::Floats(values) => Features::Floats(rows(values, width, numbers)),
@@ -135,6 +132,14 @@ impl Features {
             Features::Floats(values) => keep(values, width, numbers),
         }
     }
+}
+
+/// The rows, of `width` values each, with these numbers; nothing of nothing.
+pub(crate) fn rows<T: Clone>(values: &[T], width: usize, numbers: &[u32]) -> Vec<T> {
+    let numbers = if values.is_empty() { &[] } else { numbers };
+    let mut rows = Vec::with_capacity(numbers.len() * width);
+    numbers.iter().for_each(|row| rows.extend_from_slice(&values[*row as usize * width..][..width]));
+    rows
 }
 
 /// Whether a value is a whole number from 0 to 255: what is cast stays what it was.

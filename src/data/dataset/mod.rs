@@ -1,15 +1,15 @@
 //! Labelled rows in memory, and the rule by which values become a network's inputs.
 
 mod features;
-mod sample;
 
 pub use features::{Features, FeaturesRef, Scaling};
-pub(crate) use features::{floats, is_byte, reserve};
+pub(crate) use features::{floats, is_byte, reserve, rows};
 
 use std::ops::Range;
 
 use crate::data::encoding::targets::{Targets, TargetsRef};
 use crate::error::{Error, Result};
+use crate::random::{Purpose, words};
 
 /// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first
 /// block is in. The same for every format and engine.
@@ -78,6 +78,21 @@ impl<'a> Rows<'a> {
         (0..self.len()).map(|row| self.weight(row).into()).collect()
     }
 
+    /// The rows with these numbers, in this order.
+    pub(crate) fn taken(&self, numbers: &[u32]) -> Dataset {
+        Dataset {
+            inputs: self.inputs,
+            features: self.features.rows(self.inputs, numbers),
+            targets: match self.targets {
+                TargetsRef::Classes(classes) => rows(classes, 1, numbers).into(),
+                TargetsRef::Values { columns, values } => {
+                    Targets::Values { columns, values: rows(values, columns, numbers) }
+                }
+            },
+            weights: rows(self.weights, 1, numbers),
+        }
+    }
+
     /// The rows `range` as network inputs.
     pub fn scaled(&self, range: Range<usize>) -> FeaturesRef<'a> {
         self.features.scaled(range.start * self.inputs..range.end * self.inputs, self.scaling)
@@ -121,6 +136,21 @@ impl Dataset {
         )))
     }
 
+    /// So many of the rows, chosen by the seed, in their order; all of them where there are no more.
+    #[must_use]
+    pub fn sample(self, rows: usize, seed: u64) -> Self {
+        if rows >= self.rows() {
+            return self;
+        }
+        let key =
+            |row: u32| u64::from(words(seed, Purpose::Sample, [row, 0])[0]) << u32::BITS | u64::from(row);
+        let mut keyed: Vec<u64> = (0..self.rows() as u32).map(key).collect();
+        keyed.select_nth_unstable(rows);
+        let mut chosen: Vec<u32> = keyed[..rows].iter().map(|keyed| *keyed as u32).collect();
+        chosen.sort_unstable();
+        self.view().taken(&chosen)
+    }
+
     /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.features.len() / self.inputs
@@ -146,6 +176,31 @@ impl Dataset {
         match self.block(index..index + 1) {
             FeaturesRef::Bytes(bytes) => bytes.iter().map(|byte| f32::from(*byte) / 255.0).collect(),
             FeaturesRef::Floats(floats) => floats.into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_chosen_with_all_that_is_theirs() {
+        for (rows, wanted) in [(257, 63), (65, 1), (17, 17), (3, 5)] {
+            let features = Features::Floats((0..3 * rows).map(|value| value as f32).collect());
+            let targets = (0..rows as u32).collect::<Vec<u32>>().into();
+            let weights = (0..rows).map(|row| row as f32).collect();
+            let all = Dataset { inputs: 3, features, targets, weights };
+            let chosen = all.clone().sample(wanted, 7);
+            assert_eq!(chosen.rows(), wanted.min(rows));
+            assert!(chosen.labels().is_sorted_by(|a, b| a < b));
+            let Features::Floats(values) = &chosen.features else { panic!("they were floats") };
+            for (place, row) in chosen.labels().iter().map(|row| *row as f32).enumerate() {
+                assert_eq!(values[3 * place..][..3], [3.0 * row, 3.0 * row + 1.0, 3.0 * row + 2.0]);
+                assert_eq!(chosen.weights[place], row);
+            }
+            assert_eq!(all.clone().sample(wanted, 7), chosen);
+            assert!(wanted != 63 || all.sample(wanted, 8) != chosen);
         }
     }
 }

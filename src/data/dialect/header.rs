@@ -36,9 +36,9 @@ impl Sample {
                     );
                 }
                 Kind::Number(value) => {
-                    let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-                    let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                    let fits = is_numeric && (low..=high).contains(value);
+                    let is_within =
+                        || numbers.iter().any(|low| low <= value) && numbers.iter().any(|high| high >= value);
+                    let fits = is_numeric && is_within();
                     *(if fits { &mut fitting } else { &mut odd }) += 1;
                 }
             }

@@ -222,18 +222,14 @@ impl Sample {
                 parts.len() == 2 && !parts[1].is_empty() && digits(whole) && digits(parts[1])
             }
         };
+        let columns = (0..self.width())
+            .filter_map(|column| self.numbers(column, Notation { point: b',', grouped: false }));
         let commas = match delimiter {
-            b',' => (0..self.width()).any(|column| self.has_decimal_commas(column)),
+            b',' => columns.flatten().any(|cell| cell.contains(&b',')),
             _ => cells().any(written_with(b',')),
         };
         let points = cells().any(written_with(b'.'));
         if commas && !points { b',' } else { b'.' }
-    }
-
-    /// Whether all cells of a column but the first are numbers with a decimal comma, or whole ones, and some have a comma.
-    fn has_decimal_commas(&self, column: usize) -> bool {
-        self.numbers(column, Notation { point: b',', grouped: false })
-            .is_some_and(|cells| cells.iter().any(|cell| cell.contains(&b',')))
     }
 
     /// The cells of the longest row.
@@ -244,24 +240,17 @@ impl Sample {
     /// How many cells most rows have, where the first has one and they have more: it is a title.
     pub(crate) fn width_below_title(&self) -> Option<usize> {
         let (first, others) = self.rows.split_first()?;
-        let widths = || others.iter().map(ByteRecord::len);
-        let count = |width: usize| widths().filter(|other| *other == width).count();
-        let width = widths().max_by_key(|width| count(*width))?;
-        (first.len() == 1 && width > 1 && 2 * count(width) > others.len()).then_some(width)
+        let (width, count) = usual_width(others)?;
+        (first.len() == 1 && width > 1 && 2 * count > others.len()).then_some(width)
     }
 
     /// How well the rows look like a table: how many have as many cells as most, and how many cells are numbers.
     fn quality(&self, dialect: &Dialect) -> f64 {
-        let widths: Vec<usize> = self.rows.iter().map(ByteRecord::len).collect();
-        let count = |width: usize| widths.iter().filter(|other| **other == width).count();
-        let Some(width) = widths.iter().copied().max_by_key(|width| count(*width)).filter(|width| *width > 1)
-        else {
-            return 0.0;
-        };
+        let Some((_, count)) = usual_width(&self.rows).filter(|(width, _)| *width > 1) else { return 0.0 };
         let cells = || self.rows.iter().skip(1).flatten();
         let numbers = cells().filter(|cell| matches!(dialect.kind(cell), Kind::Number(_))).count();
         let share = numbers as f64 / cells().count().max(1) as f64;
-        count(width) as f64 / widths.len() as f64 * (0.5 + share)
+        count as f64 / self.rows.len() as f64 * (0.5 + share)
     }
 
     /// What the cells of a column hold in rows that are as long as the first, which is left out.
@@ -270,6 +259,12 @@ impl Sample {
         let rows = self.rows.iter().skip(1).filter(|row| row.len() == width);
         rows.filter_map(|row| row.get(column)).map(|cell| dialect.kind(cell)).collect()
     }
+}
+
+/// How many cells most of these rows have, and how many rows those are.
+fn usual_width(rows: &[ByteRecord]) -> Option<(usize, usize)> {
+    let count = |width: usize| rows.iter().filter(|row| row.len() == width).count();
+    rows.iter().map(|row| (row.len(), count(row.len()))).max_by_key(|(_, count)| *count)
 }
 
 impl Kind {

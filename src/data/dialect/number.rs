@@ -52,7 +52,7 @@ pub(crate) fn short_number(text: &[u8], start: usize, point: u8) -> Option<(f32,
 }
 
 fn any_float(cell: &[u8], notation: Notation) -> Result<f32, &'static str> {
-    let text = notation.plain(text(cell).ok_or("a number")?);
+    let text = notation.plain(str::from_utf8(cell.trim_ascii()).map_err(|_| "a number")?);
     let value: f32 = text.parse().map_err(|_| "a number")?;
     if value.is_finite() {
         Ok(value + 0.0)
@@ -87,10 +87,6 @@ pub(crate) fn expected_feature(cell: &[u8], fault: &str) -> (String, Option<Data
     } else {
         (format!("{fault} (text among numbers)"), Some(DataFault::TextAndNumbers))
     }
-}
-
-fn text(cell: &[u8]) -> Option<&str> {
-    str::from_utf8(cell.trim_ascii()).ok()
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Neighbouring columns of numbers that are scaled, many at a time.
 
-use pulp::{Simd, WithSimd};
-
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 
 /// Columns of which each number x becomes one input, (x - center) / width in f64, or that of `fill` where it is missing.
 #[derive(Default)]
@@ -27,30 +25,18 @@ impl Affine {
 
     /// Writes the inputs of a row's cells; says how many of them are missing.
     pub(crate) fn encode(&self, cells: &[f32], inputs: &mut [f32]) -> u64 {
-        vectorized(Row { affine: self, cells, inputs })
-    }
-}
-
-/// A row on its way.
-struct Row<'a> {
-    affine: &'a Affine,
-    cells: &'a [f32],
-    inputs: &'a mut [f32],
-}
-
-impl WithSimd for Row<'_> {
-    type Output = u64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> u64 {
-        let Affine { center, width, fill } = self.affine;
-        let scales = center.iter().zip(width).zip(fill);
+        let Self { center, width, fill } = self;
         let mut missing = 0;
-        for ((cell, input), ((center, width), fill)) in self.cells.iter().zip(self.inputs).zip(scales) {
-            let value = if cell.is_nan() { *fill } else { f64::from(*cell) };
-            *input = ((value - center) / width) as f32;
-            missing += u32::from(cell.is_nan());
-        }
+        vectorized_loops!({
+            let scales = center.iter().zip(width).zip(fill);
+            let mut count = 0;
+            for ((cell, input), ((center, width), fill)) in cells.iter().zip(inputs.iter_mut()).zip(scales) {
+                let value = if cell.is_nan() { *fill } else { f64::from(*cell) };
+                *input = ((value - center) / width) as f32;
+                count += u32::from(cell.is_nan());
+            }
+            missing = count;
+        });
         missing.into()
     }
 }

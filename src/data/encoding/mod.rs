@@ -15,11 +15,11 @@ use self::affine::Affine;
 use self::by_column::by_column;
 use self::normal_score::normal_score;
 use self::scale::Scale;
-use self::statistics::{is_coarse, moments};
+use self::statistics::{is_coarse, moments, quantile_of_sorted};
 use self::unknown::{UnknownCells, UnknownKind};
 use crate::data::columns::categories::{Dictionary, MISSING};
 use crate::data::columns::classes::Classes;
-use crate::data::dataset::Features;
+use crate::data::dataset::{Features, reserve};
 use crate::error::Result;
 
 /// How each column of a table becomes inputs, in the order of the columns.
@@ -140,11 +140,7 @@ impl Encoding {
         let (from, to) = (self.columns.len(), self.inputs());
         let rows = features.len() / from;
         let floats = features.make_floats()?;
-        crate::data::dataset::reserve(
-            floats,
-            rows * (to - from),
-            Path::new(&format!("rows of {to} inputs")),
-        )?;
+        reserve(floats, rows * (to - from), Path::new(&format!("rows of {to} inputs")))?;
         floats.resize(rows * to, 0.0);
         let steps = self.steps(dictionaries);
         let mut cells = vec![0.0; from];
@@ -212,13 +208,8 @@ impl Encoding {
                 }
                 ColumnEncoding::Number { .. } => steps.push(Step::Column(code, Vec::new())),
                 ColumnEncoding::Category { categories, .. } => {
-                    let known = dictionaries.next().map_or(Vec::new(), |dictionary| {
-                        let find = categories.finder();
-                        (0..dictionary.numbers() as u32)
-                            .map(|number| find(dictionary.text(number)?))
-                            .collect()
-                    });
-                    steps.push(Step::Column(code, known));
+                    let known = dictionaries.next().map(|dictionary| dictionary.classes_in(categories));
+                    steps.push(Step::Column(code, known.unwrap_or_default()));
                 }
             }
         }
@@ -274,15 +265,12 @@ impl ColumnEncoding {
         }
     }
 
-    fn number(values: Vec<f32>, scale: Scale) -> Self {
-        let rows = values.len();
-        let mut present = values;
+    fn number(mut present: Vec<f32>, scale: Scale) -> Self {
+        let rows = present.len();
         present.retain(|value| !value.is_nan());
         let has_indicator = present.len() < rows;
         let affine = |center: f64, width: f64| NumericScaling::Affine { center, width };
-        let quantile = |present: &mut [f32], rank| {
-            crate::data::encoding::statistics::quantile(present, rank).unwrap_or(0.0)
-        };
+        let quantile = |present: &mut [f32], rank| statistics::quantile(present, rank).unwrap_or(0.0);
         let map = match scale {
             Scale::Auto | Scale::Standard => {
                 let (mean, deviation) = moments(&present);
@@ -303,7 +291,8 @@ impl ColumnEncoding {
                 // As many for every column, whatever it misses.
                 let count = QUANTILES.min(rows);
                 let rank = |index: usize| index as f64 / (count.max(2) - 1) as f64;
-                NumericScaling::Normal((0..count).map(|index| quantile(&mut present, rank(index))).collect())
+                let quantile = |index: usize| quantile_of_sorted(&present, rank(index)).unwrap_or(0.0);
+                NumericScaling::Normal((0..count).map(quantile).collect())
             }
             Scale::Bytes => affine(0.0, 255.0),
             Scale::None => affine(0.0, 1.0),
@@ -358,9 +347,10 @@ impl NumericScaling {
     /// The input for a value.
     fn apply(&self, value: f64) -> f64 {
         match self {
-            NumericScaling::Affine { width, .. } if *width == 0.0 => 0.0,
+            NumericScaling::Affine { width, .. } | NumericScaling::Clipped { width, .. } if *width == 0.0 => {
+                0.0
+            }
             NumericScaling::Affine { center, width } => (value - center) / width,
-            NumericScaling::Clipped { width, .. } if *width == 0.0 => 0.0,
             NumericScaling::Clipped { center, width } => {
                 let y = (value - center) / width;
                 y / (1.0 + (y / 3.0).powi(2)).sqrt()

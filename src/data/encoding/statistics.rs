@@ -38,16 +38,15 @@ pub(crate) fn may_be_rounded(mut values: impl Iterator<Item = f32>) -> bool {
 /// The quantile of values at a rank from 0 to 1, between two of them interpolated (the definition that NumPy takes, too);
 /// nothing of no values. Changes their order.
 pub(crate) fn quantile(values: &mut [f32], rank: f64) -> Option<f64> {
-    let place = rank * values.len().checked_sub(1)? as f64;
-    let lower = place.floor() as usize;
-    let (_, value, above) = values.select_nth_unstable_by(lower, f32::total_cmp);
-    let value = f64::from(*value);
-    let next = above.iter().copied().min_by(f32::total_cmp).map_or(value, f64::from);
-    let share = place - lower as f64;
-    Some(if share == 0.0 { value } else { value + (next - value) * share })
+    let lower = (rank * values.len().checked_sub(1)? as f64) as usize;
+    let (_, _, above) = values.select_nth_unstable_by(lower, f32::total_cmp);
+    if !above.is_empty() {
+        above.select_nth_unstable_by(0, f32::total_cmp);
+    }
+    quantile_of_sorted(values, rank)
 }
 
-/// As [`quantile`], for values in ascending order.
+/// As [`quantile`], for values in ascending order, of which only the two beside the rank have to stand where they belong.
 pub(crate) fn quantile_of_sorted(values: &[f32], rank: f64) -> Option<f64> {
     let place = rank * values.len().checked_sub(1)? as f64;
     let lower = place.floor() as usize;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::ImageForm;
 use crate::data::dataset::{BLOCK_ROWS, Features};
 use crate::data::reading::stream::Stream;
-use crate::data::reading::table::Chunk;
+use crate::data::reading::table::Table;
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 
@@ -94,12 +94,14 @@ pub(crate) fn read_labels(stream: &mut Stream) -> Result<Vec<u8>> {
 /// An image file of which the header has been read.
 pub(crate) struct Images {
     stream: Stream,
-    rows: usize,
+    /// How many images there are.
+    pub rows: usize,
     /// Rows that have been read.
     done: usize,
-    inputs: usize,
+    /// Values of an image.
+    pub inputs: usize,
     /// The form of an image, where it has height and width.
-    form: Option<ImageForm>,
+    pub form: Option<ImageForm>,
 }
 
 impl Images {
@@ -125,28 +127,13 @@ impl Images {
         self.stream.name()
     }
 
-    /// How many images there are.
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Values of an image.
-    pub(crate) fn inputs(&self) -> usize {
-        self.inputs
-    }
-
     /// Values for which there may be room before they come: all of them, if the length of the file bounds them.
     pub(crate) fn values(&self) -> Option<usize> {
         self.stream.most().map(|_| self.rows * self.inputs)
     }
 
-    /// The form of an image, if it has height and width.
-    pub(crate) fn form(&self) -> Option<ImageForm> {
-        self.form
-    }
-
-    /// Reads the next chunk; nothing at the end of the file, which is then looked at.
-    pub(crate) fn next(&mut self) -> Result<Option<Chunk>> {
+    /// Reads the next rows; nothing at the end of the file, which is then looked at.
+    pub(crate) fn next(&mut self) -> Result<Option<Table>> {
         let rows = CHUNK_ROWS.min(self.rows - self.done);
         if rows == 0 {
             self.stream.expect_end(&format!("{} rows of {} values", self.rows, self.inputs))?;
@@ -159,6 +146,6 @@ impl Images {
             return Err(self.stream.error(place, expected, "the end of the file"));
         }
         self.done += rows;
-        Ok(Some(Chunk { features: Features::Bytes(bytes), ..Chunk::default() }))
+        Ok(Some(Table { features: Features::Bytes(bytes), ..Table::default() }))
     }
 }

@@ -51,13 +51,8 @@ impl ImageForm {
 
 impl fmt::Display for ImageForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} x {} pixels in {}",
-            self.height,
-            self.width,
-            if self.colour { "colour" } else { "grey" }
-        )
+        let Self { height, width, colour } = self;
+        write!(f, "{height} x {width} pixels in {}", if *colour { "colour" } else { "grey" })
     }
 }
 

@@ -7,17 +7,18 @@ pub(crate) mod sorted;
 
 use std::ops::Range;
 
-use pulp::{Simd, WithSimd};
-
 use crate::data::dataset::BLOCK_ROWS;
 use crate::random::{Purpose, words};
-use crate::vectors::vectorized;
+use crate::vectors::vectorized_loops;
 
 /// The order in which epoch `epoch` (from 1) takes the rows of `range`: a permutation of it.
 pub fn order(seed: u64, epoch: usize, range: Range<u32>) -> Vec<u32> {
     // Key and row as one number. All are different, so that their unstable sort is the stable sort by key.
     let mut keyed = vec![0; range.len()];
-    vectorized(Keys { seed, epoch, range, keyed: &mut keyed });
+    vectorized_loops!(for (keyed, row) in keyed.iter_mut().zip(range.clone()) {
+        let key = words(seed, Purpose::Order, [row, epoch as u32])[0];
+        *keyed = u64::from(key) << u32::BITS | u64::from(row);
+    });
     sort(&mut keyed);
     keyed.into_iter().map(|keyed| keyed as u32).collect()
 }
@@ -50,28 +51,6 @@ fn sort(numbers: &mut Vec<u64>) {
             *place += 1;
         }
         std::mem::swap(numbers, &mut sorted);
-    }
-}
-
-/// Gives each row its key.
-struct Keys<'a> {
-    seed: u64,
-    epoch: usize,
-    range: Range<u32>,
-    /// To which keys and rows are written.
-    keyed: &'a mut [u64],
-}
-
-impl WithSimd for Keys<'_> {
-    type Output = ();
-
-    /// A plain loop, which the compiler makes vectors of.
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (keyed, row) in self.keyed.iter_mut().zip(self.range) {
-            let key = words(self.seed, Purpose::Order, [row, self.epoch as u32])[0];
-            *keyed = u64::from(key) << u32::BITS | u64::from(row);
-        }
     }
 }
 

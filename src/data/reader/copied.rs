@@ -12,14 +12,11 @@ impl Reader {
     /// As [`Reader::next_block`]; [`Error::Config`](crate::Error::Config) if memory does not hold them twice.
     pub fn copied(&mut self) -> Result<Self> {
         self.read_to_end()?;
-        let size = match self.table.features {
-            Features::Bytes(_) => size_of::<u8>(),
-            Features::Floats(_) => size_of::<f32>(),
+        let bytes = match &self.table.features {
+            Features::Bytes(values) => size_of_val(&values[..]),
+            Features::Floats(values) => size_of_val(&values[..]),
         };
-        check_memory(
-            (self.table.features.len() * size) as u128,
-            &format!("{}: a copy", self.name.display()),
-        )?;
+        check_memory(bytes as u128, &format!("{}: a copy", self.name.display()))?;
         Ok(Self {
             labels_name: self.labels_name.clone(),
             values: self.values,

@@ -3,7 +3,7 @@
 use super::Reader;
 use super::labelled::place_of;
 use crate::data::columns::categories::Dictionary;
-use crate::data::dataset::{Dataset, Features};
+use crate::data::dataset::{Dataset, Features, FeaturesRef, Scaling};
 use crate::data::encoding::Encoding;
 use crate::data::encoding::by_column::by_column;
 use crate::data::encoding::scale::Scale;
@@ -153,10 +153,7 @@ impl Reader {
             };
             let Some(place) = place.filter(|place| *place < self.rows()) else { continue };
             let place = place * self.inputs..(place + 1) * self.inputs;
-            let row: Vec<f32> = match &self.table.features {
-                Features::Floats(values) => values[place].to_vec(),
-                Features::Bytes(values) => values[place].iter().copied().map(f32::from).collect(),
-            };
+            let FeaturesRef::Floats(row) = self.table.features.scaled(place, Scaling::AsIs) else { continue };
             if encoding.knows_no_text_of(&row, &self.table.dictionaries) {
                 let question =
                     "the first row holds no category of the training table, which has no header".to_owned();
@@ -242,7 +239,13 @@ impl Reader {
     /// Takes the rows out that validate and those that test, of all rows, which have been read.
     pub fn divide_into(&mut self, Parts { train, validation, test }: &Parts) -> [Dataset; 2] {
         self.known_rows = Some(train.len());
-        self.table.divide(self.inputs, self.values, [validation, test], train)
+        let rows = self.view(Scaling::AsIs);
+        let out = [validation, test].map(|part| rows.taken(part));
+        // No rows come any more whose labels would need them.
+        let table = &mut self.table;
+        (table.numbers, table.groups, table.times) = (Vec::new(), Vec::new(), Vec::new());
+        table.keep_rows(self.inputs, self.values, train);
+        out
     }
 
     /// Reads to the end and says which rows train, which validate, and which test.
@@ -275,15 +278,13 @@ impl Reader {
             return Err(Error::setting("folds", expected, count.to_string()));
         }
         let copies = self.table_form().map_or(&[][..], |form| &form.copies);
-        let parts = match kinds {
+        let parts: Parts = match kinds {
             Kinds::Classes(classes) if !copies.is_empty() => split.divided_by_class(classes, copies),
             kinds => split.divided(kinds),
-        };
+        }
+        .into();
         match kinds {
-            Kinds::Groups(groups) => {
-                let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);
-                check_together(split, &parts, ["group", "groups"], count)?;
-            }
+            Kinds::Groups(_) => check_together(split, &parts, ["group", "groups"], kinds.most_folds())?,
             Kinds::Times(times) => check_together(split, &parts, ["time", "times"], different(times))?,
             Kinds::Classes(_) => {}
         }

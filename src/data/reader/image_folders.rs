@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Form, Reader, State};
 use crate::data::columns::classes::{Label, MOST_LABELS};
-use crate::data::dataset::Features;
+use crate::data::dataset::{Features, reserve};
 use crate::data::images::folders::{ImageOptions, class_folders, entries};
 use crate::data::images::{ImageForm, png_form, read_png};
 use crate::data::reading::options::ReadOptions;
-use crate::data::reading::table::{Chunk, Room, Table};
+use crate::data::reading::table::Table;
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 use crate::threads::{available, in_order};
@@ -16,7 +16,7 @@ use crate::threads::{available, in_order};
 impl Reader {
     /// Reads all images of the folders in `folder`, each of which names a class.
     pub(crate) fn image_folders(folder: &Path, options: &ReadOptions) -> Result<Self> {
-        let (mut files, mut chunk) = (Vec::new(), Chunk::default());
+        let (mut files, mut table) = (Vec::new(), Table::default());
         for (class, class_folder) in class_folders(folder)?.unwrap_or_default().into_iter().enumerate() {
             let images = entries(&class_folder)?;
             if images.is_empty() {
@@ -27,8 +27,8 @@ impl Reader {
                 return Err(Error::data(folder, Place::default(), expected, "more"));
             }
             let text = class_folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            chunk.new_labels.push(Label { text, row: files.len() as u64 + 1 });
-            chunk.labels.resize(files.len() + images.len(), class as u32);
+            table.names.push(Label { text, row: files.len() as u64 + 1 });
+            table.numbers.resize(files.len() + images.len(), class as u32);
             files.extend(images);
         }
         let Some(first) = files.first() else {
@@ -45,6 +45,7 @@ impl Reader {
         let name = folder.to_owned();
         check_memory(files.len() as u128 * inputs as u128, &format!("{}: all images", name.display()))?;
         let mut pixels = Vec::new();
+        reserve(&mut pixels, files.len() * inputs, &name)?;
         let threads = options.threads.unwrap_or_else(available);
         in_order(
             threads,
@@ -59,9 +60,7 @@ impl Reader {
                 Ok(())
             },
         )?;
-        chunk.features = Features::Bytes(pixels);
-        let mut table = Table::default();
-        table.append(chunk, &Room { name: &name, rows: files.len(), expected: 0 })?;
+        table.features = Features::Bytes(pixels);
         table.classify();
         let reader = Self::empty(name, inputs, Form::Images(Some(form)), State::Complete);
         Ok(Self { table, known_rows: Some(files.len()), threads: options.threads, ..reader })

@@ -1,4 +1,4 @@
-//! Whether the labels that a reader has delivered are classes, and those of a model.
+//! Whether the labels that a reader has delivered are classes, and those of a model; and which rows have none.
 
 use std::collections::HashMap;
 
@@ -10,14 +10,32 @@ use crate::data::dataset::Dataset;
 use crate::data::encoding::transform::Transform;
 use crate::data::encoding::unknown::UnknownCells;
 use crate::data::excerpt::printable_name;
-use crate::data::reading::table::Table;
-use crate::data::reading::table::folded;
-use crate::error::Place;
-use crate::error::{DataFault, Error, Result};
+use crate::data::reading::table::{Table, folded};
+use crate::error::{DataFault, Error, Place, Result};
 
 impl Reader {
     fn few_numbers(&self) -> Option<usize> {
         self.table_form()?.few_numbers
+    }
+
+    /// Whether labels that differ only in spelling are joined when all rows are here.
+    pub(crate) fn folds_labels(&self) -> bool {
+        self.values == 0 && self.schema().is_some_and(|schema| schema.folds_labels)
+    }
+
+    /// Whether rows without a target are left out when all rows are here.
+    pub(crate) fn drops_missing_target(&self) -> bool {
+        self.schema().is_some_and(|schema| schema.drops_missing_target)
+    }
+
+    /// How many rows were left out because they have no target.
+    pub fn dropped_rows(&self) -> usize {
+        self.dropped
+    }
+
+    /// Which rows of the file the rows are, counted from 0, where some were left out because they have no target.
+    pub fn kept_rows(&self) -> Option<&[u32]> {
+        self.kept.as_deref()
     }
 
     /// Whether the labels are numbers that the first rows alone have made classes of: there were few of them.
@@ -60,14 +78,10 @@ impl Reader {
             let all = classes.len().to_string();
             return Err(undecided_task(&self.labels_name, &shown(target), few, &all));
         }
-        match not_classes {
-            Some((found, label)) => {
-                let expected =
-                    "labels of classes (values are predicted by regression, with the loss mse, mae or huber)";
-                error(label, expected, found).map_err(|error| error.with_kind(DataFault::Values))
-            }
-            None => Ok(()),
-        }
+        let Some((found, label)) = not_classes else { return Ok(()) };
+        let expected =
+            "labels of classes (values are predicted by regression, with the loss mse, mae or huber)";
+        error(label, expected, found).map_err(|error| error.with_kind(DataFault::Values))
     }
 
     /// Makes values to predict of the labels, once all rows are here, where the first rows alone have made classes of numbers and
@@ -103,11 +117,7 @@ impl Reader {
         if self.values() > 0 {
             return self.into_rows(transform);
         }
-        let own = self.found_in(classes);
-        if let Some(unknown) = own.iter().position(Option::is_none) {
-            return Err(self.unknown_label(unknown, classes));
-        }
-        let own: Vec<u32> = own.into_iter().flatten().collect();
+        let own = self.found_in(classes)?;
         self.table.labels.iter_mut().for_each(|label| *label = own[*label as usize]);
         self.into_rows(transform)
     }
@@ -117,19 +127,17 @@ impl Reader {
     /// # Errors
     /// [`Error::Data`] with the first that is not.
     pub fn check_labels(&self, classes: &Classes) -> Result<()> {
-        match self.found_in(classes).iter().position(Option::is_none) {
-            Some(unknown) => Err(self.unknown_label(unknown, classes)),
-            None => Ok(()),
-        }
+        self.found_in(classes).map(|_| ())
     }
 
-    /// Which of these classes each class of the rows so far is.
-    fn found_in(&self, classes: &Classes) -> Vec<Option<u32>> {
+    /// Which of these classes each class of the rows so far is; an error for the first that is none.
+    fn found_in(&self, classes: &Classes) -> Result<Vec<u32>> {
         let find = classes.finder();
         let spelled = if self.folds_labels() { classes.names() } else { &[] };
         let spelled: HashMap<String, u32> = spelled.iter().map(|name| folded(name)).zip(0..).collect();
         let find = |name: &String| find(name).or_else(|| spelled.get(&folded(name)).copied());
-        self.classes().names().iter().map(find).collect()
+        let own = self.classes().names().iter().map(find).enumerate();
+        own.map(|(class, found)| found.ok_or_else(|| self.unknown_label(class, classes))).collect()
     }
 
     /// The column of the labels; none where they stand beside the table.
@@ -143,7 +151,7 @@ impl Reader {
         let found = format!("label {}", printable_name(name.as_bytes()));
         let expected = format!("labels of the training data ({})", classes.some_names());
         let target = self.label_column();
-        let label = self.table.label_of(class);
+        let label = self.table.first_labels()[class];
         let (path, row) = label.map_or((None, None), |label| self.table.origin(label));
         let (path, place) = (path.unwrap_or(&self.labels_name), Place { row, ..place_of(target) });
         Error::data(path, place, expected, found)

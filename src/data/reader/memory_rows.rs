@@ -7,8 +7,8 @@ use super::{Form, Reader, State, TableForm};
 use crate::data::columns::categories::{Dictionary, MISSING};
 use crate::data::columns::classes::{Label, MOST_LABELS};
 use crate::data::columns::schema::{Column, Schema};
-use crate::data::dataset::{Features, is_byte, reserve};
-use crate::data::reading::table::{Chunk, Missing, Room, Table};
+use crate::data::dataset::{Features, is_byte, reserve, rows};
+use crate::data::reading::table::{Missing, Table};
 use crate::error::{Error, Place, Result};
 
 /// Numbers of rows, [rows, inputs], row after row.
@@ -86,12 +86,13 @@ pub(crate) struct KeptTogether {
 
 impl KeptTogether {
     /// That of these rows, in this order.
-    pub(crate) fn taken(&self, rows: &[u32]) -> Self {
-        fn taken<T: Copy>(all: &[T], rows: &[u32]) -> Vec<T> {
-            if all.is_empty() { Vec::new() } else { rows.iter().map(|row| all[*row as usize]).collect() }
-        }
+    pub(crate) fn taken(&self, numbers: &[u32]) -> Self {
         let Self { groups, times, copies } = self;
-        Self { groups: taken(groups, rows), times: taken(times, rows), copies: taken(copies, rows) }
+        Self {
+            groups: rows(groups, 1, numbers),
+            times: rows(times, 1, numbers),
+            copies: rows(copies, 1, numbers),
+        }
     }
 }
 
@@ -158,12 +159,11 @@ impl Reader {
         let (inputs, count) = (cells.inputs, cells.values.len() / cells.inputs);
         let missing = cells.values.iter().position(|value| value.is_nan()).map(|at| {
             let (row, column) = (Some((at / inputs) as u64 + 1), Some(at % inputs + 1));
-            Missing { place: Place { row, column, name: None }, found: "NaN".to_owned() }
+            (None, Missing { place: Place { row, column, name: None }, found: "NaN".to_owned() })
         });
         let categories = cells.categorical.clone();
         let (features, dictionaries) = cells.features(&name)?;
-        let mut chunk = Chunk { weights, groups, times, missing, ..Chunk::default() };
-        chunk.new_categories = dictionaries.into_iter().map(|dictionary| dictionary.labels).collect();
+        let mut table = Table { features, dictionaries, weights, groups, times, missing, ..Table::default() };
         let are_classes = matches!(targets, MemoryTargets::Classes { .. });
         let too_many = |text: &str, row| {
             let expected = format!("at most {MOST_LABELS} different labels: classification needs classes");
@@ -172,26 +172,23 @@ impl Reader {
         };
         let columns = match targets {
             MemoryTargets::Values { columns, values } => {
-                chunk.values = values;
+                table.values = values;
                 columns
             }
             MemoryTargets::Labels { texts, numbers } => {
-                if let Some((text, row)) = texts.get(MOST_LABELS) {
-                    return Err(too_many(text, Some(*row)));
-                }
-                chunk.new_labels = texts.into_iter().map(|(text, row)| Label { text, row }).collect();
-                chunk.labels = numbers;
+                table.names = texts.into_iter().map(|(text, row)| Label { text, row }).collect();
+                table.numbers = numbers;
                 0
             }
             MemoryTargets::Classes { names, numbers } => {
-                if let Some(name) = names.get(MOST_LABELS) {
-                    return Err(too_many(name, None));
-                }
-                chunk.new_labels = names.into_iter().map(|text| Label { text, row: 0 }).collect();
-                chunk.labels = numbers;
+                table.names = names.into_iter().map(|text| Label { text, row: 0 }).collect();
+                table.numbers = numbers;
                 0
             }
         };
+        if let Some(Label { text, row }) = table.names.get(MOST_LABELS) {
+            return Err(too_many(text, Some(*row).filter(|_| !are_classes)));
+        }
         let target =
             |index: usize| Column { name: target_names.get(index).cloned(), position: positions + index };
         let schema = Schema {
@@ -203,8 +200,6 @@ impl Reader {
             dates,
             ..Schema::default()
         };
-        let mut table = Table { features, ..Table::default() };
-        table.append(chunk, &Room { name: &name, rows: count, expected: 0 })?;
         table.classify();
         let form = TableForm { schema, are_classes, copies, is_of_arrays: true, ..TableForm::default() };
         let form = Form::Table(Box::new(form));

@@ -1,7 +1,7 @@
 //! Columns that hold text and numbers, which shows late.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::data::reading::csv_table::CsvRows;
@@ -93,11 +93,5 @@ impl Reopening {
     /// Frees the text of a table in memory, whose rows are all there.
     pub(crate) fn forget_bytes(&mut self) {
         self.again.take_if(|again| matches!(again.0, ReadableAgain::Bytes(..)));
-    }
-
-    /// Of a table in memory.
-    pub(crate) fn of_bytes(name: &Path, bytes: Arc<[u8]>, options: &ReadOptions) -> Self {
-        let table = ReadableAgain::Bytes(name.to_owned(), bytes);
-        Self { again: Some(Box::new((table, options.clone()))), texts: Vec::new() }
     }
 }

@@ -8,7 +8,6 @@ pub(crate) mod memory_rows;
 pub(crate) mod mixed_columns;
 pub(crate) mod odd_labels;
 pub(crate) mod reopen;
-pub(crate) mod spellings;
 pub(crate) mod summary;
 pub(crate) mod weights;
 
@@ -17,7 +16,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use self::mixed_columns::Reopening;
+use self::mixed_columns::{ReadableAgain, Reopening};
 use crate::clock::Instant;
 use crate::data::columns::classes::Classes;
 use crate::data::columns::schema::Schema;
@@ -147,9 +146,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::open`].
     pub fn from_bytes(name: &Path, bytes: impl Into<Arc<[u8]>>, options: &ReadOptions) -> Result<Self> {
-        let bytes = bytes.into();
-        let reader = Self::csv(Stream::of_bytes(name, Arc::clone(&bytes))?, &[], options)?;
-        Ok(Self { late: Reopening::of_bytes(name, bytes, options), ..reader })
+        Self::open_again(ReadableAgain::Bytes(name.to_owned(), bytes.into()), options)
     }
 
     /// Reads IDX from any two sources of bytes; the names stand for the paths in messages.
@@ -221,7 +218,7 @@ impl Reader {
 
     fn images(images: Images, mut table: Table, options: &ReadOptions) -> Result<Self> {
         let name = images.name().to_path_buf();
-        let (inputs, form, known_rows) = (images.inputs(), Form::Images(images.form()), Some(images.rows()));
+        let (inputs, form, known_rows) = (images.inputs, Form::Images(images.form), Some(images.rows));
         if let Some(values) = images.values() {
             table.reserve(values, &name)?;
         }

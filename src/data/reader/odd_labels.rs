@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::Reader;
-use super::spellings::rarer_spellings;
 use crate::data::columns::classes::is_number;
+use crate::data::reading::table::best_spellings;
 
 /// Rows of a table from which on a class should have more than one of them.
 const MANY_ROWS: usize = 100;
@@ -73,7 +73,8 @@ fn oddities(names: &[String], rows: &[usize]) -> Vec<Option<Oddity>> {
         let single = (has_many_rows && *rows == 1).then_some(Oddity::Single);
         kind.filter(|kind| *kind == own).or(is_spelling.then_some(Oddity::Spelling)).or(single)
     };
-    are_numbers.iter().zip(rows).zip(rarer_spellings(names, rows)).map(oddity).collect()
+    let are_rarer = best_spellings(names.iter(), rows).into_iter().zip(0..).map(|(best, name)| best != name);
+    are_numbers.iter().zip(rows).zip(are_rarer).map(oddity).collect()
 }
 
 impl Reader {

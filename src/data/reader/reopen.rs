@@ -51,7 +51,8 @@ impl Reader {
         Ok(())
     }
 
-    fn open_again(table: ReadableAgain, options: &ReadOptions) -> Result<Self> {
+    /// Opens a table that can be read again.
+    pub(crate) fn open_again(table: ReadableAgain, options: &ReadOptions) -> Result<Self> {
         let (stream, others) = table.open()?;
         let reader = Self::csv(stream, others, options)?;
         let again = Some(Box::new((table, options.clone())));

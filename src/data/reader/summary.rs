@@ -61,9 +61,7 @@ impl Reader {
 
 fn of_categories(dictionary: &Dictionary, values: &[f32]) -> (usize, usize, Contents) {
     let categories = dictionary.categories(0..dictionary.numbers() as u32);
-    let find = categories.finder();
-    let place: Vec<Option<u32>> =
-        (0..dictionary.numbers() as u32).map(|number| find(dictionary.text(number)?)).collect();
+    let place = dictionary.classes_in(&categories);
     let mut counts = vec![0; categories.len()];
     let mut missing = 0;
     for value in values {

@@ -78,7 +78,7 @@ impl CsvRows {
         let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
         let format = &Format {
             missing: format.missing.iter().cloned().chain(known).collect(),
-            delimiter: format.delimiter.or(stream.delimiter()),
+            delimiter: format.delimiter.or(stream.delimiter),
             row_limit: format.row_limit.min(MOST_ROW_BYTES),
             ..format.clone()
         };
@@ -100,7 +100,7 @@ impl CsvRows {
         let row_bytes = start.len() / sample.rows.len().max(1);
         let again = if is_whole && others.is_empty() { None } else { stream.again()? };
         let mut pieces = Pieces::new(stream, others, dialect.delimiter, format.row_limit);
-        let path = Arc::clone(pieces.name());
+        let path = Arc::clone(&pieces.name);
         let empty = || Error::data(&*path, Place::default(), "a table", "an empty file");
         let first = pieces.next_row()?.ok_or_else(empty)?;
         let names = names(&first, dialect.delimiter, format.row_limit)?;
@@ -111,9 +111,7 @@ impl CsvRows {
             let place = Place::row(first.first_line(dialect.delimiter));
             return Err(Error::data(&*path, place, expected, quote(names[0].as_bytes())));
         }
-        if names.len() == 1 {
-            pieces.refuse_blank_lines();
-        }
+        pieces.has_one_column = names.len() == 1;
         let header = Header {
             path: &path,
             names: Some(&names),
@@ -309,12 +307,11 @@ fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Ki
     while let Ok(Some(piece)) = pieces.next() {
         for (_, row) in piece.each_row(delimiter).skip(known) {
             let row = cells.split(row);
+            if row.len() != header.count {
+                continue;
+            }
             empty.retain(|column| {
-                let kind = if row.len() == header.count {
-                    header.dialect.kind(row.cell(*column))
-                } else {
-                    Kind::Missing
-                };
+                let kind = header.dialect.kind(row.cell(*column));
                 found.extend((kind != Kind::Missing).then_some((*column, kind)));
                 kind == Kind::Missing
             });

@@ -15,7 +15,7 @@ use super::merge::Merger;
 use super::pieces::{PIECE_BYTES, Piece, Pieces};
 use super::records::Cells;
 use super::row_parser::{Parsed, RowParser};
-use super::table::{Chunk, Room, Table};
+use super::table::{Room, Table};
 use crate::clock::Instant;
 use crate::data::dataset::BLOCK_ROWS;
 use crate::data::images::idx::{CHUNK_ROWS, Images};
@@ -49,7 +49,7 @@ pub(crate) struct Delivery {
 
 /// The next rows.
 enum Slot {
-    Here(Result<Box<Chunk>>),
+    Here(Result<Box<Table>>),
     /// What the thread with this number will have parsed.
     Coming(usize, Receiver<Parsed>),
 }
@@ -158,11 +158,11 @@ impl Delivery {
     /// # Errors
     /// That of the first row with a fault, and those of the file.
     pub(crate) fn fill(&mut self, table: &mut Table, wanted: &Wanted<'_>) -> Result<bool> {
-        while let Some(chunk) = self.next() {
+        while let Some(new) = self.next() {
             hand_over();
-            let chunk = chunk?;
-            let rows = chunk.features.len() / wanted.inputs;
-            table.append(chunk, &Room { name: wanted.name, rows, expected: wanted.expected })?;
+            let new = new?;
+            let rows = new.features.len() / wanted.inputs;
+            table.append(new, &Room { name: wanted.name, rows, expected: wanted.expected })?;
             let rows = table.features.len() / wanted.inputs;
             if !wanted.all && rows.is_multiple_of(BLOCK_ROWS) && wanted.known != Some(rows) {
                 return Ok(true);
@@ -176,11 +176,11 @@ impl Delivery {
         Ok(false)
     }
 
-    fn next(&mut self) -> Option<Result<Chunk>> {
+    fn next(&mut self) -> Option<Result<Table>> {
         // What it has put in the queue stays there when it goes.
         self.own.take_if(|turn| !turn());
         match self.queue.recv().ok()? {
-            Slot::Here(chunk) => Some(chunk.map(|chunk| *chunk)),
+            Slot::Here(rows) => Some(rows.map(|rows| *rows)),
             Slot::Coming(thread, parsed) => {
                 let parsed = parsed.recv().ok()?;
                 self.merger.as_mut().map(|merger| merger.merge(thread, parsed))

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::stream::{STANDARD_INPUT, Stream};
-use crate::data::images::folders::class_folders;
+use crate::data::images::folders::{class_folders, entries};
 use crate::error::{Error, Place, Result};
 
 /// The files of one set of labelled rows.
@@ -127,18 +127,12 @@ fn locate_in(directory: &Path) -> Result<Sources> {
 
 /// The files of a table in parts, in the order of their names.
 fn parts_in(directory: &Path) -> Result<Vec<PathBuf>> {
-    let fault = |source| Error::Read { path: directory.to_path_buf(), source };
     let is_part = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let ends = [".csv", ".csv.gz", ".csv.zst"];
         name.starts_with("part") && ends.iter().any(|end| name.ends_with(end)) && path.is_file()
     };
-    let entries = std::fs::read_dir(directory).map_err(fault)?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()).map_err(fault));
-    let mut paths = paths.collect::<Result<Vec<PathBuf>>>()?;
-    paths.retain(is_part);
-    paths.sort();
-    Ok(paths)
+    Ok(entries(directory)?.into_iter().filter(is_part).collect())
 }
 
 /// Images and labels of one part of MNIST; one of the two alone is an error.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::csv_table::CsvTable;
 use super::row_parser::Parsed;
-use super::table::Chunk;
+use super::table::Table;
 use crate::data::columns::categories::MISSING;
 use crate::data::columns::classes::{Label, MOST_LABELS};
 use crate::data::columns::schema::Holds;
@@ -50,8 +50,8 @@ impl Merger {
     ///
     /// # Errors
     /// That of the first row with a fault.
-    pub(crate) fn merge(&mut self, thread: usize, parsed: Parsed) -> Result<Chunk> {
-        let Parsed { mut chunk, new_groups, name, fault } = parsed;
+    pub(crate) fn merge(&mut self, thread: usize, parsed: Parsed) -> Result<Table> {
+        let Parsed { mut rows, new_groups, name, fault } = parsed;
         let most = |column: usize, label: &Label, several: &str| {
             let expected = format!("at most {MOST_LABELS} different {several}");
             (label.row, self.table.error(&name, label.row, column, &expected, label.text.as_bytes()))
@@ -63,12 +63,12 @@ impl Merger {
                 first = Some((row, error));
             }
         };
-        for ((column, _, numbers), new) in self.categories.iter_mut().zip(&mut chunk.new_categories) {
-            if let Some(label) = numbers.add_labels(thread, new) {
+        for ((column, _, numbers), new) in self.categories.iter_mut().zip(&mut rows.dictionaries) {
+            if let Some(label) = numbers.add_labels(thread, &mut new.labels) {
                 too_many(most(*column, &label, "categories"));
             }
         }
-        if let Some(label) = self.labels.add_labels(thread, &mut chunk.new_labels) {
+        if let Some(label) = self.labels.add_labels(thread, &mut rows.names) {
             let column = self.table.columns.target.unwrap_or_default();
             let (row, error) = most(column, &label, "labels: classification needs classes");
             let asks =
@@ -81,16 +81,15 @@ impl Merger {
         for group in new_groups {
             self.groups.add(thread, group);
         }
-        chunk.name = Some(name);
-        self.labels.translate(thread, &mut chunk.labels);
-        self.groups.translate(thread, &mut chunk.groups);
+        self.labels.translate(thread, &mut rows.numbers);
+        self.groups.translate(thread, &mut rows.groups);
         let columns: Vec<(usize, &[u32])> = self
             .categories
             .iter()
             .filter_map(|(_, input, numbers)| Some((*input, numbers.of_thread(thread)?)))
             .collect();
-        translate(&mut chunk.features, self.table.columns.width(), &columns);
-        Ok(chunk)
+        translate(&mut rows.features, self.table.columns.width(), &columns);
+        Ok(rows)
     }
 }
 

@@ -194,16 +194,13 @@ impl Array {
         let begin_of_values = begin + length as usize;
         let header = bytes.get(begin..begin_of_values).map(String::from_utf8_lossy);
         let header = header.ok_or_else(|| error("an early end"))?.replace('"', "'");
-        let field = |key: &str| {
-            let behind = header.split_once(&format!("'{key}':"))?.1.trim_start();
-            Some(behind.to_owned())
-        };
+        let field = |key: &str| Some(header.split_once(&format!("'{key}':"))?.1.trim_start());
         let (descr, order, shape) = (field("descr"), field("fortran_order"), field("shape"));
         let (Some(descr), Some(order), Some(shape)) = (descr, order, shape) else {
             return Err(error("no header"));
         };
-        let descr = descr.split('\'').nth(1).unwrap_or_default().to_owned();
-        let (kind, size) = kind(&descr).ok_or_else(|| error(&format!("values of the type {descr:?}")))?;
+        let descr = descr.split('\'').nth(1).unwrap_or_default();
+        let (kind, size) = kind(descr).ok_or_else(|| error(&format!("values of the type {descr:?}")))?;
         let shape = shape.strip_prefix('(').and_then(|shape| shape.split_once(')')).map_or("", |it| it.0);
         let sides = shape.split(',').map(str::trim).filter(|side| !side.is_empty()).map(str::parse::<usize>);
         let sides = sides.collect::<Result<Vec<usize>, _>>().map_err(|_| error("no shape"))?;

@@ -81,7 +81,8 @@ impl At<'_> {
 /// The pieces of a table.
 pub(crate) struct Pieces {
     stream: Stream,
-    name: Arc<Path>,
+    /// The file, or what stands for it in messages.
+    pub name: Arc<Path>,
     /// The files that follow.
     others: VecDeque<PathBuf>,
     /// The first file and its header, which the others have, too.
@@ -99,8 +100,8 @@ pub(crate) struct Pieces {
     rows: u64,
     /// What ends the table where it should not end.
     fault: Option<Error>,
-    /// Whether a blank line may be a row: in a table of one column, whose only cell is missing there.
-    has_one_column: bool,
+    /// Whether a blank line may be a row: in a table of one column, whose only cell is missing there. Between rows it is refused.
+    pub has_one_column: bool,
     /// The first blank line of such a table. At its end there may be some.
     blank_line: Option<u64>,
 }
@@ -126,11 +127,6 @@ impl Pieces {
         }
     }
 
-    /// The file, or what stands for it in messages.
-    pub(crate) fn name(&self) -> &Arc<Path> {
-        &self.name
-    }
-
     /// The next row alone; nothing at the end.
     pub(crate) fn next_row(&mut self) -> Result<Option<Piece>> {
         self.take_from_files(1)
@@ -140,11 +136,6 @@ impl Pieces {
     pub(crate) fn begin_rows(&mut self, header: &[String]) {
         self.rows = 0;
         self.header = Some((Arc::clone(&self.name), header.to_vec()));
-    }
-
-    /// Refuses blank lines between rows from here on: the table has one column.
-    pub(crate) fn refuse_blank_lines(&mut self) {
-        self.has_one_column = true;
     }
 
     /// The next rows, none of which belongs to another block than the first; nothing at the end.

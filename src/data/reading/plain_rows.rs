@@ -5,7 +5,7 @@
 use super::csv_table::CsvTable;
 use super::records::{may_be_blank, quoted_end};
 use crate::data::columns::IgnoredBecause;
-use crate::data::columns::categories::{MISSING, Numbering};
+use crate::data::columns::categories::MISSING;
 use crate::data::columns::classes::Interner;
 use crate::data::columns::schema::Holds;
 use crate::data::dialect::number::{float, short_number};
@@ -38,7 +38,7 @@ pub(crate) struct PlainRows {
 pub(crate) struct KnownRows<'a> {
     pub table: &'a CsvTable,
     pub labels: &'a Interner,
-    pub numberings: &'a [Numbering],
+    pub categories: &'a [Interner],
     /// Whether a number may be missing.
     pub may_miss: bool,
 }
@@ -126,7 +126,7 @@ impl KnownRows<'_> {
                 }
                 Role::Category(input, index) => {
                     let (cell, end) = cell(at)?;
-                    let number = self.numberings[*index].find(cell)?;
+                    let number = self.categories[*index].find(cell)?;
                     if number == MISSING && table.refuses_missing {
                         return None;
                     }

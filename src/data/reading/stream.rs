@@ -53,7 +53,7 @@ pub(crate) struct Stream {
     /// The file's length as it is stored; unknown for pipes.
     stored: Option<u64>,
     /// What the first line of a table has said of the delimiter; it is no part of the table.
-    delimiter: Option<u8>,
+    pub delimiter: Option<u8>,
     /// What the types of arrays tell, where they have been made a table.
     hints: Option<Hints>,
     /// All bytes, where they are in memory.
@@ -141,9 +141,7 @@ impl Stream {
 
     /// The first `count` bytes (fewer where there are no more), which stay in the stream.
     pub(crate) fn peek(&mut self, count: usize) -> Result<Vec<u8>> {
-        let mut start = vec![0; count];
-        let found = self.fill(&mut start)?;
-        start.truncate(found);
+        let start = self.take(count)?;
         self.put_back(start.clone());
         Ok(start)
     }
@@ -224,11 +222,6 @@ impl Stream {
         Ok(())
     }
 
-    /// What a first line that is no part of the table has said of its delimiter.
-    pub(crate) fn delimiter(&self) -> Option<u8> {
-        self.delimiter
-    }
-
     /// The line on which a table begins, counted from 1.
     pub(crate) fn first_line(&self) -> u64 {
         1 + u64::from(self.delimiter.is_some())
@@ -283,13 +276,11 @@ impl Stream {
 
     /// Checks that nothing follows; of packed bytes this is what checks the check sum.
     pub(crate) fn expect_end(&mut self, after: &str) -> Result<()> {
-        match self.fill(&mut [0])? {
-            0 => Ok(()),
-            _ => {
-                let expected = format!("the end of the file after {after}");
-                Err(self.error(Place::default(), expected, "more bytes"))
-            }
+        if self.fill(&mut [0])? == 0 {
+            return Ok(());
         }
+        let expected = format!("the end of the file after {after}");
+        Err(self.error(Place::default(), expected, "more bytes"))
     }
 
     /// The number of bytes, where it is known before they are read.
@@ -321,13 +312,9 @@ impl Stream {
             ErrorKind::InvalidInput | ErrorKind::InvalidData => Some(format!("damage: {source}")),
             _ => None,
         };
-        match found {
-            Some(found) => {
-                let expected = format!("whole {} data", self.packing.map_or("", Packing::name));
-                self.error(Place::default(), expected, found)
-            }
-            None => Error::Read { path: self.name.clone(), source },
-        }
+        let Some(found) = found else { return Error::Read { path: self.name.clone(), source } };
+        let expected = format!("whole {} data", self.packing.map_or("", Packing::name));
+        self.error(Place::default(), expected, found)
     }
 }
 

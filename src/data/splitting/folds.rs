@@ -1,6 +1,7 @@
 //! Divides rows into folds: every row tests in one of them, and trains in the others.
 
-use super::{Fold, Parts, Split, by_time, cuts};
+use super::{Fold, Part, Split, by_time, cuts};
+use crate::data::dataset::rows;
 use crate::random::{Purpose, words};
 
 /// What rows are divided by.
@@ -26,32 +27,30 @@ impl Kinds<'_> {
     }
 
     /// Passes the keys of some rows to `parts`.
-    fn with_rows<T>(self, rows: &[u32], parts: impl FnOnce(Kinds<'_>) -> T) -> T {
-        let pick = |kinds: &[u32]| rows.iter().map(|row| kinds[*row as usize]).collect::<Vec<u32>>();
+    fn with_rows<T>(self, numbers: &[u32], parts: impl FnOnce(Kinds<'_>) -> T) -> T {
         match self {
-            Kinds::Classes(classes) => parts(Kinds::Classes(&pick(classes))),
-            Kinds::Groups(groups) => parts(Kinds::Groups(&pick(groups))),
-            Kinds::Times(times) => {
-                let times: Vec<f64> = rows.iter().map(|row| times[*row as usize]).collect();
-                parts(Kinds::Times(&times))
-            }
+            Kinds::Classes(classes) => parts(Kinds::Classes(&rows(classes, 1, numbers))),
+            Kinds::Groups(groups) => parts(Kinds::Groups(&rows(groups, 1, numbers))),
+            Kinds::Times(times) => parts(Kinds::Times(&rows(times, 1, numbers))),
         }
     }
 }
 
 impl Split {
     /// Divides rows: into the fold's and the others, if there is one, and those that train in any case by the shares.
-    pub(crate) fn divided(&self, kinds: Kinds<'_>) -> Parts {
+    pub(crate) fn divided(&self, kinds: Kinds<'_>) -> Vec<Part> {
         let Some(fold) = self.fold else { return self.by_shares(kinds) };
-        let [train, test] = fold.rows(kinds, self.seed);
+        let mut part_of = fold.parts(kinds, self.seed);
+        let train: Vec<u32> =
+            (0..).zip(&part_of).filter(|(_, part)| **part == Part::Train).map(|(row, _)| row).collect();
         let rest = Split { test: 0.0, fold: None, ..*self };
         let parts = kinds.with_rows(&train, |kinds| rest.by_shares(kinds));
-        let named = |places: Vec<u32>| places.into_iter().map(|place| train[place as usize]).collect();
-        Parts { train: named(parts.train), validation: named(parts.validation), test }
+        train.iter().zip(parts).for_each(|(row, part)| part_of[*row as usize] = part);
+        part_of
     }
 
     /// Divides rows by their classes so that copies stay together: rows with the same number in `copies`.
-    pub(crate) fn divided_by_class(&self, classes: &[u32], copies: &[u32]) -> Parts {
+    pub(crate) fn divided_by_class(&self, classes: &[u32], copies: &[u32]) -> Vec<Part> {
         // Of each the place among different rows, and there its class.
         let mut places = vec![u32::MAX; copies.iter().max().map_or(0, |greatest| *greatest as usize + 1)];
         let mut firsts = Vec::new();
@@ -63,18 +62,10 @@ impl Split {
             }
         }
         let parts = self.divided(Kinds::Classes(&firsts));
-        let rows_of = |wanted: &[u32]| {
-            let is_wanted = |row: &u32| wanted.binary_search(&places[copies[*row as usize] as usize]).is_ok();
-            (0..copies.len() as u32).filter(is_wanted).collect::<Vec<u32>>()
-        };
-        Parts {
-            train: rows_of(&parts.train),
-            validation: rows_of(&parts.validation),
-            test: rows_of(&parts.test),
-        }
+        copies.iter().map(|copy| parts[places[*copy as usize] as usize]).collect()
     }
 
-    fn by_shares(&self, kinds: Kinds<'_>) -> Parts {
+    fn by_shares(&self, kinds: Kinds<'_>) -> Vec<Part> {
         match kinds {
             Kinds::Classes(classes) => self.parts(classes),
             Kinds::Groups(groups) => self.parts_of_groups(groups),
@@ -84,35 +75,30 @@ impl Split {
 }
 
 impl Fold {
-    /// The rows that train and those that test, each in ascending order.
-    fn rows(self, kinds: Kinds<'_>, seed: u64) -> [Vec<u32>; 2] {
-        match kinds {
-            Kinds::Classes(classes) => self.apart(&by_class(classes, self.count, seed)),
-            Kinds::Groups(groups) => self.apart(&by_group(groups, self.count, seed)),
-            Kinds::Times(times) => self.by_time(times),
-        }
-    }
-
-    fn apart(self, fold_of: &[Option<usize>]) -> [Vec<u32>; 2] {
-        let (test, train) =
-            (0..fold_of.len() as u32).partition(|row| fold_of[*row as usize] == Some(self.index));
-        [train, test]
+    /// Which rows train and which test.
+    fn parts(self, kinds: Kinds<'_>, seed: u64) -> Vec<Part> {
+        let fold_of = match kinds {
+            Kinds::Classes(classes) => by_class(classes, self.count, seed),
+            Kinds::Groups(groups) => by_group(groups, self.count, seed),
+            Kinds::Times(times) => return self.by_time(times),
+        };
+        let is_own = |fold: Option<usize>| fold == Some(self.index);
+        fold_of.into_iter().map(|fold| if is_own(fold) { Part::Test } else { Part::Train }).collect()
     }
 
     /// Divides time into count + 1 parts of equal size, except that rows of one time stay together; the one after the fold's
     /// tests, and those before it train.
-    fn by_time(self, times: &[f64]) -> [Vec<u32>; 2] {
+    fn by_time(self, times: &[f64]) -> Vec<Part> {
         let order = by_time(times);
         let wanted: Vec<usize> =
             (1..=self.count).map(|stretch| stretch * times.len() / (self.count + 1)).collect();
         // There are no more folds than places to cut at.
-        let mut ends = cuts(times, &order, &wanted).unwrap_or_default();
-        ends.push(times.len());
+        let ends = cuts(times, &order, &wanted).unwrap_or_default();
         let end = |stretch: usize| ends.get(stretch).copied().unwrap_or(times.len());
-        let (from, to) = (end(self.index), end(self.index + 1));
-        let mut parts = [order[..from].to_vec(), order[from..to].to_vec()];
-        parts.iter_mut().for_each(|rows| rows.sort_unstable());
-        parts
+        let mut part_of = vec![Part::None; times.len()];
+        order[..end(self.index + 1)].iter().for_each(|row| part_of[*row as usize] = Part::Test);
+        order[..end(self.index)].iter().for_each(|row| part_of[*row as usize] = Part::Train);
+        part_of
     }
 }
 
@@ -157,10 +143,11 @@ fn by_group(groups: &[u32], folds: usize, seed: u64) -> Vec<Option<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::splitting::Parts;
 
     fn all(kinds: Kinds<'_>, count: usize, validation: f64, seed: u64) -> Vec<Parts> {
         let split = |index| Split { validation, test: 0.0, seed, fold: Some(Fold { index, count }) };
-        (0..count).map(|index| split(index).divided(kinds)).collect()
+        (0..count).map(|index| split(index).divided(kinds).into()).collect()
     }
 
     /// Each row tests once, and the parts of a fold are all rows.
@@ -226,7 +213,7 @@ mod tests {
         for fold in [None, Some(Fold { index: 1, count: 4 })] {
             let split =
                 Split { validation: 0.2, test: if fold.is_some() { 0.0 } else { 0.1 }, seed: 3, fold };
-            let parts = split.divided_by_class(&classes, &copies);
+            let parts = Parts::from(split.divided_by_class(&classes, &copies));
             let mut all = [&parts.train[..], &parts.validation, &parts.test].concat();
             all.sort_unstable();
             assert_eq!(all, (0..copies.len() as u32).collect::<Vec<u32>>());

@@ -45,34 +45,27 @@ impl Split {
 
     /// Divides rows with these labels. In each class the rows are taken in a random order; the first round(share x rows)
     /// of them test, the next validate, the others train: at least one, where the class has a row at all.
-    pub fn parts(&self, labels: &[u32]) -> Parts {
+    pub fn parts(&self, labels: &[u32]) -> Vec<Part> {
         let mut rows: Vec<(u32, u32, u32)> = labels
             .iter()
             .zip(0..)
             .map(|(label, row)| (*label, words(self.seed, Purpose::Split, [row, 0])[0], row))
             .collect();
         rows.sort_unstable();
-        let mut parts = Parts::default();
+        let mut part_of = vec![Part::Train; labels.len()];
         for class in rows.chunk_by(|a, b| a.0 == b.0) {
             let count = |share: f64, most: usize| ((share * class.len() as f64).round() as usize).min(most);
             let test = count(self.test, class.len() - 1);
             let validation = count(self.validation, class.len() - 1 - test);
-            let row = |(_, _, row): &(u32, u32, u32)| *row;
-            parts.test.extend(class[..test].iter().map(row));
-            parts.validation.extend(class[test..test + validation].iter().map(row));
-            parts.train.extend(class[test + validation..].iter().map(row));
+            class[..test + validation].iter().for_each(|(.., row)| part_of[*row as usize] = Part::Validation);
+            class[..test].iter().for_each(|(.., row)| part_of[*row as usize] = Part::Test);
         }
-        for part in [&mut parts.train, &mut parts.validation, &mut parts.test] {
-            part.sort_unstable();
-        }
-        parts
+        part_of
     }
-}
 
-impl Split {
     /// Divides rows so that those of one group stay together. Groups are taken in a random order; each that
     /// brings the rows that test nearer to test x rows of all tests, else those that validate; at least one trains.
-    pub fn parts_of_groups(&self, groups: &[u32]) -> Parts {
+    pub fn parts_of_groups(&self, groups: &[u32]) -> Vec<Part> {
         let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);
         let mut sizes = vec![0usize; count];
         groups.iter().for_each(|group| sizes[*group as usize] += 1);
@@ -94,13 +87,13 @@ impl Split {
                 *taken += size;
             }
         }
-        Parts::collect(groups.iter().map(|group| part_of[*group as usize]))
+        groups.iter().map(|group| part_of[*group as usize]).collect()
     }
 
     /// Divides rows by time: about the last round(test x rows) test, about the round(validation x rows) before them validate.
     /// Rows of one time stay together: the parts are cut at the nearest places between different times. Where there are too
     /// few different times for the parts, all rows train.
-    pub fn parts_by_time(&self, times: &[f64]) -> Parts {
+    pub fn parts_by_time(&self, times: &[f64]) -> Vec<Part> {
         let order = by_time(times);
         let count = |share: f64, most: usize| ((share * times.len() as f64).round() as usize).min(most);
         let test = count(self.test, times.len().saturating_sub(1));
@@ -113,7 +106,7 @@ impl Split {
         for (from, (.., part)) in cuts(times, &order, &places).unwrap_or_default().into_iter().zip(wanted) {
             order[from..].iter().for_each(|row| part_of[*row as usize] = part);
         }
-        Parts::collect(part_of.into_iter())
+        part_of
     }
 }
 
@@ -142,20 +135,26 @@ pub(crate) fn cuts(times: &[f64], order: &[u32], wanted: &[usize]) -> Option<Vec
 
 /// What a row is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+pub enum Part {
+    /// To train.
     Train,
+    /// To validate.
     Validation,
+    /// To test.
     Test,
+    /// Nothing: it is of a time behind that of the fold.
+    None,
 }
 
-impl Parts {
-    fn collect(rows: impl Iterator<Item = Part>) -> Self {
+impl From<Vec<Part>> for Parts {
+    fn from(part_of: Vec<Part>) -> Self {
         let mut parts = Self::default();
-        for (row, part) in (0..).zip(rows) {
+        for (row, part) in (0..).zip(part_of) {
             match part {
                 Part::Train => parts.train.push(row),
                 Part::Validation => parts.validation.push(row),
                 Part::Test => parts.test.push(row),
+                Part::None => {}
             }
         }
         parts
@@ -170,42 +169,43 @@ mod tests {
     fn groups_stay_together_and_the_last_rows_test() {
         let groups: Vec<u32> = (0..1000).map(|row| row * 7 % 50).collect();
         let split = Split { validation: 0.1, test: 0.2, seed: 5, fold: None };
-        let parts = split.parts_of_groups(&groups);
+        let parts = Parts::from(split.parts_of_groups(&groups));
         assert_eq!((parts.test.len(), parts.validation.len(), parts.train.len()), (200, 100, 700));
         let of = |rows: &[u32]| -> std::collections::BTreeSet<u32> {
             rows.iter().map(|row| groups[*row as usize]).collect()
         };
         let (train, validation, test) = (of(&parts.train), of(&parts.validation), of(&parts.test));
         assert!(train.is_disjoint(&validation) && train.is_disjoint(&test) && test.is_disjoint(&validation));
-        assert_ne!(Split { seed: 6, ..split }.parts_of_groups(&groups), parts);
+        assert_ne!(Parts::from(Split { seed: 6, ..split }.parts_of_groups(&groups)), parts);
         // A group that is far too large trains.
         let large: Vec<u32> = (0..100).map(|row| row.max(60)).map(|row| row - 60).collect();
         for seed in 0..20 {
             let parts = Split { validation: 0.0, test: 0.2, seed, fold: None }.parts_of_groups(&large);
+            let parts = Parts::from(parts);
             assert_eq!(parts.test.len(), 20, "{seed}");
         }
         // One group cannot be divided, and two only by half.
-        assert_eq!(split.parts_of_groups(&[0, 0, 0]).train, [0, 1, 2]);
-        assert_eq!(split.parts_of_groups(&[0, 1, 0, 1]).train.len(), 4);
+        assert_eq!(Parts::from(split.parts_of_groups(&[0, 0, 0])).train, [0, 1, 2]);
+        assert_eq!(Parts::from(split.parts_of_groups(&[0, 1, 0, 1])).train.len(), 4);
         let half = Split { validation: 0.0, test: 0.4, seed: 5, fold: None };
-        assert_eq!(half.parts_of_groups(&[0, 1, 0, 1]).train.len(), 2);
-        assert_eq!(split.parts_of_groups(&[]), Parts::default());
+        assert_eq!(Parts::from(half.parts_of_groups(&[0, 1, 0, 1])).train.len(), 2);
+        assert_eq!(split.parts_of_groups(&[]), []);
 
         let times: Vec<f64> = (0..1000).map(|row| f64::from(row * 7 % 1000) - 500.0).collect();
-        let parts = split.parts_by_time(&times);
+        let parts = Parts::from(split.parts_by_time(&times));
         assert_eq!((parts.test.len(), parts.validation.len(), parts.train.len()), (200, 100, 700));
         let least = |rows: &[u32]| rows.iter().map(|row| times[*row as usize]).fold(f64::INFINITY, f64::min);
         assert_eq!(
             (least(&parts.test), least(&parts.validation), least(&parts.train)),
             (300.0, 200.0, -500.0)
         );
-        assert_eq!(split.parts_by_time(&[]), Parts::default());
+        assert_eq!(split.parts_by_time(&[]), []);
     }
 
     #[test]
     fn rows_of_one_time_stay_together() {
         let split = Split { validation: 0.1, test: 0.2, seed: 5, fold: None };
-        let parts = split.parts_by_time(&[3.0, 1.0, 3.0, 2.0, 3.0]);
+        let parts = Parts::from(split.parts_by_time(&[3.0, 1.0, 3.0, 2.0, 3.0]));
         assert_eq!(
             (&parts.test[..], &parts.validation[..], &parts.train[..]),
             (&[0, 2, 4][..], &[3][..], &[1][..])
@@ -214,21 +214,23 @@ mod tests {
         let days: Vec<f64> = (0..100).map(|row| f64::from(row / 10)).collect();
         for (share, rows) in [(0.2, 20), (0.22, 20), (0.28, 30), (0.01, 10), (0.99, 90)] {
             let parts = Split { validation: 0.0, test: share, seed: 5, fold: None }.parts_by_time(&days);
+            let parts = Parts::from(parts);
             assert_eq!(parts.test, (100 - rows..100).collect::<Vec<u32>>(), "{share}");
         }
         // Two times make two parts, one makes one: all rows train, which the reader refuses.
         for times in [[1.0, 1.0, 1.0, 2.0], [1.0; 4]] {
-            let parts = Split { validation: 0.3, test: 0.3, ..split }.parts_by_time(&times);
+            let parts = Parts::from(Split { validation: 0.3, test: 0.3, ..split }.parts_by_time(&times));
             assert_eq!(parts.train, [0, 1, 2, 3]);
         }
-        assert_eq!(Split { validation: 0.0, test: 0.5, ..split }.parts_by_time(&[1.0, 0.0, -0.0]).test, [0]);
+        let parts = Split { validation: 0.0, test: 0.5, ..split }.parts_by_time(&[1.0, 0.0, -0.0]);
+        assert_eq!(Parts::from(parts).test, [0]);
     }
 
     #[test]
     fn each_class_is_divided_alike_and_each_row_is_in_one_part() {
         let labels: Vec<u32> = (0..1000).map(|row| if row < 900 { 0 } else { 1 + row % 2 }).collect();
         let split = Split { validation: 0.1, test: 0.2, seed: 5, fold: None };
-        let parts = split.parts(&labels);
+        let parts = Parts::from(split.parts(&labels));
         for (part, counts) in
             [(&parts.test, [180, 10, 10]), (&parts.validation, [90, 5, 5]), (&parts.train, [630, 35, 35])]
         {
@@ -239,8 +241,8 @@ mod tests {
         let mut all = [parts.train.clone(), parts.validation.clone(), parts.test.clone()].concat();
         all.sort_unstable();
         assert_eq!(all, (0..1000).collect::<Vec<u32>>());
-        assert_eq!(split.parts(&labels), parts);
-        assert_ne!(Split { seed: 6, ..split }.parts(&labels), parts);
+        assert_eq!(Parts::from(split.parts(&labels)), parts);
+        assert_ne!(Parts::from(Split { seed: 6, ..split }.parts(&labels)), parts);
         // The rows that test are spread over the file.
         assert!(parts.test.iter().filter(|row| **row < 450).count() > 60);
     }
@@ -248,7 +250,8 @@ mod tests {
     #[test]
     fn a_class_keeps_a_row_to_train() {
         let parts = Split { validation: 0.5, test: 0.5, seed: 1, fold: None }.parts(&[0, 0, 1, 2]);
+        let parts = Parts::from(parts);
         assert_eq!((parts.test.len(), parts.validation.len(), parts.train.len()), (1, 0, 3));
-        assert_eq!(Split::default().parts(&[1, 0, 1]).train, [0, 1, 2]);
+        assert_eq!(Split::default().parts(&[1, 0, 1]), [Part::Train; 3]);
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{DataFault, Error, Result};
 impl RowParser {
     /// The number of a cell in a column of categories, which is the one with this number among them.
     pub(crate) fn category(&mut self, at: &At<'_>, index: usize, column: usize) -> Result<u32> {
-        let known = self.numberings[index].find(at.row.cell(column));
+        let known = self.categories[index].find(at.row.cell(column));
         match known.filter(|number| !(*number == MISSING && self.table.refuses_missing)) {
             Some(number) => Ok(number),
             None => self.new_category(at, index, column),
@@ -34,7 +34,10 @@ impl RowParser {
         }
         // A header among the rows holds what is new everywhere.
         table.refuse_header(at)?;
-        let number = self.numberings[index].add(cell, is_missing, at.line());
+        if is_missing {
+            return Ok(self.categories[index].insert(cell, MISSING));
+        }
+        let number = self.categories[index].add(cell, at.line());
         number.map_err(|expected| table.cell_error(at, column, &expected))
     }
 

@@ -9,9 +9,9 @@ use super::csv_table::CsvTable;
 use super::pieces::{At, Piece};
 use super::plain_rows::{KnownRows, PlainRows, Values};
 use super::records::{Cells, is_blank, row_end};
-use super::table::{Chunk, Missing};
+use super::table::{Missing, Table};
 use crate::data::columns::IgnoredBecause;
-use crate::data::columns::categories::Numbering;
+use crate::data::columns::categories::{Dictionary, MISSING};
 use crate::data::columns::classes::Interner;
 use crate::data::columns::groups::Groups;
 use crate::data::columns::schema::Holds;
@@ -24,7 +24,7 @@ pub(crate) struct RowParser {
     pub table: Arc<CsvTable>,
     pub labels: Interner,
     /// One for each categorical column, in their order.
-    pub numberings: Vec<Numbering>,
+    pub categories: Vec<Interner>,
     pub groups: Groups,
     /// Whether a value was none of a byte.
     floats: bool,
@@ -46,7 +46,7 @@ pub(crate) enum FirstMissing {
 
 /// What a piece holds.
 pub(crate) struct Parsed {
-    pub chunk: Chunk,
+    pub rows: Table,
     /// The groups that came first in these rows.
     pub new_groups: Vec<Option<Box<[u8]>>>,
     /// The file, or what stands for it in messages.
@@ -60,7 +60,7 @@ impl RowParser {
         let categories = table.columns.inputs.iter().filter(|(_, holds)| *holds == Holds::Categories);
         Self {
             labels: Interner::new("label", 0),
-            numberings: categories.map(|_| Numbering::new()).collect(),
+            categories: categories.map(|_| Interner::new("category", MISSING + 1)).collect(),
             groups: Groups::default(),
             floats: false,
             missing: FirstMissing::None,
@@ -72,19 +72,21 @@ impl RowParser {
     pub(crate) fn parse(&mut self, piece: &Piece, cells: &mut Cells) -> Parsed {
         let values = piece.rows.min(BLOCK_ROWS).saturating_mul(self.table.columns.width());
         let features = Features::with_room(values, self.floats);
-        let mut chunk = Chunk { features, ..Chunk::default() };
-        let fault = self.rows(piece, cells, &mut chunk).err();
-        self.floats = matches!(chunk.features, Features::Floats(_));
+        let begins = vec![(Arc::clone(&piece.name), 0)];
+        let mut rows = Table { features, begins, ..Table::default() };
+        let fault = self.rows(piece, cells, &mut rows).err();
+        self.floats = matches!(rows.features, Features::Floats(_));
         if let FirstMissing::Here(missing) = &mut self.missing {
-            chunk.missing = Some(std::mem::take(missing));
+            rows.missing = Some((Some(Arc::clone(&piece.name)), std::mem::take(missing)));
             self.missing = FirstMissing::Before;
         }
-        chunk.new_labels = self.labels.take_new();
-        chunk.new_categories = self.numberings.iter_mut().map(Numbering::take_new).collect();
-        Parsed { chunk, new_groups: self.groups.take_new(), name: Arc::clone(&piece.name), fault }
+        rows.names = self.labels.take_new();
+        let new = self.categories.iter_mut().map(Interner::take_new);
+        rows.dictionaries = new.map(|labels| Dictionary { labels }).collect();
+        Parsed { rows, new_groups: self.groups.take_new(), name: Arc::clone(&piece.name), fault }
     }
 
-    fn rows(&mut self, piece: &Piece, cells: &mut Cells, chunk: &mut Chunk) -> Result<()> {
+    fn rows(&mut self, piece: &Piece, cells: &mut Cells, rows: &mut Table) -> Result<()> {
         let table = Arc::clone(&self.table);
         let (text, delimiter) = (&piece.text[..], table.dialect.delimiter);
         let plain = PlainRows::new(&table);
@@ -98,15 +100,15 @@ impl RowParser {
             let known = KnownRows {
                 table: &table,
                 labels: &self.labels,
-                numberings: &self.numberings,
+                categories: &self.categories,
                 may_miss: !table.refuses_missing && !matches!(self.missing, FirstMissing::None),
             };
             let end =
                 plain.as_ref().and_then(|plain| known.plain_row(plain, text, start, before, &mut values));
             if let Some(end) = end {
-                chunk.features.extend(&values.inputs);
-                chunk.labels.extend(values.label);
-                chunk.values.extend_from_slice(&values.targets);
+                rows.features.extend(&values.inputs);
+                rows.numbers.extend(values.label);
+                rows.values.extend_from_slice(&values.targets);
                 (start, before) = (end, before + 1);
                 continue;
             }
@@ -117,8 +119,8 @@ impl RowParser {
                 table.check_cells(&at)?;
                 values.inputs.clear();
                 self.inputs(&at, &mut values.inputs)?;
-                self.others(&table, &at, before, chunk)?;
-                chunk.features.extend(&values.inputs);
+                self.others(&table, &at, before, rows)?;
+                rows.features.extend(&values.inputs);
                 before += 1;
             }
             start = end + 1;
@@ -143,17 +145,17 @@ impl RowParser {
     }
 
     /// Parses what a row holds besides inputs.
-    fn others(&mut self, table: &CsvTable, at: &At<'_>, before: u64, chunk: &mut Chunk) -> Result<()> {
+    fn others(&mut self, table: &CsvTable, at: &At<'_>, before: u64, rows: &mut Table) -> Result<()> {
         self.check_row_numbers(at, before)?;
-        chunk.labels.extend(self.label(at)?);
+        rows.numbers.extend(self.label(at)?);
         for column in &table.columns.values {
-            chunk.values.push(self.value(at, *column)?);
+            rows.values.push(self.value(at, *column)?);
         }
-        chunk.weights.extend(self.weight(at)?);
-        chunk.groups.extend(self.group(at)?);
-        chunk.times.extend(self.time(at)?);
+        rows.weights.extend(self.weight(at)?);
+        rows.groups.extend(self.group(at)?);
+        rows.times.extend(self.time(at)?);
         let id = table.columns.id.map(|id| String::from_utf8_lossy(at.row.cell(id)).into_owned());
-        chunk.ids.extend(id);
+        rows.ids.extend(id);
         Ok(())
     }
 

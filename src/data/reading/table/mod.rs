@@ -2,15 +2,14 @@
 
 mod spellings;
 
-pub(crate) use spellings::folded;
+pub(crate) use spellings::{best_spellings, folded};
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::data::columns::categories::Dictionary;
 use crate::data::columns::classes::{Classes, Label};
-use crate::data::dataset::{BLOCK_ROWS, Dataset, Features, floats, reserve};
-use crate::data::encoding::targets::Targets;
+use crate::data::dataset::{BLOCK_ROWS, Features, floats, reserve, rows};
 use crate::error::{Place, Result};
 
 /// Inputs that an image has at least.
@@ -27,34 +26,8 @@ pub(crate) struct Missing {
     pub(crate) found: String,
 }
 
-/// Some rows on their way from the reader thread; labels are empty where they were known before, or where there are
-/// none.
-#[derive(Default)]
-pub(crate) struct Chunk {
-    pub(crate) features: Features,
-    /// The number of each row's label, in the order in which labels come in the file.
-    pub(crate) labels: Vec<u32>,
-    /// The values to predict, row after row.
-    pub(crate) values: Vec<f32>,
-    /// How much each row counts in the loss.
-    pub(crate) weights: Vec<f32>,
-    /// The group of each row, numbered in the order in which they come, if rows have groups.
-    pub(crate) groups: Vec<u32>,
-    /// When each row is of, if rows have times.
-    pub(crate) times: Vec<f64>,
-    /// The labels that came first in these rows.
-    pub(crate) new_labels: Vec<Label>,
-    /// The file of these rows, if they are of a table.
-    pub(crate) name: Option<Arc<Path>>,
-    /// The categories that came first in these rows, of each column of categories.
-    pub(crate) new_categories: Vec<Vec<Label>>,
-    /// The cell of each row that is handed on.
-    pub(crate) ids: Vec<String>,
-    /// A number that is missing: the first that its parser has met, in the piece in which that was.
-    pub(crate) missing: Option<Missing>,
-}
-
-/// All rows so far, as they stand in the file.
+/// All rows so far, as they stand in the file; or some of them on their way from the reader thread, whose classes are still to be found,
+/// with the labels and categories that came first in these. Labels are empty where they were known before, or where there are none.
 #[derive(Clone, Default)]
 pub(crate) struct Table {
     pub(crate) features: Features,
@@ -70,7 +43,7 @@ pub(crate) struct Table {
     pub(crate) times: Vec<f64>,
     pub(crate) ids: Vec<String>,
     pub(crate) classes: Classes,
-    /// The number of each row's label.
+    /// The number of each row's label, in the order in which labels come in the file.
     pub(crate) numbers: Vec<u32>,
     /// The labels by their numbers, and the class of each.
     pub(crate) names: Vec<Label>,
@@ -133,104 +106,55 @@ impl Table {
         is_bright && images > values / width / 2
     }
 
-    /// The targets of these rows: `columns` values each, or classes where that is 0.
-    fn targets_of(&self, rows: &[u32], columns: usize) -> Targets {
-        if columns == 0 {
-            return rows.iter().map(|row| self.labels[*row as usize]).collect::<Vec<u32>>().into();
-        }
-        let values = rows.iter().flat_map(|row| &self.values[*row as usize * columns..][..columns]);
-        Targets::Values { columns, values: values.copied().collect() }
-    }
-
-    /// Takes these rows out, whose targets are `values` values or else classes, in ascending order, and leaves those to
-    /// `keep`.
-    pub(crate) fn divide(
-        &mut self,
-        width: usize,
-        values: usize,
-        out: [&[u32]; 2],
-        keep: &[u32],
-    ) -> [Dataset; 2] {
-        let rows = |numbers: &[u32]| Dataset {
-            inputs: width,
-            features: self.features.rows(width, numbers),
-            targets: self.targets_of(numbers, values),
-            weights: numbers.iter().filter_map(|row| self.weights.get(*row as usize).copied()).collect(),
-        };
-        let out = out.map(rows);
-        self.features.keep_rows(width, keep);
-        self.weights = keep.iter().filter_map(|row| self.weights.get(*row as usize).copied()).collect();
-        match self.targets_of(keep, values) {
-            Targets::Classes(labels) => self.labels = labels,
-            Targets::Values { values, .. } => self.values = values,
-        }
-        // No rows come any more whose labels would need them.
-        (self.numbers, self.groups, self.times) = (Vec::new(), Vec::new(), Vec::new());
-        out
+    /// Keeps the rows, of `width` inputs and `values` values to predict, with these numbers, which ascend, and no others.
+    pub(crate) fn keep_rows(&mut self, width: usize, values: usize, numbers: &[u32]) {
+        self.features.keep_rows(width, numbers);
+        self.labels = rows(&self.labels, 1, numbers);
+        self.values = rows(&self.values, values, numbers);
+        self.weights = rows(&self.weights, 1, numbers);
+        self.groups = rows(&self.groups, 1, numbers);
+        self.times = rows(&self.times, 1, numbers);
+        self.ids = rows(&self.ids, 1, numbers);
+        self.numbers = rows(&self.numbers, 1, numbers);
     }
 
     /// Adds rows at the end, whose classes are still to be found.
-    pub(crate) fn append(&mut self, chunk: Chunk, room: &Room<'_>) -> Result<()> {
-        self.append_labels(&chunk, room)?;
-        let last = self.begins.last().map(|(file, _)| file);
-        if let Some(file) = chunk.name.as_ref().filter(|file| last != Some(*file)) {
+    pub(crate) fn append(&mut self, new: Self, room: &Room<'_>) -> Result<()> {
+        room.extend(&mut self.numbers, &new.numbers)?;
+        let unclassified = self.numbers.len().saturating_sub(self.labels.len());
+        room.make(&mut self.labels, unclassified)?;
+        room.extend(&mut self.values, &new.values)?;
+        room.extend(&mut self.weights, &new.weights)?;
+        room.extend(&mut self.groups, &new.groups)?;
+        room.extend(&mut self.times, &new.times)?;
+        self.ids.extend(new.ids);
+        self.names.extend(new.names);
+        let file = new.begins.first().map(|(file, _)| file);
+        self.files.resize(self.names.len(), file.cloned());
+        if let Some(file) = file.filter(|file| self.begins.last().is_none_or(|(last, _)| last != *file)) {
             self.begins.push((Arc::clone(file), self.features.len()));
         }
         // Pieces come in order, and so do the parsers that have met none before.
-        self.missing = self.missing.take().or_else(|| Some((chunk.name.clone(), chunk.missing?)));
-        room.make(&mut self.values, chunk.values.len())?;
-        room.make(&mut self.weights, chunk.weights.len())?;
-        self.values.extend_from_slice(&chunk.values);
-        self.weights.extend_from_slice(&chunk.weights);
-        room.make(&mut self.groups, chunk.groups.len())?;
-        room.make(&mut self.times, chunk.times.len())?;
-        self.groups.extend_from_slice(&chunk.groups);
-        self.times.extend_from_slice(&chunk.times);
-        self.ids.extend(chunk.ids);
-        self.dictionaries.resize_with(chunk.new_categories.len(), Dictionary::default);
-        for (dictionary, new) in self.dictionaries.iter_mut().zip(chunk.new_categories) {
-            dictionary.labels.extend(new);
+        self.missing = self.missing.take().or(new.missing);
+        self.dictionaries.resize_with(new.dictionaries.len(), Dictionary::default);
+        for (dictionary, new) in self.dictionaries.iter_mut().zip(new.dictionaries) {
+            dictionary.labels.extend(new.labels);
         }
-        if let (Features::Bytes(bytes), Features::Floats(_)) = (&self.features, &chunk.features) {
-            self.features = Features::Floats(floats(bytes, chunk.features.len(), room.name)?);
+        if let (Features::Bytes(bytes), Features::Floats(new)) = (&self.features, &new.features) {
+            self.features = Features::Floats(floats(bytes, new.len(), room.name)?);
         }
-        match (&mut self.features, &chunk.features) {
-            (Features::Bytes(all), Features::Bytes(new)) => {
-                room.make(all, new.len())?;
-                all.extend_from_slice(new);
-            }
-            (Features::Floats(all), Features::Bytes(new)) => {
-                room.make(all, new.len())?;
-                all.extend(new.iter().copied().map(f32::from));
-            }
-            (Features::Floats(all), Features::Floats(new)) => {
-                room.make(all, new.len())?;
-                all.extend_from_slice(new);
-            }
+        match (&mut self.features, &new.features) {
+            (Features::Bytes(all), Features::Bytes(new)) => room.extend(all, new),
+            (Features::Floats(all), Features::Bytes(new)) => room.extend(all, new),
+            (Features::Floats(all), Features::Floats(new)) => room.extend(all, new),
             (Features::Bytes(_), Features::Floats(_)) => unreachable!("became floats above"),
         }
-        Ok(())
-    }
-
-    fn append_labels(&mut self, chunk: &Chunk, room: &Room<'_>) -> Result<()> {
-        room.make(&mut self.numbers, chunk.labels.len())?;
-        self.numbers.extend_from_slice(&chunk.labels);
-        let unclassified = self.numbers.len().saturating_sub(self.labels.len());
-        room.make(&mut self.labels, unclassified)?;
-        self.names.extend_from_slice(&chunk.new_labels);
-        self.files.resize(self.names.len(), chunk.name.clone());
-        Ok(())
     }
 
     /// The file, if it is a table, and the row in which the label with this number came first.
     pub(crate) fn origin(&self, number: usize) -> (Option<&Path>, Option<u64>) {
         let file = self.files.get(number).and_then(|file| file.as_deref());
         (file, self.names.get(number).map(|label| label.row))
-    }
-
-    /// The first label of a class.
-    pub(crate) fn label_of(&self, class: usize) -> Option<usize> {
-        self.class_of.iter().position(|of| *of as usize == class)
     }
 
     /// The label of each class that came first.
@@ -266,6 +190,13 @@ pub(crate) struct Room<'a> {
 }
 
 impl Room<'_> {
+    /// Adds values at the end, with room for all that are expected.
+    fn extend<T, New: Copy + Into<T>>(&self, values: &mut Vec<T>, new: &[New]) -> Result<()> {
+        self.make(values, new.len())?;
+        values.extend(new.iter().map(|value| (*value).into()));
+        Ok(())
+    }
+
     /// Makes room for `extra` more values: for all that are expected, or else for as many again as there are, so that growing stays
     /// cheap.
     fn make<T>(&self, values: &mut Vec<T>, extra: usize) -> Result<()> {

@@ -10,27 +10,27 @@ pub(crate) fn folded(label: &str) -> String {
     label.trim().to_lowercase()
 }
 
-impl Table {
-    /// How many rows have each label, in the order in which labels come in the file.
-    fn rows_of_labels(&self) -> Vec<usize> {
-        let mut rows = vec![0; self.names.len()];
-        self.numbers.iter().for_each(|label| rows[*label as usize] += 1);
-        rows
+/// The most frequent spelling of each of these names, which have so many rows: its place among them; of equally frequent ones the first.
+pub(crate) fn best_spellings<'a>(names: impl Iterator<Item = &'a String>, rows: &[usize]) -> Vec<usize> {
+    let folded: Vec<String> = names.map(|name| folded(name)).collect();
+    let mut best: HashMap<&String, usize> = HashMap::new();
+    for (name, folded) in folded.iter().enumerate() {
+        let best = best.entry(folded).or_insert(name);
+        if rows[name] > rows[*best] {
+            *best = name;
+        }
     }
+    folded.iter().map(|folded| best[folded]).collect()
+}
 
+impl Table {
     /// Joins labels that differ only in spelling into one class, named by the most frequent of them, of equally frequent ones the
     /// first. All rows are here.
     pub(crate) fn join_spellings(&mut self) {
-        let rows = self.rows_of_labels();
-        let mut best: HashMap<String, usize> = HashMap::new();
-        for (label, name) in self.names.iter().enumerate() {
-            let best = best.entry(folded(&name.text)).or_insert(label);
-            if rows[label] > rows[*best] {
-                *best = label;
-            }
-        }
-        let joined = self.names.iter().map(|name| self.names[best[&folded(&name.text)]].clone());
-        let joined: Vec<Label> = joined.collect();
+        let mut rows = vec![0; self.names.len()];
+        self.numbers.iter().for_each(|label| rows[*label as usize] += 1);
+        let best = best_spellings(self.names.iter().map(|name| &name.text), &rows);
+        let joined: Vec<Label> = best.into_iter().map(|label| self.names[label].clone()).collect();
         (self.classes, self.class_of) = Classes::from_labels(&joined);
         self.labels.clear();
         self.classify();
@@ -49,17 +49,7 @@ impl Table {
         if kept.len() == rows {
             return None;
         }
-        fn keep<T: Clone>(of_rows: &mut Vec<T>, kept: &[u32]) {
-            *of_rows = kept.iter().filter_map(|row| of_rows.get(*row as usize).cloned()).collect();
-        }
-        self.features.keep_rows(width, &kept);
-        keep(&mut self.numbers, &kept);
-        keep(&mut self.weights, &kept);
-        keep(&mut self.groups, &kept);
-        keep(&mut self.times, &kept);
-        keep(&mut self.ids, &kept);
-        let of_row = |row: &u32| self.values[*row as usize * values..][..values].to_vec();
-        self.values = kept.iter().flat_map(of_row).collect();
+        self.keep_rows(width, values, &kept);
         if let Some(none) = none {
             self.names.remove(none);
             self.files.remove(none);
