@@ -100,7 +100,7 @@ impl BoundSchedule {
         // A prologue is one more.
         let records = schedule.dispatches.iter().map(|dispatch| dispatch.shader.records);
         let together = records.max().unwrap_or(1).max(1);
-        let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1, together);
+        let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1, 1, together);
         let metrics_stride = 8 * schedule.metrics_groups as u64;
         let positions = rows.positions;
         Ok(Self {

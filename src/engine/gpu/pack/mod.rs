@@ -109,11 +109,11 @@ impl GpuPack {
             is_live: true,
         });
         let most_steps = groups.iter().map(Group::most_steps).max().unwrap_or(1);
-        let record = size_of::<StepRecord>();
+        let (record, dispatches) = (size_of::<StepRecord>(), most_steps.div_ceil(MOST_RECORDS));
         let mut pack = Self {
             members: known.collect(),
             groups,
-            records: StepRecords::new(context, record, most_steps, MOST_RECORDS),
+            records: StepRecords::new(context, record, dispatches, MOST_RECORDS, MOST_RECORDS),
             rows: None,
             host_order: HostOrder::default(),
             submissions: PackSubmissions::new(),
