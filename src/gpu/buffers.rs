@@ -23,6 +23,11 @@ impl Readback {
         Self { buffer, mapped: Arrival::new() }
     }
 
+    /// The most bytes that it takes.
+    pub fn size(&self) -> u64 {
+        self.buffer.size()
+    }
+
     /// Records the copy of the first `bytes` of `source`, to be mapped when the submission has ended.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, bytes: u64) {
         self.record_at(encoder, source, 0, bytes);

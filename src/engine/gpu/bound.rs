@@ -43,8 +43,8 @@ pub struct BoundSchedule {
     most: StepRecord,
     /// Positions of the order; every batch ends there or before.
     positions: usize,
-    /// Bytes of the metrics of one step.
-    pub metrics_stride: u64,
+    /// Pairs (loss, correct) of one step.
+    pub metrics_groups: usize,
 }
 
 impl BoundSchedule {
@@ -101,7 +101,6 @@ impl BoundSchedule {
         let records = schedule.dispatches.iter().map(|dispatch| dispatch.shader.records);
         let together = records.max().unwrap_or(1).max(1);
         let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1, 1, together);
-        let metrics_stride = 8 * schedule.metrics_groups as u64;
         let positions = rows.positions;
         Ok(Self {
             dispatches,
@@ -111,7 +110,7 @@ impl BoundSchedule {
             prologue: schedule.prologue,
             most,
             positions,
-            metrics_stride,
+            metrics_groups: schedule.metrics_groups,
         })
     }
 

@@ -62,7 +62,7 @@ impl GpuEngine {
             let end = rows.len().min(start + device_rows.capacity.min(batch * self.evaluation_steps));
             let batches = (end - start).div_ceil(batch);
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
-            let metrics = bound.metrics_stride * batches as u64;
+            let metrics = (8 * bound.metrics_groups * batches) as u64;
             let wanted = [(Buffer::Metrics, metrics), (Buffer::Predictions, 4 * (end - start) as u64)];
             let read = self.read_evaluations(bound, end - start, parameters, &wanted).await?;
             for (evaluation, bytes) in evaluations.iter_mut().zip(read) {
