@@ -23,6 +23,16 @@ pub struct MetricSlots {
     pub live: Vec<(usize, Range<usize>)>,
 }
 
+/// Where batches of `batch` rows stand that divide the `rows` positions from `first` on, slot after slot.
+pub fn step_records(first: usize, rows: usize, batch: usize) -> impl Iterator<Item = StepRecord> {
+    (0..rows).step_by(batch).zip(0..).map(move |(start, slot)| StepRecord {
+        first: (first + start) as u32,
+        rows: batch.min(rows - start) as u32,
+        slot,
+        ..StepRecord::default()
+    })
+}
+
 /// What the dispatches of one submission receive.
 pub struct Steps {
     /// Step by step.

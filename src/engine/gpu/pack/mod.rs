@@ -10,6 +10,7 @@ use fused::{FusedGroup, PlacedSteps};
 use group::Group;
 use resident::ResidentGroup;
 
+use super::bound::step_records;
 use super::order::DeviceOrder;
 use super::rows::{DeviceRows, ORDERED_ROWS, SharedBatch, row_bytes, stored};
 use super::submissions::{MemberMetrics, Submissions};
@@ -280,13 +281,7 @@ impl GpuPack {
                 (0, taken)
             }
         };
-        let steps = (0..taken).step_by(batch).zip(0..).map(|(start, slot)| StepRecord {
-            first: (first + start) as u32,
-            rows: batch.min(taken - start) as u32,
-            slot,
-            ..StepRecord::default()
-        });
-        self.train(&steps.collect::<Vec<_>>())?;
+        self.train(&step_records(first, taken, batch).collect::<Vec<_>>())?;
         Ok(taken)
     }
 
