@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::engine::{CpuEngine, Engine, EngineOptions};
 use crate::error::Result;
 #[cfg(feature = "gpu")]
-use crate::gpu::{Adapter, Backend, DeviceOptions};
+use crate::gpu::{Adapter, Backend, DeviceOptions, backend_named};
 use crate::model::{Network, Parameters};
 #[cfg(feature = "gpu")]
 use crate::model::{ParameterLayout, blocks};
@@ -51,7 +51,7 @@ impl FromStr for DeviceRequest {
     fn from_str(text: &str) -> Result<Self, Infallible> {
         let lower = text.to_lowercase();
         #[cfg(feature = "gpu")]
-        if let Ok(backend) = lower.parse() {
+        if let Some(backend) = backend_named(&lower) {
             return Ok(DeviceRequest::Backend(backend));
         }
         Ok(match lower.as_str() {
@@ -160,6 +160,7 @@ mod tests {
             ("gl", DeviceRequest::Backend(Backend::Gl)),
             ("metal", DeviceRequest::Backend(Backend::Metal)),
             ("dx12", DeviceRequest::Backend(Backend::Dx12)),
+            ("noop", DeviceRequest::Name("noop".to_owned())),
             ("2", DeviceRequest::Index(2)),
             ("RTX 4070", DeviceRequest::Name("RTX 4070".to_owned())),
         ] {

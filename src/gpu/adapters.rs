@@ -1,76 +1,17 @@
 //! Which adapters the machine has.
 
 use std::fmt;
-use std::str::FromStr;
+
+use wgpu::Backend;
 
 use super::device_options::DeviceOptions;
 use super::limits::{USED_FEATURES, largest_storage, storage_size};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::threads::block;
 
-/// A graphics interface that wgpu can go through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Backend {
-    /// Vulkan.
-    Vulkan,
-    /// Apple's Metal.
-    Metal,
-    /// Microsoft's Direct3D 12.
-    Dx12,
-    /// OpenGL 4.3 or OpenGL ES 3.1.
-    Gl,
-    /// What a browser goes through for its pages.
-    BrowserWebGpu,
-}
-
-impl Backend {
-    /// All back ends, in the order in which they are tried.
-    pub const ALL: [Backend; 5] =
-        [Backend::Vulkan, Backend::Metal, Backend::Dx12, Backend::Gl, Backend::BrowserWebGpu];
-
-    fn wgpu(self) -> wgpu::Backends {
-        match self {
-            Backend::Vulkan => wgpu::Backends::VULKAN,
-            Backend::Metal => wgpu::Backends::METAL,
-            Backend::Dx12 => wgpu::Backends::DX12,
-            Backend::Gl => wgpu::Backends::GL,
-            Backend::BrowserWebGpu => wgpu::Backends::BROWSER_WEBGPU,
-        }
-    }
-
-    fn from_wgpu(backend: wgpu::Backend) -> Option<Self> {
-        match backend {
-            wgpu::Backend::Vulkan => Some(Backend::Vulkan),
-            wgpu::Backend::Metal => Some(Backend::Metal),
-            wgpu::Backend::Dx12 => Some(Backend::Dx12),
-            wgpu::Backend::Gl => Some(Backend::Gl),
-            wgpu::Backend::BrowserWebGpu => Some(Backend::BrowserWebGpu),
-            wgpu::Backend::Noop => None,
-        }
-    }
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Backend::Vulkan => "vulkan",
-            Backend::Metal => "metal",
-            Backend::Dx12 => "dx12",
-            Backend::Gl => "gl",
-            Backend::BrowserWebGpu => "webgpu",
-        })
-    }
-}
-
-impl FromStr for Backend {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Backend::ALL
-            .into_iter()
-            .find(|backend| backend.to_string() == text)
-            .ok_or_else(|| Error::Device(format!("no backend is called {text:?}")))
-    }
+/// The graphics interface of this name, as messages have it. The dummy that wgpu tests itself with has none.
+pub(crate) fn backend_named(text: &str) -> Option<Backend> {
+    Backend::ALL.into_iter().find(|backend| *backend != Backend::Noop && backend.to_str() == text)
 }
 
 /// What kind of machine stands behind an adapter. The order is that of preference.
@@ -163,14 +104,14 @@ impl Adapter {
 }
 
 /// All adapters that can compute, of all back ends or of one. The order, and with it the index, stays the same from
-/// call to call: back ends in the order of [`Backend::ALL`], each with real GPUs first.
+/// call to call: back ends in the order of [`Backend`], each with real GPUs first.
 pub fn adapters(only: Option<Backend>) -> Vec<Adapter> {
     block(adapters_async(only))
 }
 
 /// As [`adapters`], as a future.
 pub async fn adapters_async(only: Option<Backend>) -> Vec<Adapter> {
-    through(only.map_or_else(wgpu::Backends::all, Backend::wgpu)).await
+    through(only.map_or_else(wgpu::Backends::all, wgpu::Backends::from)).await
 }
 
 /// Those of all back ends but OpenGL, which come first in [`adapters`]: loading its driver takes a while.
@@ -193,12 +134,12 @@ async fn through(wanted: wgpu::Backends) -> Vec<Adapter> {
         })
         .filter_map(|handle| {
             let info = handle.get_info();
-            if info.backend == wgpu::Backend::Gl && is_old_opengl(&info.driver_info) {
+            if info.backend == Backend::Gl && is_old_opengl(&info.driver_info) {
                 return None;
             }
             Some(Adapter {
                 index: 0,
-                backend: Backend::from_wgpu(info.backend)?,
+                backend: info.backend,
                 kind: DeviceKind::from_info(&info),
                 driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
                 // A browser may tell none.
@@ -208,9 +149,7 @@ async fn through(wanted: wgpu::Backends) -> Vec<Adapter> {
             })
         })
         .collect();
-    found.sort_by_key(|adapter| {
-        (Backend::ALL.iter().position(|backend| *backend == adapter.backend), adapter.kind)
-    });
+    found.sort_by_key(|adapter| (adapter.backend as u8, adapter.kind));
     for (index, adapter) in found.iter_mut().enumerate() {
         adapter.index = index;
     }

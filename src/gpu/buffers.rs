@@ -23,13 +23,13 @@ impl Readback {
         Self { buffer, mapped: Arrival::new() }
     }
 
-    /// Records the copy of the first `bytes` of `source`, to be mapped when the submission has ended.
-    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, bytes: u64) {
-        self.record_at(encoder, source, 0, bytes);
+    /// The most bytes that it takes.
+    pub fn size(&self) -> u64 {
+        self.buffer.size()
     }
 
-    /// As above, for the `bytes` from `start` on, also a multiple of 4.
-    fn record_at(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, start: u64, bytes: u64) {
+    /// Records the copy of `bytes` of `source` from `start` on, both multiples of 4, to be mapped when the submission has ended.
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, start: u64, bytes: u64) {
         encoder.copy_buffer_to_buffer(source, start, &self.buffer, 0, Some(bytes));
         self.record_end(encoder, bytes);
     }
@@ -108,7 +108,7 @@ pub async fn read_buffer_at(
     }
     let target = Readback::new(context, bytes);
     let mut encoder = context.device.create_command_encoder(&Default::default());
-    target.record_at(&mut encoder, source, start, bytes);
+    target.record(&mut encoder, source, start, bytes);
     context.ended(context.queue.submit([encoder.finish()])).await?;
     target.ready().await?;
     target.take(bytes)

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::adapters::{Adapter, Backend, DeviceKind};
+use super::adapters::{Adapter, DeviceKind};
 use super::cache::Cache;
 use super::device_options::DeviceOptions;
 use super::fork::opens_device;
@@ -28,7 +28,7 @@ pub struct Context {
     /// Real or software.
     pub kind: DeviceKind,
     /// The interface.
-    pub backend: Backend,
+    pub backend: wgpu::Backend,
     /// Threads of a subgroup, where the device has subgroup operations and only one size of them.
     pub subgroup_size: Option<u32>,
     /// How kernels receive what changes from step to step.
@@ -153,7 +153,7 @@ impl Context {
     /// # Errors
     /// [`Error::Gpu`] when the device fails or hangs.
     pub async fn ended(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
-        if self.backend == Backend::BrowserWebGpu {
+        if self.backend == wgpu::Backend::BrowserWebGpu {
             return self.check();
         }
         self.device

@@ -17,8 +17,11 @@ mod wait;
 
 /// Runs a future to its end, on a thread that may wait.
 pub use crate::threads::block;
-pub(crate) use adapters::adapters_without_gl;
-pub use adapters::{Adapter, Backend, DeviceKind, adapters, adapters_async};
+/// A graphics interface that wgpu can go through.
+pub use wgpu::Backend;
+
+pub use adapters::{Adapter, DeviceKind, adapters, adapters_async};
+pub(crate) use adapters::{adapters_without_gl, backend_named};
 pub use buffers::{Readback, read_buffer, read_buffer_at};
 pub use context::Context;
 pub use device_options::DeviceOptions;

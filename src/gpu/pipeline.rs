@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::adapters::Backend;
 use super::context::Context;
 use super::record_transport::RecordTransport;
 use super::steps::{StepBinding, entry, step_layout};
@@ -134,7 +133,7 @@ impl Pipelines {
         let programs: Vec<Program> = programs.into_iter().collect::<HashSet<_>>().into_iter().collect();
         let cores = match context.backend {
             // wgpu takes threads that wait some seconds for GL's only context for a deadlock.
-            Backend::Gl => 1,
+            wgpu::Backend::Gl => 1,
             _ => available(),
         };
         let next = AtomicUsize::new(0);

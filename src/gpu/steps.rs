@@ -37,35 +37,26 @@ impl StepBinding<'_> {
 }
 
 impl StepRecords {
-    /// Room for `most` records of `bytes` bytes, a multiple of 4, for dispatches that take up to `together` of them.
-    pub fn new(context: &Context, bytes: usize, most: usize, together: usize) -> Self {
-        Self::with_room(context, bytes, together, |alignment| most * bytes.next_multiple_of(alignment))
-    }
-
-    /// Room for `dispatches` times `count` records of `bytes` bytes, of which a dispatch sees a window of `together`.
-    pub fn lists(context: &Context, bytes: usize, dispatches: usize, count: usize, together: usize) -> Self {
-        let list = bytes * (count + 1);
-        Self::with_room(context, bytes, together, |alignment| dispatches * list.next_multiple_of(alignment))
-    }
-
-    fn with_room(context: &Context, bytes: usize, together: usize, room: impl Fn(usize) -> usize) -> Self {
-        let uniform = (together > 1 || context.transport == RecordTransport::Offsets).then(|| {
+    /// Room for `dispatches` dispatches of up to `count` records of `bytes` bytes, a multiple of 4; each sees a window of
+    /// `together` of them, wherever its records begin.
+    pub fn new(context: &Context, bytes: usize, dispatches: usize, count: usize, together: usize) -> Self {
+        let mut records = Self { bytes, together, uniform: None };
+        if together > 1 || context.transport == RecordTransport::Offsets {
             let alignment = context.limits.min_uniform_buffer_offset_alignment as usize;
-            // A dispatch sees a full window, wherever its records begin.
             let window = bytes * together;
-            let room = room(alignment) + window;
+            let room = dispatches * records.stride(alignment, count) + window;
             let buffer = context.uniform("steps", &vec![0; room]);
             let group = step_group(context, &buffer, window as u64);
-            Uniform { buffer, group, alignment }
-        });
-        Self { bytes, together, uniform }
+            records.uniform = Some(Uniform { buffer, group, alignment });
+        }
+        records
     }
 
     /// Puts `records` where the next submission looks for them, `together` for a dispatch: call it after the submission
     /// before, and before this one. Behind the records of a dispatch that takes less than it might, the next one is 0.
     pub fn write(&self, context: &Context, records: &[u8], together: usize) {
         if let Some(uniform) = &self.uniform {
-            let stride = self.stride(uniform, together);
+            let stride = self.stride(uniform.alignment, together);
             let of_dispatch = self.bytes * together;
             let mut spread = vec![0; records.len().div_ceil(of_dispatch) * stride];
             for (slot, records) in spread.chunks_exact_mut(stride).zip(records.chunks(of_dispatch)) {
@@ -79,16 +70,17 @@ impl StepRecords {
     pub fn each<'a>(&'a self, records: &'a [u8], together: usize) -> impl Iterator<Item = StepBinding<'a>> {
         records.chunks(self.bytes * together).enumerate().map(move |(number, record)| match &self.uniform {
             None => StepBinding::Immediates(record),
-            Some(uniform) => {
-                StepBinding::Offset(&uniform.group, (number * self.stride(uniform, together)) as u32)
-            }
+            Some(uniform) => StepBinding::Offset(
+                &uniform.group,
+                (number * self.stride(uniform.alignment, together)) as u32,
+            ),
         })
     }
 
-    /// Bytes from the records of one dispatch to those of the next.
-    fn stride(&self, uniform: &Uniform, together: usize) -> usize {
-        let ended = if together < self.together { together + 1 } else { together };
-        (self.bytes * ended).next_multiple_of(uniform.alignment)
+    /// Bytes from the `count` records of one dispatch to those of the next.
+    fn stride(&self, alignment: usize, count: usize) -> usize {
+        let ended = if count < self.together { count + 1 } else { count };
+        (self.bytes * ended).next_multiple_of(alignment)
     }
 }
 

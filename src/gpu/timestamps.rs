@@ -74,7 +74,7 @@ impl Timestamps {
             let queries = 2 * (pairs - first).min(SET_PAIRS) as u32;
             encoder.resolve_query_set(set, 0..queries, &self.resolved, 2 * STAMP_BYTES * first as u64);
         }
-        self.readback.record(encoder, &self.resolved, 2 * STAMP_BYTES * pairs as u64);
+        self.readback.record(encoder, &self.resolved, 0, 2 * STAMP_BYTES * pairs as u64);
     }
 
     /// The first `pairs` of a submission that has ended, on the device's clock. Nothing in the place of those that cannot

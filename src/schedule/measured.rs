@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Place, Result, excerpt};
-use crate::gpu::{Adapter, Backend};
+use crate::gpu::{Adapter, Backend, backend_named};
 use crate::kernels::Tuning;
 use crate::model::Network;
 use crate::output::Destination;
@@ -174,7 +174,7 @@ fn parse(entry: &Value) -> Option<Measurement> {
     let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
     let workload = Workload {
         adapter: text("adapter")?.to_owned(),
-        backend: text("backend")?.parse().ok()?,
+        backend: backend_named(text("backend")?)?,
         driver: text("driver")?.to_owned(),
         sizes: entry["layers"].as_array()?.iter().map(number).collect::<Option<_>>()?,
         batch: number(&entry["batch_size"])?,

@@ -187,7 +187,7 @@ impl Lab {
         let record_bytes = size_of::<StepRecord>();
         let records = (program.step_bytes() / record_bytes).max(1);
         let together = steps_of_dispatch.len();
-        let steps = StepRecords::new(context, record_bytes, together, records);
+        let steps = StepRecords::new(context, record_bytes, 1, together, records);
         let record = bytemuck::cast_slice(steps_of_dispatch);
         steps.write(context, record, together);
         let mut encoder = context.device.create_command_encoder(&Default::default());

@@ -116,6 +116,44 @@ fn steps_of_one_dispatch_are_those_of_the_reference() {
     }
 }
 
+/// A profile by stages gives each step a dispatch of its own, and with it a place of its own for its record.
+#[test]
+fn the_longest_submission_is_profiled_step_by_step() {
+    const STEPS: usize = 1024;
+    for lab in labs() {
+        let _turn = lab.turn();
+        let network = Network::classifier(&[2, 2]).unwrap();
+        let data = Dataset {
+            inputs: 2,
+            features: Features::Floats(random(STEPS, 2, 72).iter().copied().collect()),
+            targets: Targets::Classes(labels(STEPS, 2)),
+            weights: Vec::new(),
+        };
+        let order: Vec<u32> = (0..STEPS as u32).collect();
+        let options = EngineOptions { schedule: Some(ScheduleKind::Resident), ..EngineOptions::sgd(1, 0.1) };
+        let tuning = Tuning::for_device(&lab.context);
+        let trained = |detail| {
+            let parameters = Parameters::he_normal(&network, 4);
+            let compute = lab.compute(&tuning);
+            let mut engine =
+                GpuEngine::with_tuning(compute, tuning, &parameters, &network, &options).unwrap();
+            let recorder = Arc::new(Recorder::with_sizes(detail, vec![STEPS]));
+            engine.observe(Some(Arc::clone(&recorder)));
+            let mut losses = Vec::new();
+            let mut sink = |batch: tinytrain::engine::BatchMetrics| {
+                losses.push(batch.loss);
+                Ok(())
+            };
+            engine.train(&data.view(), &order, &mut sink).unwrap();
+            engine.finish(&mut sink).unwrap();
+            (losses, engine.parameters().unwrap(), recorder.take().sizes)
+        };
+        let together = trained(Detail::Submissions);
+        assert_eq!((together.0.len(), &together.2), (STEPS, &vec![STEPS]));
+        assert_eq!(trained(Detail::Stages), together);
+    }
+}
+
 #[test]
 fn blocks_of_rows_are_filled_with_0_and_dead_ones_stay_untouched() {
     let lab = &labs()[0];

@@ -23,6 +23,16 @@ pub struct MetricSlots {
     pub live: Vec<(usize, Range<usize>)>,
 }
 
+/// Where batches of `batch` rows stand that divide the `rows` positions from `first` on, slot after slot.
+pub fn step_records(first: usize, rows: usize, batch: usize) -> impl Iterator<Item = StepRecord> {
+    (0..rows).step_by(batch).zip(0..).map(move |(start, slot)| StepRecord {
+        first: (first + start) as u32,
+        rows: batch.min(rows - start) as u32,
+        slot,
+        ..StepRecord::default()
+    })
+}
+
 /// What the dispatches of one submission receive.
 pub struct Steps {
     /// Step by step.
@@ -43,8 +53,8 @@ pub struct BoundSchedule {
     most: StepRecord,
     /// Positions of the order; every batch ends there or before.
     positions: usize,
-    /// Bytes of the metrics of one step.
-    pub metrics_stride: u64,
+    /// Pairs (loss, correct) of one step.
+    pub metrics_groups: usize,
 }
 
 impl BoundSchedule {
@@ -100,8 +110,7 @@ impl BoundSchedule {
         // A prologue is one more.
         let records = schedule.dispatches.iter().map(|dispatch| dispatch.shader.records);
         let together = records.max().unwrap_or(1).max(1);
-        let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1, together);
-        let metrics_stride = 8 * schedule.metrics_groups as u64;
+        let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1, 1, together);
         let positions = rows.positions;
         Ok(Self {
             dispatches,
@@ -111,7 +120,7 @@ impl BoundSchedule {
             prologue: schedule.prologue,
             most,
             positions,
-            metrics_stride,
+            metrics_groups: schedule.metrics_groups,
         })
     }
 

@@ -1,7 +1,7 @@
 //! Evaluation on an adapter: many batches a submission, predictions read back.
 
 use super::GpuEngine;
-use super::bound::BoundSchedule;
+use super::bound::{BoundSchedule, step_records};
 use super::rows::{DeviceRows, stored};
 use super::submission_sizing::fitting_steps;
 use crate::clock::Instant;
@@ -62,7 +62,7 @@ impl GpuEngine {
             let end = rows.len().min(start + device_rows.capacity.min(batch * self.evaluation_steps));
             let batches = (end - start).div_ceil(batch);
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
-            let metrics = bound.metrics_stride * batches as u64;
+            let metrics = (8 * bound.metrics_groups * batches) as u64;
             let wanted = [(Buffer::Metrics, metrics), (Buffer::Predictions, 4 * (end - start) as u64)];
             let read = self.read_evaluations(bound, end - start, parameters, &wanted).await?;
             for (evaluation, bytes) in evaluations.iter_mut().zip(read) {
@@ -112,7 +112,9 @@ impl GpuEngine {
         wanted: &[(Buffer, u64)],
     ) -> Result<Vec<Vec<u8>>> {
         let Compute { context, .. } = &self.compute;
-        let steps = bound.steps(&self.evaluation_batches(rows), false)?;
+        let batches = step_records(0, rows, self.evaluation_batch);
+        let batches: Vec<_> = batches.map(|it| StepRecord { output: it.first, ..it }).collect();
+        let steps = bound.steps(&batches, false)?;
         bound.place(context, &steps);
         let bytes_of_one: u64 = wanted.iter().map(|(_, bytes)| bytes).sum();
         let mut read = Vec::with_capacity(parameters.len());
@@ -143,15 +145,5 @@ impl GpuEngine {
             }
         }
         Ok(read)
-    }
-
-    /// The batches of an evaluation of `rows` rows.
-    fn evaluation_batches(&self, rows: usize) -> Vec<StepRecord> {
-        let batch = self.evaluation_batch;
-        let record = |(first, slot): (usize, u32)| {
-            let rows = (rows - first).min(batch) as u32;
-            StepRecord { first: first as u32, rows, slot, output: first as u32, ..StepRecord::default() }
-        };
-        (0..rows).step_by(batch).zip(0..).map(record).collect()
     }
 }

@@ -13,7 +13,8 @@ mod training;
 
 use std::collections::BTreeMap;
 
-pub use pack::{GpuPack, MemberMetrics, PackMember};
+pub use pack::{GpuPack, PackMember};
+pub use submissions::MemberMetrics;
 
 use bound::BoundSchedule;
 use evaluation::ParametersAt;
@@ -190,6 +191,11 @@ fn training_step<'a>(network: &'a Network, options: &'a EngineOptions) -> Traini
 /// What still blocks beneath these futures: kernels that are compiled when they are first wanted, time stamps, and outside browsers
 /// the first poll of [`Context::ended`], as nothing else drives a device there.
 impl GpuEngine {
+    async fn poll_metrics(&mut self, wait: bool) -> Result<Vec<BatchMetrics>> {
+        let polled = self.submissions.poll(&self.compute.context, wait).await?;
+        Ok(polled.into_iter().map(|it| it.metrics).collect())
+    }
+
     async fn take_snapshot(&self) -> Result<(Parameters, EngineState)> {
         // First of all, whether the device is there.
         let parameters = self.read_region(&self.parameters, 0).await?;
@@ -236,11 +242,11 @@ impl Engine for GpuEngine {
     }
 
     fn poll(&mut self, wait: bool) -> Result<Vec<BatchMetrics>> {
-        block(self.submissions.poll(&self.compute.context, wait))
+        block(self.poll_metrics(wait))
     }
 
     fn poll_async(&mut self, wait: bool) -> Waiting<'_, Vec<BatchMetrics>> {
-        Box::pin(self.submissions.poll(&self.compute.context, wait))
+        Box::pin(self.poll_metrics(wait))
     }
 
     fn parameters(&mut self) -> Result<Parameters> {

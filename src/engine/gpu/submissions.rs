@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::bound::{BoundSchedule, MOST_STEPS};
+use super::bound::{BoundSchedule, MOST_STEPS, MetricSlots};
 use super::encoder_thread::EncoderThread;
 use super::submission_sizing::SubmissionSizing;
 use super::timestamp_recorder::{PendingTimestamps, TimestampRecorder};
@@ -16,22 +16,30 @@ use crate::schedule::Buffer;
 /// Submissions that may be on their way: one that runs, one that waits, one whose commands the finisher makes.
 const IN_FLIGHT: usize = 3;
 
+/// What one batch gave to one network of a pack.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemberMetrics {
+    /// Which network, from 0 as they were given; 0 where there is one.
+    pub member: usize,
+    /// The metrics.
+    pub metrics: BatchMetrics,
+}
+
 /// A submission that the finisher still has, whose metrics will go to `readback`.
 struct Recorded {
+    /// Rows of each batch.
     rows: Vec<usize>,
     readback: Readback,
-    metrics_stride: u64,
+    /// What `readback` has, one behind the other: slot after slot of each.
+    metrics: Vec<MetricSlots>,
     stamped: Option<PendingTimestamps>,
 }
 
 /// A submission whose metrics are still to come.
 struct InFlight {
     index: wgpu::SubmissionIndex,
-    rows: Vec<usize>,
-    readback: Readback,
-    metrics_stride: u64,
     submitted: Instant,
-    stamped: Option<PendingTimestamps>,
+    recorded: Recorded,
 }
 
 /// The submissions of a run that the device has not finished, or whose metrics were not polled yet.
@@ -52,13 +60,11 @@ impl Submissions {
     /// # Errors
     /// As [`EncoderThread::new`].
     pub fn new() -> Result<Self> {
-        let encoder_thread = EncoderThread::new()?;
-        let (in_flight, idle) = (VecDeque::new(), Vec::new());
         Ok(Self {
-            encoder_thread,
+            encoder_thread: EncoderThread::new()?,
             recorded: None,
-            in_flight,
-            idle,
+            in_flight: VecDeque::new(),
+            idle: Vec::new(),
             sizing: SubmissionSizing::new(),
             observer: None,
             timestamps: None,
@@ -110,17 +116,16 @@ impl Submissions {
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
     pub fn flush(&mut self, context: &Context) -> Result<()> {
-        if let Some(Recorded { rows, readback, metrics_stride, mut stamped }) = self.recorded.take() {
+        if let Some(mut recorded) = self.recorded.take() {
             let commands = self.encoder_thread.receive()?;
-            if let (Some(timestamps), Some(stamped)) = (&self.timestamps, &mut stamped) {
+            if let (Some(timestamps), Some(stamped)) = (&self.timestamps, &mut recorded.stamped) {
                 timestamps.submit(stamped);
             }
             let submitting = recorder::begin(&self.observer, Work::Submitting);
             let index = context.queue.submit([commands]);
             drop(submitting);
             context.check()?;
-            let submitted = Instant::now();
-            self.in_flight.push_back(InFlight { index, rows, readback, metrics_stride, submitted, stamped });
+            self.in_flight.push_back(InFlight { index, submitted: Instant::now(), recorded });
         }
         Ok(())
     }
@@ -130,8 +135,6 @@ impl Submissions {
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
     pub fn record(&mut self, context: &Context, bound: &BoundSchedule, batches: &[StepRecord]) -> Result<()> {
-        let bytes = bound.metrics_stride * MOST_STEPS as u64;
-        let readback = self.idle.pop().unwrap_or_else(|| Readback::new(context, bytes));
         let mut encoder = context.device.create_command_encoder(&Default::default());
         let steps = bound.steps(batches, self.timestamps.as_ref().is_some_and(TimestampRecorder::alone))?;
         let stamped = match &mut self.timestamps {
@@ -141,18 +144,45 @@ impl Submissions {
             }
             Some(timestamps) => timestamps.record(context, &mut encoder, bound, &steps),
         };
-        let used = bound.metrics_stride * batches.len() as u64;
-        readback.record(&mut encoder, bound.buffer(Buffer::Metrics), used);
         self.flush(context)?;
         bound.place(context, &steps);
         if let (Some(timestamps), None) = (&mut self.timestamps, &stamped) {
             // The encoder has only what comes behind them.
             timestamps.run(context, bound, &steps)?;
         }
-        self.encoder_thread.send(encoder, self.observer.clone())?;
-        let metrics_stride = bound.metrics_stride;
+        let pairs = bound.metrics_groups;
+        let metrics = vec![(bound.buffer(Buffer::Metrics), MetricSlots { pairs, live: vec![(0, 0..pairs)] })];
         let rows = batches.iter().map(|batch| batch.rows as usize).collect();
-        self.recorded = Some(Recorded { rows, readback, metrics_stride, stamped });
+        self.send(context, encoder, rows, metrics, stamped)
+    }
+
+    /// Sends what is recorded for batches of `rows` rows to be finished, and behind it copies of the metrics in these buffers.
+    /// Call it when the submission before is [flushed](Submissions::flush).
+    ///
+    /// # Errors
+    /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
+    pub fn send(
+        &mut self,
+        context: &Context,
+        mut encoder: wgpu::CommandEncoder,
+        rows: Vec<usize>,
+        metrics: Vec<(&wgpu::Buffer, MetricSlots)>,
+        stamped: Option<PendingTimestamps>,
+    ) -> Result<()> {
+        let bytes = |slots: &MetricSlots| (8 * slots.pairs * rows.len()) as u64;
+        let all = metrics.iter().map(|(_, slots)| bytes(slots)).sum();
+        let most = metrics.iter().map(|(buffer, _)| buffer.size()).sum();
+        let idle = self.idle.iter().position(|idle| idle.size() >= all);
+        let readback = idle.map_or_else(|| Readback::new(context, most), |idle| self.idle.swap_remove(idle));
+        let mut at = 0;
+        for (buffer, slots) in &metrics {
+            readback.record_to(&mut encoder, buffer, bytes(slots), at);
+            at += bytes(slots);
+        }
+        readback.record_end(&encoder, all);
+        self.encoder_thread.send(encoder, self.observer.clone())?;
+        let metrics = metrics.into_iter().map(|(_, slots)| slots).collect();
+        self.recorded = Some(Recorded { rows, readback, metrics, stamped });
         Ok(())
     }
 
@@ -161,39 +191,51 @@ impl Submissions {
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
-    pub async fn poll(&mut self, context: &Context, wait: bool) -> Result<Vec<BatchMetrics>> {
+    pub async fn poll(&mut self, context: &Context, wait: bool) -> Result<Vec<MemberMetrics>> {
         context.poll()?;
         if wait && self.in_flight.is_empty() {
             self.flush(context)?;
         }
         let mut metrics = Vec::new();
-        while let Some(oldest) = self.in_flight.front() {
+        while let Some(InFlight { index, recorded: oldest, .. }) = self.in_flight.front() {
             let waited = !oldest.readback.is_ready()?;
             if waited {
                 if !(wait && metrics.is_empty()) {
                     break;
                 }
                 let _waiting = recorder::begin(&self.observer, Work::Waiting);
-                context.ended(oldest.index.clone()).await?;
+                context.ended(index.clone()).await?;
                 oldest.readback.ready().await?;
             }
-            let Some(mut ended) = self.in_flight.pop_front() else { break };
-            if let (Some(timestamps), Some(stamped)) = (&mut self.timestamps, ended.stamped.take()) {
+            let Some(InFlight { submitted, mut recorded, .. }) = self.in_flight.pop_front() else { break };
+            if let (Some(timestamps), Some(stamped)) = (&mut self.timestamps, recorded.stamped.take()) {
                 timestamps.take(stamped)?;
             }
-            self.sizing.adapt(ended.submitted, ended.rows.len(), waited);
-            self.take(ended, &mut metrics)?;
+            self.sizing.adapt(submitted, recorded.rows.len(), waited);
+            recorded.take(&mut metrics)?;
+            self.idle.push(recorded.readback);
         }
         Ok(metrics)
     }
+}
 
-    fn take(&mut self, ended: InFlight, metrics: &mut Vec<BatchMetrics>) -> Result<()> {
-        let stride = ended.metrics_stride;
-        let bytes = ended.readback.take(stride * ended.rows.len() as u64)?;
-        self.idle.push(ended.readback);
-        for (slot, rows) in bytes.chunks_exact(stride as usize).zip(&ended.rows) {
-            let (loss, correct) = sum_metrics(&bytemuck::pod_collect_to_vec(slot));
-            metrics.push(BatchMetrics { rows: *rows, loss, correct });
+impl Recorded {
+    /// Batch after batch, of each all networks.
+    fn take(&self, metrics: &mut Vec<MemberMetrics>) -> Result<()> {
+        let pairs: usize = self.metrics.iter().map(|slots| slots.pairs).sum();
+        let bytes = self.readback.take((8 * pairs * self.rows.len()) as u64)?;
+        let numbers: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes);
+        for (slot, rows) in self.rows.iter().enumerate() {
+            let mut start = 0;
+            for slots in &self.metrics {
+                let of_slot = &numbers[2 * (start + slot * slots.pairs)..];
+                start += slots.pairs * self.rows.len();
+                for (member, own) in &slots.live {
+                    let (loss, correct) = sum_metrics(&of_slot[2 * own.start..2 * own.end]);
+                    let metrics_of_batch = BatchMetrics { rows: *rows, loss, correct };
+                    metrics.push(MemberMetrics { member: *member, metrics: metrics_of_batch });
+                }
+            }
         }
         Ok(())
     }

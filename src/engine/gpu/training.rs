@@ -1,7 +1,7 @@
 //! Batches on their way to the device: rows and their order uploaded, steps recorded.
 
 use super::GpuEngine;
-use super::bound::{BoundSchedule, MOST_STEPS};
+use super::bound::{BoundSchedule, MOST_STEPS, step_records};
 use super::order::DeviceOrder;
 use super::rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, row_bytes, stored};
 use super::timestamp_recorder::TimestampRecorder;
@@ -175,16 +175,13 @@ impl GpuEngine {
                 }
             }
         };
-        let records: Vec<StepRecord> = (0..taken)
-            .step_by(batch)
-            .zip(0..)
-            .map(|(start, slot)| StepRecord {
-                first: (first + start) as u32,
-                rows: batch.min(taken - start) as u32,
-                slot,
-                ..self.options.rule.record(self.steps + u64::from(slot))
-            })
-            .collect();
+        let trained = |StepRecord { first, rows, slot, .. }| StepRecord {
+            first,
+            rows,
+            slot,
+            ..self.options.rule.record(self.steps + u64::from(slot))
+        };
+        let records: Vec<StepRecord> = step_records(first, taken, batch).map(trained).collect();
         self.steps += records.len() as u64;
         let _recording = begin(self.submissions.observer(), Work::Recording);
         self.submissions.record(context, &training.bound, &records)?;

@@ -90,7 +90,7 @@ impl FusedGroup {
                 .map(|(_, network, options)| ((*network).clone(), (*options).clone()))
                 .collect(),
             pairs,
-            records: StepRecords::lists(context, record, most_steps, count, MOST_MEMBERS),
+            records: StepRecords::new(context, record, most_steps, count, MOST_MEMBERS),
             gather: None,
             dispatches: Vec::new(),
         })

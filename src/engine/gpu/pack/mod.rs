@@ -5,17 +5,15 @@ mod fused;
 mod group;
 mod members;
 mod resident;
-mod submissions;
-
-pub use submissions::MemberMetrics;
 
 use fused::{FusedGroup, PlacedSteps};
 use group::Group;
 use resident::ResidentGroup;
-use submissions::PackSubmissions;
 
+use super::bound::step_records;
 use super::order::DeviceOrder;
 use super::rows::{DeviceRows, ORDERED_ROWS, SharedBatch, row_bytes, stored};
+use super::submissions::{MemberMetrics, Submissions};
 use super::{GpuEngine, training_step};
 use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_epoch, check_order};
@@ -25,6 +23,7 @@ use crate::gpu::{Adapter, Context, StepBinding, StepRecords};
 use crate::kernels::{Compute, LossTargets, MOST_RECORDS, StepRecord, Tuning, blocks};
 use crate::model::{Network, Parameters};
 use crate::schedule::{DeviceLimits, ScheduleKind, packed_schedule, refusal};
+use crate::threads::block;
 
 /// A network of a pack, and how it is trained.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +67,7 @@ pub struct GpuPack {
     records: StepRecords,
     rows: Option<PackRows>,
     host_order: HostOrder,
-    submissions: PackSubmissions,
+    submissions: Submissions,
     /// Evaluates members: made for the network that was evaluated last.
     evaluator: Option<GpuEngine>,
 }
@@ -109,14 +108,14 @@ impl GpuPack {
             is_live: true,
         });
         let most_steps = groups.iter().map(Group::most_steps).max().unwrap_or(1);
-        let record = size_of::<StepRecord>();
+        let (record, dispatches) = (size_of::<StepRecord>(), most_steps.div_ceil(MOST_RECORDS));
         let mut pack = Self {
             members: known.collect(),
             groups,
-            records: StepRecords::new(context, record, most_steps, MOST_RECORDS),
+            records: StepRecords::new(context, record, dispatches, MOST_RECORDS, MOST_RECORDS),
             rows: None,
             host_order: HostOrder::default(),
-            submissions: PackSubmissions::new(),
+            submissions: Submissions::new()?,
             evaluator: None,
             compute,
         };
@@ -209,7 +208,7 @@ impl GpuPack {
     /// # Errors
     /// Those of the device.
     pub fn poll(&mut self, wait: bool) -> Result<Vec<MemberMetrics>> {
-        self.submissions.poll(&self.compute.context, wait)
+        block(self.submissions.poll(&self.compute.context, wait))
     }
 
     /// From the next submission on this member is not trained any more. Its parameters stay.
@@ -282,13 +281,7 @@ impl GpuPack {
                 (0, taken)
             }
         };
-        let steps = (0..taken).step_by(batch).zip(0..).map(|(start, slot)| StepRecord {
-            first: (first + start) as u32,
-            rows: batch.min(taken - start) as u32,
-            slot,
-            ..StepRecord::default()
-        });
-        self.train(&steps.collect::<Vec<_>>())?;
+        self.train(&step_records(first, taken, batch).collect::<Vec<_>>())?;
         Ok(taken)
     }
 
@@ -334,7 +327,9 @@ impl GpuPack {
             record_fused(&mut pass, &placed, steps.len());
         }
         let rows = steps.iter().map(|step| step.rows as usize).collect();
-        self.submissions.submit(context, encoder, rows, &groups)?;
+        let metrics = groups.iter().map(|(group, live)| (group.metrics(), group.slots(live))).collect();
+        self.submissions.send(context, encoder, rows, metrics, None)?;
+        self.submissions.flush(context)?;
         for member in self.members.iter_mut().filter(|member| member.is_live) {
             member.steps += steps.len() as u64;
         }

@@ -153,7 +153,7 @@ impl Compute {
         // Most kernels read no record.
         let records = kernel.description().records;
         let steps =
-            (records > 0).then(|| StepRecords::new(&self.context, size_of::<StepRecord>(), 1, records));
+            (records > 0).then(|| StepRecords::new(&self.context, size_of::<StepRecord>(), 1, 1, records));
         let batch = bytemuck::bytes_of(&batch);
         if let Some(steps) = &steps {
             steps.write(&self.context, batch, 1);
