@@ -2,12 +2,12 @@
 
 use safetensors::tensor::Dtype;
 
-use crate::model::{Parameters, Tensor};
+use crate::model::Parameters;
 
 /// Tensors in the order in which they were added.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TensorFile {
-    pub(super) tensors: Vec<Tensor>,
+    pub(super) tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)>,
 }
 
 impl TensorFile {

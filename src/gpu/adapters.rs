@@ -91,7 +91,7 @@ impl Adapter {
     /// Checks whether a storage buffer may have `bytes` bytes, before the adapter is opened.
     ///
     /// # Errors
-    /// [`Error::Device`] when the adapter has no buffers of that size.
+    /// [`Error::Device`](crate::error::Error::Device) when the adapter has no buffers of that size.
     pub fn check_storage(&self, label: &str, bytes: u64) -> Result<()> {
         storage_size(&self.name, &self.handle.limits(), label, bytes).map(|_| ())
     }

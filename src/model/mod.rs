@@ -22,5 +22,5 @@ pub use metadata::DataSchema;
 pub use network::{Dense, Network};
 pub use padding::{blocks, pad_rows, unpad_rows};
 pub use parameters::{Init, Layer, Parameters, Variance};
+pub(crate) use safetensors::tensor_file;
 pub use safetensors::{Model, Origin};
-pub(crate) use safetensors::{Tensor, tensor_file};

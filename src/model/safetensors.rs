@@ -272,7 +272,7 @@ fn ensemble(
 }
 
 /// A tensor of a file: its name, its numbers' kind, its shape, and its numbers, little endian.
-pub(crate) type Tensor = (String, Dtype, Vec<usize>, Vec<u8>);
+type Tensor = (String, Dtype, Vec<usize>, Vec<u8>);
 
 /// A file in safetensors format. The same tensors give the same bytes.
 ///

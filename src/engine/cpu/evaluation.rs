@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::groups::Groups;
-use super::inputs::Inputs;
+use super::inputs::{Inputs, ShareInputs};
 use super::loss::RowLosses;
 use super::matrix::Matrix;
 use super::outputs::{Epilogue, Outputs, Tile};
@@ -160,6 +160,7 @@ impl NetworkPass<'_> {
     /// The forward pass: from the inputs of `rows` rows to the outputs of all layers.
     fn forward(&mut self, inputs: &Inputs, rows: usize) {
         let PartitionedNetwork { network, panels, input, above, parameters, .. } = self.network;
+        let is_dense = matches!(inputs.held(), ShareInputs::Rows(..));
         for layer in 0..self.outputs.len() {
             let dense = self.network.dense_number(layer).map(|number| network.dense()[number]);
             let (units, activation) = dense
@@ -174,9 +175,14 @@ impl NetworkPass<'_> {
                 }
                 _ => {
                     for (panel, parameters) in panels.iter().zip(self.first) {
-                        self.panel.resize(rows, panel.columns.len());
-                        panel.forward(parameters, [inputs].into_iter(), &mut self.panel);
-                        here.y.copy_block(0, panel.columns.start, &self.panel, 0..rows);
+                        let (columns, inputs) = (&panel.columns, [inputs].into_iter());
+                        if is_dense {
+                            panel.forward(parameters, inputs, &mut here.y, columns.start);
+                            continue;
+                        }
+                        self.panel.resize(rows, columns.len());
+                        panel.forward(parameters, inputs, &mut self.panel, 0);
+                        here.y.copy_block(0, columns.start, &self.panel, 0..rows);
                     }
                     for (panel, owned) in input.iter().zip(parameters[0].read_all()) {
                         let parameters = &owned.values;

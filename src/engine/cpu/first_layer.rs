@@ -70,27 +70,30 @@ impl Panel {
         Tensors { weights, bias: tensors.bias.clone() }
     }
 
-    /// Z [rows, width] = X W + b for these columns, over all shares of the inputs.
+    /// Z = X W + b for these columns, over all shares of the inputs, in the columns from `first` on of `z`: from 0 on, and those alone, where
+    /// the inputs are lists.
     pub fn forward<'a>(
         &self,
         parameters: &Tensors,
         inputs: impl Iterator<Item = &'a Inputs>,
         z: &mut Matrix,
+        first: usize,
     ) {
-        let width = self.width;
-        for row in z.values_mut().chunks_exact_mut(width) {
-            row.copy_from_slice(&parameters.bias);
+        let (width, stride) = (self.width, z.width());
+        for row in z.values_mut().chunks_exact_mut(stride) {
+            row[first..first + width].copy_from_slice(&parameters.bias);
         }
         for share in inputs {
             match share.held() {
                 ShareInputs::SparseRows(lists) => {
+                    assert_eq!((first, width), (0, stride), "Z holds these columns alone");
                     let weights = &parameters.weights;
                     vectorized(ForwardSparse { weights, width, lists, z: z.values_mut() });
                 }
                 ShareInputs::Rows(rows, dense) => {
                     let weights = View::new(&parameters.weights[..self.inputs * width], width);
                     let weights = weights.columns(0..self.columns.len());
-                    product::add(z.rows_mut(rows), width, 0, View::new(dense, self.inputs), weights);
+                    product::add(z.rows_mut(rows), stride, first, View::new(dense, self.inputs), weights);
                 }
             }
         }
@@ -205,7 +208,7 @@ mod tests {
             let computed = |panel: &Panel, shares: &[Inputs]| {
                 let (mut z, mut updated) = (Matrix::default(), tensors.clone());
                 z.resize(4, panel.columns.len());
-                panel.forward(&tensors, shares.iter(), &mut z);
+                panel.forward(&tensors, shares.iter(), &mut z, 0);
                 panel.add_gradient(&mut updated, shares.iter(), delta);
                 [z.values().to_vec(), updated.weights.to_vec(), updated.bias]
             };

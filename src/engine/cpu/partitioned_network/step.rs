@@ -120,7 +120,7 @@ impl PartitionedNetwork {
                 continue;
             }
             let panel = &self.panels[number];
-            panel.forward(parameters, step.inputs.read_all(), &mut to.y);
+            panel.forward(parameters, step.inputs.read_all(), &mut to.y, 0);
             if !self.plan.is_by_columns() {
                 let tile = Tile { rows: 0..step.rows(), columns: panel.columns.clone() };
                 to.activate(self.epilogue(0, step), &tile);
