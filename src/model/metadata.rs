@@ -246,10 +246,6 @@ impl DataSchema {
             Some(",") => Some(b','),
             Some(_) => return Err(DECIMAL),
         };
-        let categories = match transform {
-            Transform::Columns(encoding) => encoding.categories(),
-            Transform::Bytes | Transform::None => Vec::new(),
-        };
         Ok(Self {
             classes,
             schema: Some(Schema {
@@ -261,7 +257,7 @@ impl DataSchema {
                 folds_labels,
                 drops_missing_target,
                 dates,
-                categories,
+                categories: transform.categories(),
                 missing,
                 decimal,
             }),

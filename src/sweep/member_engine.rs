@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::held_out::HeldOut;
 use crate::data::Rows;
 use crate::engine::{
     BatchMetrics, Batches, Description, Engine, EngineState, Evaluation, Instrumented, Observer, Order,
@@ -10,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::Parameters;
 use crate::threads::hand_over;
 use crate::timing::Ceilings;
+use crate::train::SharedData;
 
 /// Networks that are trained together, all on the same batches: what [`Engine`] asks of one, asked of one of them by its number.
 pub(super) trait BatchTrainer: Send {
@@ -31,11 +33,12 @@ pub(super) trait BatchTrainer: Send {
     /// See [`Engine::restore`].
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()>;
 
-    /// See [`Engine::evaluate`].
-    fn evaluate(&mut self, member: usize, rows: &Rows<'_>) -> Result<Evaluation>;
+    /// See [`Engine::evaluate`]: of this member, and where `several` are asked for of others, too, by their numbers.
+    fn evaluate(&mut self, member: usize, several: bool, rows: &Rows<'_>)
+    -> Result<Vec<(usize, Evaluation)>>;
 
-    /// See [`Engine::outputs`].
-    fn outputs(&mut self, member: usize, rows: &Rows<'_>) -> Result<Vec<f32>>;
+    /// See [`Engine::outputs`]; of which members, as of [`BatchTrainer::evaluate`].
+    fn outputs(&mut self, member: usize, several: bool, rows: &Rows<'_>) -> Result<Vec<(usize, Vec<f32>)>>;
 
     /// See [`Instrumented::description`].
     fn description(&self, member: usize) -> Description;
@@ -56,12 +59,21 @@ struct SharedTrainer {
     networks: Box<dyn BatchTrainer>,
     /// Seed, epoch and end of the positions that were submitted last.
     trained_until: Option<(u64, usize, usize)>,
+    /// What they make of held-out rows as they are now.
+    evaluations: HeldOut<Evaluation>,
+    outputs: HeldOut<Vec<f32>>,
 }
 
 impl MemberEngine {
-    /// An engine for each of `count` networks.
-    pub fn for_members(networks: Box<dyn BatchTrainer>, count: usize) -> impl Iterator<Item = Self> {
-        let shared = Arc::new(Mutex::new(SharedTrainer { networks, trained_until: None }));
+    /// An engine for each of `count` networks that are trained on these data.
+    pub fn for_members(
+        networks: Box<dyn BatchTrainer>,
+        count: usize,
+        data: &Arc<SharedData>,
+    ) -> impl Iterator<Item = Self> {
+        let (evaluations, outputs) = (HeldOut::new(data), HeldOut::new(data));
+        let shared = SharedTrainer { networks, trained_until: None, evaluations, outputs };
+        let shared = Arc::new(Mutex::new(shared));
         (0..count).map(move |member| Self { shared: Arc::clone(&shared), member })
     }
 
@@ -91,6 +103,8 @@ impl Engine for MemberEngine {
                 Ok(end.min(batches.positions.end) - start)
             }
             _ => {
+                shared.evaluations.forget();
+                shared.outputs.forget();
                 let taken = shared.networks.submit(batches)?;
                 shared.trained_until = Some((seed, epoch, start + taken));
                 Ok(taken)
@@ -111,15 +125,20 @@ impl Engine for MemberEngine {
     }
 
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
-        self.shared().networks.restore(self.member, parameters, state)
+        let mut shared = self.shared();
+        shared.evaluations.forget_member(self.member);
+        shared.outputs.forget_member(self.member);
+        shared.networks.restore(self.member, parameters, state)
     }
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        self.shared().networks.evaluate(self.member, rows)
+        let SharedTrainer { networks, evaluations, .. } = &mut *self.shared();
+        evaluations.take(self.member, rows, |several| networks.evaluate(self.member, several, rows))
     }
 
     fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        self.shared().networks.outputs(self.member, rows)
+        let SharedTrainer { networks, outputs, .. } = &mut *self.shared();
+        outputs.take(self.member, rows, |several| networks.outputs(self.member, several, rows))
     }
 
     fn gradients(&mut self, _: &Rows<'_>) -> Result<Parameters> {

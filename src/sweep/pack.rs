@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::held_out::HeldOut;
 use super::member::Member;
 use super::member_engine::BatchTrainer;
 use super::queue::Job;
@@ -149,9 +148,6 @@ struct PackOnGpu {
     compute: Compute,
     /// Metrics that were not polled yet, by member.
     ended: Vec<VecDeque<BatchMetrics>>,
-    /// What members make of held-out rows as they are now.
-    evaluations: HeldOut<Evaluation>,
-    outputs: HeldOut<Vec<f32>>,
 }
 
 impl PackOnGpu {
@@ -163,14 +159,12 @@ impl PackOnGpu {
         let mut pack = GpuPack::with_tuning(compute.clone(), compute.tuning, members)?;
         pack.upload(&data.training().view())?;
         let ended = members.iter().map(|_| VecDeque::new()).collect();
-        Ok(Self { pack, compute, ended, evaluations: HeldOut::new(data), outputs: HeldOut::new(data) })
+        Ok(Self { pack, compute, ended })
     }
 }
 
 impl BatchTrainer for PackOnGpu {
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
-        self.evaluations.forget();
-        self.outputs.forget();
         self.pack.submit(batches)
     }
 
@@ -196,25 +190,22 @@ impl BatchTrainer for PackOnGpu {
     }
 
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()> {
-        self.evaluations.forget_member(member);
-        self.outputs.forget_member(member);
         self.pack.restore(member, parameters, state)
     }
 
-    fn evaluate(&mut self, member: usize, rows: &Rows<'_>) -> Result<Evaluation> {
-        let Self { pack, evaluations, .. } = self;
-        evaluations.take(member, rows, |several| {
-            let members = together(pack, member, several);
-            Ok(members.iter().copied().zip(pack.evaluate(&members, rows)?).collect())
-        })
+    fn evaluate(
+        &mut self,
+        member: usize,
+        several: bool,
+        rows: &Rows<'_>,
+    ) -> Result<Vec<(usize, Evaluation)>> {
+        let members = together(&self.pack, member, several);
+        Ok(members.iter().copied().zip(self.pack.evaluate(&members, rows)?).collect())
     }
 
-    fn outputs(&mut self, member: usize, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        let Self { pack, outputs, .. } = self;
-        outputs.take(member, rows, |several| {
-            let members = together(pack, member, several);
-            Ok(members.iter().copied().zip(pack.outputs(&members, rows)?).collect())
-        })
+    fn outputs(&mut self, member: usize, several: bool, rows: &Rows<'_>) -> Result<Vec<(usize, Vec<f32>)>> {
+        let members = together(&self.pack, member, several);
+        Ok(members.iter().copied().zip(self.pack.outputs(&members, rows)?).collect())
     }
 
     fn description(&self, member: usize) -> Description {

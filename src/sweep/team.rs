@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::held_out::HeldOut;
 use super::member_engine::BatchTrainer;
 use super::queue::Job;
 use crate::data::Rows;
@@ -97,13 +96,6 @@ fn form(job: &Job) -> Option<usize> {
     is_possible.then(|| CpuTeam::form(&network))
 }
 
-/// A team, and what its networks make of held-out rows as they are now.
-struct TeamOnCpu {
-    team: CpuTeam,
-    evaluations: HeldOut<Evaluation>,
-    outputs: HeldOut<Vec<f32>>,
-}
-
 /// The networks of some jobs as a team on the processor; nothing if they are none.
 pub(super) fn networks(jobs: &[Job], device: &Device) -> Option<Box<dyn BatchTrainer>> {
     if jobs.len() < 2 || !device.is_cpu() {
@@ -115,80 +107,65 @@ pub(super) fn networks(jobs: &[Job], device: &Device) -> Option<Box<dyn BatchTra
         Ok(CpuEngine::with_threads(&config.initial_parameters(&network), &network, &options, 1))
     };
     let engines: Result<Vec<CpuEngine>> = jobs.iter().map(engine).collect();
-    let data = jobs[0].data();
-    let team = CpuTeam::new(engines.ok()?, data.team_rows()).ok()?;
-    Some(Box::new(TeamOnCpu { team, evaluations: HeldOut::new(data), outputs: HeldOut::new(data) }))
+    Some(Box::new(CpuTeam::new(engines.ok()?, jobs[0].data().team_rows()).ok()?))
 }
 
-impl TeamOnCpu {
-    fn member(&mut self, member: usize) -> Result<&mut CpuEngine> {
-        self.team.member(member).ok_or_else(|| stopped(member))
-    }
+fn live(team: &mut CpuTeam, member: usize) -> Result<&mut CpuEngine> {
+    team.member(member).ok_or_else(|| Error::Config(format!("network {member} of a team has stopped")))
 }
 
-impl BatchTrainer for TeamOnCpu {
+impl BatchTrainer for CpuTeam {
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
-        self.evaluations.forget();
-        self.outputs.forget();
-        self.team.submit(batches)
+        self.submit(batches)
     }
 
     fn poll(&mut self, member: usize, wait: bool) -> Result<Vec<BatchMetrics>> {
-        self.member(member)?.poll(wait)
+        live(self, member)?.poll(wait)
     }
 
     fn stop(&mut self, member: usize) {
-        self.team.stop(member);
+        self.stop(member);
     }
 
     fn parameters(&mut self, member: usize) -> Result<Parameters> {
-        self.member(member)?.parameters()
+        live(self, member)?.parameters()
     }
 
     fn snapshot(&mut self, member: usize) -> Result<(Parameters, EngineState)> {
-        self.member(member)?.snapshot()
+        live(self, member)?.snapshot()
     }
 
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()> {
-        self.evaluations.forget_member(member);
-        self.outputs.forget_member(member);
-        self.member(member)?.restore(parameters, state)
+        live(self, member)?.restore(parameters, state)
     }
 
-    fn evaluate(&mut self, member: usize, rows: &Rows<'_>) -> Result<Evaluation> {
-        let Self { team, evaluations, .. } = self;
-        evaluations.take(member, rows, |several| match team.member(member) {
-            Some(_) if several => Ok(numbered(team.evaluate(rows))),
-            Some(engine) => Ok(vec![(member, engine.evaluate(rows)?)]),
-            None => Err(stopped(member)),
-        })
+    fn evaluate(
+        &mut self,
+        member: usize,
+        several: bool,
+        rows: &Rows<'_>,
+    ) -> Result<Vec<(usize, Evaluation)>> {
+        let engine = live(self, member)?;
+        if several { Ok(numbered(self.evaluate(rows))) } else { Ok(vec![(member, engine.evaluate(rows)?)]) }
     }
 
-    fn outputs(&mut self, member: usize, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        let Self { team, outputs, .. } = self;
-        outputs.take(member, rows, |several| match team.member(member) {
-            Some(_) if several => Ok(numbered(team.outputs(rows))),
-            Some(engine) => Ok(vec![(member, engine.outputs(rows)?)]),
-            None => Err(stopped(member)),
-        })
+    fn outputs(&mut self, member: usize, several: bool, rows: &Rows<'_>) -> Result<Vec<(usize, Vec<f32>)>> {
+        let engine = live(self, member)?;
+        if several { Ok(numbered(self.outputs(rows))) } else { Ok(vec![(member, engine.outputs(rows)?)]) }
     }
 
     fn description(&self, _: usize) -> Description {
-        self.team.description()
+        self.description()
     }
 
     fn ceilings(&mut self) -> Result<Ceilings> {
-        Ok(self.team.ceilings())
+        Ok(CpuTeam::ceilings(self))
     }
 }
 
 /// What there is, with its numbers.
 fn numbered<T>(made: Vec<Option<T>>) -> Vec<(usize, T)> {
     made.into_iter().enumerate().filter_map(|(number, made)| Some((number, made?))).collect()
-}
-
-fn stopped(member: usize) -> Error {
-    Error::Config(format!("network {member} of a team has stopped"))
 }
 
 #[cfg(test)]

@@ -165,8 +165,10 @@ pub(super) fn train_together(
     outbox: &mut Outbox,
 ) -> bool {
     let mut waiting = Vec::with_capacity(jobs.len());
+    let data = Arc::clone(jobs[0].data());
+    let engines = MemberEngine::for_members(networks, jobs.len(), &data);
     // All take their seats first: whoever submits has all of them trained.
-    for (engine, job) in MemberEngine::for_members(networks, jobs.len()).zip(jobs) {
+    for (engine, job) in engines.zip(jobs) {
         let Some(mut going) = ActiveMember::begin(common, job) else { continue };
         match going.attach_engine(common, engine) {
             Outcome::More => waiting.push(going),

@@ -104,7 +104,8 @@ impl Model {
         check_alike("y", &y, &TargetData::like(columns))?;
         // With the errors of rows that are to be predicted.
         self.cells(x)?;
-        let columns = Columns { categorical: self.categorical(), missing: Missing::Fill, weights: None };
+        let columns =
+            Columns { categorical: self.transform.categories(), missing: Missing::Fill, weights: None };
         let reader = Arrays { names: ["x", "y"], x: x.view(), y }.reader(&columns, false, None)?;
         let (rows, _) = read_dataset_for(self, reader)?;
         Ok(evaluate(self, &rows, &Device::Cpu)?.score)
@@ -133,15 +134,7 @@ impl Model {
             Transform::Bytes | Transform::None => false,
         };
         let values = values("x", x.view(), may_miss, "NaN, where no training row misses a value")?;
-        let categorical = self.categorical();
+        let categorical = self.transform.categories();
         Ok(MemoryCells { inputs, values, texts: vec![None; categorical.len()], categorical })
-    }
-
-    /// Which columns are categories.
-    fn categorical(&self) -> Vec<usize> {
-        match &self.transform {
-            Transform::Columns(encoding) => encoding.categories(),
-            Transform::Bytes | Transform::None => Vec::new(),
-        }
     }
 }

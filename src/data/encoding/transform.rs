@@ -36,6 +36,14 @@ impl Transform {
         }
     }
 
+    /// Which columns of the rows hold categories, in their order.
+    pub fn categories(&self) -> Vec<usize> {
+        match self {
+            Transform::Columns(encoding) => encoding.categories(),
+            Transform::Bytes | Transform::None => Vec::new(),
+        }
+    }
+
     /// The rows as network inputs: nothing is left to do where they are read but to divide bytes. There is a dictionary for
     /// each column of categories. Also returns the cells that held what the training rows did not hold.
     ///

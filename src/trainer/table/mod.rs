@@ -12,9 +12,7 @@ use ndarray::ArrayRef2;
 
 use super::target::TargetData;
 use super::texts::TextsAre;
-use crate::data::{
-    Column, DATE_PARTS, Dictionary, Features, KeptTogether, MemoryCells, MemoryRows, Reader, Transform,
-};
+use crate::data::{Column, DATE_PARTS, Dictionary, Features, KeptTogether, MemoryCells, MemoryRows, Reader};
 use crate::error::{Error, Place, Result};
 use crate::model::Model;
 
@@ -175,10 +173,7 @@ impl Table {
     pub fn fitted_to(self, model: &Model) -> Result<Self> {
         let schema = model.data_schema.schema.as_ref();
         let inputs = model.transform.columns(model.network.columns());
-        let categories = match &model.transform {
-            Transform::Columns(encoding) => encoding.categories(),
-            Transform::Bytes | Transform::None => Vec::new(),
-        };
+        let categories = model.transform.categories();
         let dates = schema.map_or(&[][..], |schema| &schema.dates);
         let (mut wanted, mut input) = (Vec::new(), 0);
         while input < inputs {
