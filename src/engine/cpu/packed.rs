@@ -50,7 +50,7 @@ pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     assert!(width <= stride && (rows - 1) * stride + columns <= c.len(), "C has the product's shape");
     let mut blocks = BLOCKS.take();
     if (rows - 1) * stride + width <= c.len() {
-        vectorized(AddPacked { c, stride, a, b, blocks: &mut blocks });
+        vectorized(AddPacked { c, stride, a, b: SecondFactor::View(b), blocks: &mut blocks });
     } else {
         // The first layer's inputs behind an input layer are divided where a column of the table ends.
         let mut copy = std::mem::take(&mut blocks.c);
@@ -59,7 +59,7 @@ pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
             to[..columns].copy_from_slice(&from[..columns]);
             to[columns..].fill(0.0);
         }
-        vectorized(AddPacked { c: whole, stride: width, a, b, blocks: &mut blocks });
+        vectorized(AddPacked { c: whole, stride: width, a, b: SecondFactor::View(b), blocks: &mut blocks });
         for (to, from) in c.chunks_mut(stride).zip(whole.chunks_exact(width)) {
             to[..columns].copy_from_slice(&from[..columns]);
         }
@@ -92,7 +92,7 @@ impl PackedFactor {
             assert!(stride.is_multiple_of(LANES), "rows are whole vectors");
             assert!(width <= stride && (rows - 1) * stride + width <= c.len(), "C has the product's shape");
             let mut blocks = BLOCKS.take();
-            vectorized(AddFactor { c, stride, a, b: self, blocks: &mut blocks });
+            vectorized(AddPacked { c, stride, a, b: SecondFactor::Packed(self), blocks: &mut blocks });
             BLOCKS.set(blocks);
         }
     }
@@ -131,38 +131,20 @@ impl WithSimd for Pack<'_> {
     }
 }
 
-struct AddFactor<'a> {
-    c: &'a mut [f32],
-    stride: usize,
-    a: View<'a>,
-    b: &'a PackedFactor,
-    blocks: &'a mut Blocks,
-}
-
-impl WithSimd for AddFactor<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { c, stride, a, b, blocks } = self;
-        for depth in pieces(b.depth, DEPTH) {
-            let a = a.columns(depth.clone());
-            let factors = Factors::of::<S>(a, &mut blocks.a);
-            for columns in pieces(b.columns, COLUMNS) {
-                let (c, _) = S::as_mut_simd_f32s(&mut c[columns.start..]);
-                let (b, _) = S::as_simd_f32s(&b.values[b.place(&depth, &columns)]);
-                Block::new(factors, &depth, &columns, b, stride).add(simd, c, a.row_count());
-            }
-        }
-    }
-}
-
 struct AddPacked<'a> {
     c: &'a mut [f32],
     stride: usize,
     a: View<'a>,
-    b: View<'a>,
+    b: SecondFactor<'a>,
     blocks: &'a mut Blocks,
+}
+
+/// B of a product.
+#[derive(Clone, Copy)]
+enum SecondFactor<'a> {
+    /// Its blocks are copied when they are multiplied.
+    View(View<'a>),
+    Packed(&'a PackedFactor),
 }
 
 impl WithSimd for AddPacked<'_> {
@@ -171,21 +153,39 @@ impl WithSimd for AddPacked<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { c, stride, a, b, blocks } = self;
-        let (rows, columns) = (a.row_count(), b.column_count());
+        let rows = a.row_count();
+        let width = match b {
+            SecondFactor::View(b) => b.column_count(),
+            SecondFactor::Packed(b) => b.columns,
+        };
         // Rows whose numbers stand side by side are not copied.
         let height = if a.column_stride() == 1 { rows } else { ROWS };
         for depth in pieces(a.column_count(), DEPTH) {
-            let (a, b) = (a.columns(depth.clone()), b.rows(depth.clone()));
+            let a = a.columns(depth.clone());
             for rows in pieces(rows, height) {
                 let a = a.rows(rows.clone());
                 let factors = Factors::of::<S>(a, &mut blocks.a);
-                for columns in pieces(columns, COLUMNS) {
+                for columns in pieces(width, COLUMNS) {
                     let vectors = columns.len().div_ceil(S::F32_LANES);
-                    let packed = blocks.b.room(vectors * S::F32_LANES * depth.len());
-                    let (packed, _) = S::as_mut_simd_f32s(packed);
-                    pack(simd, b.columns(columns.clone()), vectors, packed);
+                    let packed = match b {
+                        SecondFactor::View(b) => {
+                            let packed = blocks.b.room(vectors * S::F32_LANES * depth.len());
+                            let b = b.rows(depth.clone()).columns(columns.clone());
+                            pack(simd, b, vectors, S::as_mut_simd_f32s(packed).0);
+                            packed
+                        }
+                        SecondFactor::Packed(b) => &b.values[b.place(&depth, &columns)],
+                    };
+                    let (packed, _) = S::as_simd_f32s(packed);
                     let (c, _) = S::as_mut_simd_f32s(&mut c[rows.start * stride + columns.start..]);
-                    Block::new(factors, &depth, &columns, packed, stride).add(simd, c, a.row_count());
+                    let block = Block {
+                        factors,
+                        depth: depth.len(),
+                        b: packed,
+                        vectors,
+                        stride: stride / S::F32_LANES,
+                    };
+                    block.add(simd, c, a.row_count());
                 }
             }
         }
@@ -225,29 +225,16 @@ struct Block<'a, S: Simd> {
     stride: usize,
 }
 
-impl<'a, S: Simd> Block<'a, S> {
-    /// Blocks of so many columns and steps of the inner dimension, for a C whose rows are `stride` numbers apart.
-    #[inline(always)]
-    fn new(
-        factors: Factors<'a>,
-        depth: &Range<usize>,
-        columns: &Range<usize>,
-        b: &'a [S::f32s],
-        stride: usize,
-    ) -> Self {
-        let (vectors, stride) = (columns.len().div_ceil(S::F32_LANES), stride / S::F32_LANES);
-        Self { factors, depth: depth.len(), b, vectors, stride }
-    }
-
+impl<S: Simd> Block<'_, S> {
     /// Adds the product to `rows` rows of C.
     #[inline(always)]
     fn add(&self, simd: S, c: &mut [S::f32s], rows: usize) {
         let mut row = 0;
         while row < rows {
-            let next = next_height(S::F32_LANES, rows - row);
+            let next = next_height(height(S::F32_LANES), rows - row);
             match next {
-                8 if height(S::F32_LANES) == 8 => self.add_rows::<8>(simd, c, row),
-                6 if height(S::F32_LANES) == 6 => self.add_rows::<6>(simd, c, row),
+                8 if const { height(S::F32_LANES) == 8 } => self.add_rows::<8>(simd, c, row),
+                6 if const { height(S::F32_LANES) == 6 } => self.add_rows::<6>(simd, c, row),
                 4 => self.add_rows::<4>(simd, c, row),
                 2 => self.add_rows::<2>(simd, c, row),
                 _ => self.add_rows::<1>(simd, c, row),
@@ -259,9 +246,8 @@ impl<'a, S: Simd> Block<'a, S> {
     /// Adds the product to M rows from `row` on.
     #[inline(always)]
     fn add_rows<const M: usize>(&self, simd: S, c: &mut [S::f32s], row: usize) {
-        let most = width(S::F32_LANES);
-        for run in runs(self.vectors, most) {
-            by_length!(run.len(), most, N => self.add_tile::<M, N>(simd, c, row, run.start));
+        for run in runs(self.vectors, width(S::F32_LANES)) {
+            by_length!(run.len(), width(S::F32_LANES), N => self.add_tile::<M, N>(simd, c, row, run.start));
         }
     }
 
@@ -325,7 +311,7 @@ mod tests {
                         [a, b]: [View<'_>; 2],
                     ) -> Vec<f32> {
                         let blocks = &mut Blocks::default();
-                        simd.vectorize(AddPacked { c: &mut c, stride, a, b, blocks });
+                        simd.vectorize(AddPacked { c: &mut c, stride, a, b: SecondFactor::View(b), blocks });
                         c
                     }
                     let mut here = c.clone();

@@ -4,7 +4,7 @@ use bytemuck::cast_slice_mut;
 use pulp::Simd;
 
 use super::partition::{by_length, runs};
-use super::tiles::{next_height, width};
+use super::tiles::{height, next_height, width};
 use super::view::View;
 
 /// Copies A, whose rows are columns in memory: for each tile, one step of the inner dimension after the other.
@@ -13,7 +13,7 @@ pub fn pack_columns<S: Simd>(a: View<'_>, to: &mut [f32]) {
     let (rows, depth) = (a.row_count(), a.column_count());
     let mut row = 0;
     while row < rows {
-        let height = next_height(S::F32_LANES, rows - row);
+        let height = next_height(height(S::F32_LANES), rows - row);
         let to = &mut to[row * depth..][..height * depth];
         match height {
             8 => pack_tile::<8>(a, row, to),
@@ -39,11 +39,10 @@ fn pack_tile<const M: usize>(a: View<'_>, row: usize, to: &mut [f32]) {
 #[inline(always)]
 pub fn pack<S: Simd>(simd: S, b: View<'_>, vectors: usize, to: &mut [S::f32s]) {
     let depth = b.row_count();
-    let most = width(S::F32_LANES);
-    for run in runs(vectors, most) {
+    for run in runs(vectors, width(S::F32_LANES)) {
         let to = &mut to[run.start * depth..run.end * depth];
         let first = run.start * S::F32_LANES;
-        by_length!(run.len(), most, N => pack_run::<S, N>(simd, b, first, to));
+        by_length!(run.len(), width(S::F32_LANES), N => pack_run::<S, N>(simd, b, first, to));
     }
 }
 

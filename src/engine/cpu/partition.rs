@@ -24,7 +24,7 @@ pub fn runs(vectors: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Does something with the length of a run, which is `most` and 5 at most, as a constant: `by_length!(length, most, N => f::<N>())`.
-/// Where `most` is known to the compiler, nothing is made of lengths above it.
+/// `most` is a constant, too: nothing is compiled for lengths above it.
 macro_rules! by_length {
     ($length:expr, $most:expr, $N:ident => $work:expr) => {
         by_length!(@each $length, $most, $N => $work, 5 4 3 2)
@@ -32,7 +32,7 @@ macro_rules! by_length {
     (@each $length:expr, $most:expr, $N:ident => $work:expr, $($count:literal)*) => {
         debug_assert!($length <= $most && $most <= 5, "the length of a run");
         match $length {
-            $($count if $most >= $count => {
+            $($count if const { $most >= $count } => {
                 const $N: usize = $count;
                 $work
             })*

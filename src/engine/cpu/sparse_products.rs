@@ -153,7 +153,7 @@ impl WithSimd for ForwardSparse<'_> {
         let by_runs =
             if is_one { &mut *z } else { copy_to_runs::<S>(z, (rows, width, width), most, &mut copy) };
         for run in runs(width, most) {
-            by_length!(run.len(), most, N => {
+            by_length!(run.len(), most_vectors(S::F32_LANES).0, N => {
                 let z = by_runs[rows * run.start..rows * run.end].as_chunks_mut::<N>().0;
                 forward_run::<S, N>(simd, operands, z, (width, run.start));
             });
@@ -180,12 +180,11 @@ impl WithSimd for AddSparse<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let width = self.width / S::F32_LANES;
         let (weights, _) = S::as_mut_simd_f32s(self.weights);
-        let (_, most) = most_vectors(S::F32_LANES);
         let mut copy = RUNS.take();
         // A run of columns of all deltas stays in the nearest cache while the inputs are walked.
         let (delta, rows) = delta_by_runs::<S>(self.delta, width, &mut copy);
-        for run in runs(width, most) {
-            by_length!(run.len(), most, N => {
+        for run in runs(width, most_vectors(S::F32_LANES).1) {
+            by_length!(run.len(), most_vectors(S::F32_LANES).1, N => {
                 let delta = delta[rows * run.start..rows * run.end].as_chunks::<N>().0;
                 update_run::<S, N>(simd, weights, (self.lists, delta), (width, run.start));
             });
@@ -226,7 +225,7 @@ fn copy_to_runs<'a, S: Simd>(
     let (copy, _) = S::as_mut_simd_f32s(copy.room(rows * width * S::F32_LANES));
     for run in runs(width, most) {
         let to = &mut copy[rows * run.start..rows * run.end];
-        by_length!(run.len(), most, N => {
+        by_length!(run.len(), 5, N => {
             for (to, from) in to.as_chunks_mut::<N>().0.iter_mut().zip(values.chunks(stride)) {
                 to.copy_from_slice(&from[run.start..run.start + N]);
             }
@@ -241,7 +240,7 @@ fn copy_from_runs<S: Simd>(copy: &[f32], values: &mut [S::f32s], width: usize, m
     let (copy, rows) = (S::as_simd_f32s(copy).0, values.len() / width);
     for run in runs(width, most) {
         let from = &copy[rows * run.start..rows * run.end];
-        by_length!(run.len(), most, N => {
+        by_length!(run.len(), 5, N => {
             for (from, to) in from.as_chunks::<N>().0.iter().zip(values.chunks_exact_mut(width)) {
                 to[run.start..run.start + N].copy_from_slice(from);
             }

@@ -30,15 +30,14 @@ pub const fn height(lanes: usize) -> usize {
     shape(lanes).0
 }
 
-/// The height of the next tile when `rows` rows are left.
-#[inline(always)]
-pub fn next_height(lanes: usize, rows: usize) -> usize {
-    height_of(height(lanes), rows)
+/// Rows of a tile at most whose rows have `vectors` vectors: one leaves room for more rows, which keep more multiply-adds on their way.
+const fn height_beside(vectors: usize, lanes: usize) -> usize {
+    if vectors == 1 { 8 } else { height(lanes) }
 }
 
 /// The height of the next tile when `rows` rows are left and tiles have at most `most`.
 #[inline(always)]
-fn height_of(most: usize, rows: usize) -> usize {
+pub fn next_height(most: usize, rows: usize) -> usize {
     if rows >= most { most } else { [1, 1, 2, 2, 4, 4, 4, 4][rows] }
 }
 
@@ -76,9 +75,8 @@ impl WithSimd for AddProduct<'_> {
         let (c, _) = S::as_mut_simd_f32s(c);
         for start in (0..a.column_count()).step_by(DEPTH) {
             let depth = start..a.column_count().min(start + DEPTH);
-            let most = width(S::F32_LANES);
-            for run in runs(b.column_count().div_ceil(S::F32_LANES), most) {
-                by_length!(run.len(), most, N => operands.rows::<N>(simd, c, depth.clone(), run.start));
+            for run in runs(b.column_count().div_ceil(S::F32_LANES), width(S::F32_LANES)) {
+                by_length!(run.len(), width(S::F32_LANES), N => operands.rows::<N>(simd, c, depth.clone(), run.start));
             }
         }
     }
@@ -97,13 +95,15 @@ impl<S: Simd> Operands<'_, S> {
     #[inline(always)]
     fn rows<const N: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, at: usize) {
         let (rows, mut row) = (self.a.row_count(), 0);
-        // One vector a row leaves room for more rows, which keep more multiply-adds on their way.
-        let most = if N == 1 { 8 } else { height(S::F32_LANES) };
         while row < rows {
             let depth = depth.clone();
-            row += match height_of(most, rows - row) {
-                8 if most == 8 => self.tile::<8, N>(simd, c, row, depth, at),
-                6 if most == 6 => self.tile::<6, N>(simd, c, row, depth, at),
+            row += match next_height(height_beside(N, S::F32_LANES), rows - row) {
+                8 if const { height_beside(N, S::F32_LANES) == 8 } => {
+                    self.tile::<8, N>(simd, c, row, depth, at)
+                }
+                6 if const { height_beside(N, S::F32_LANES) == 6 } => {
+                    self.tile::<6, N>(simd, c, row, depth, at)
+                }
                 4 => self.tile::<4, N>(simd, c, row, depth, at),
                 2 => self.tile::<2, N>(simd, c, row, depth, at),
                 _ => self.tile::<1, N>(simd, c, row, depth, at),

@@ -150,16 +150,16 @@ impl<F: Formula> WithSimd for SparseUpdateBy<'_, F> {
         let Owned { values, states: [first, second], .. } = owned;
         let tensors = [&mut *values.weights, &mut *first.weights, &mut *second.weights];
         let mut tensors = tensors.map(|tensor| S::as_mut_simd_f32s(tensor).0);
-        let (vectors, (_, most)) = (width / S::F32_LANES, most_vectors(S::F32_LANES));
+        let vectors = width / S::F32_LANES;
         let mut copy = RUNS.take();
         let (delta, rows) = delta_by_runs::<S>(delta, vectors, &mut copy);
         for (group, list) in lists.each().chain(lists.empty().map(|group| (group, &[][..]))) {
             let inputs = group * QUAD * vectors..(group + 1) * QUAD * vectors;
             let mut tensors =
                 tensors.each_mut().map(|tensor| tensor.get_mut(inputs.clone()).unwrap_or_default());
-            for run in runs(vectors, most) {
+            for run in runs(vectors, most_vectors(S::F32_LANES).1) {
                 let at = (vectors, run.start);
-                by_length!(run.len(), most, N => {
+                by_length!(run.len(), most_vectors(S::F32_LANES).1, N => {
                     let delta = delta[rows * run.start..rows * run.end].as_chunks::<N>().0;
                     update_run::<S, F, N>(simd, &c, &mut tensors, list, delta, at);
                 });
