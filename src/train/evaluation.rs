@@ -63,19 +63,18 @@ pub fn evaluate(model: &Model, data: &Dataset, device: &Device) -> Result<Evalua
     let mut engine = engine(model, device)?;
     let (outputs, device) = (engine.outputs(&data.view())?, engine.description().device);
     let counts = data.view().counts();
-    let score = Score { loss: 0.0, accuracy: 0.0, values: None, classes: None };
     Ok(match data.targets.view() {
         TargetsRef::Classes(labels) => {
             let Evaluation { loss, predictions } = evaluation(&outputs, labels, &counts);
-            let score = Score { loss, accuracy: accuracy(labels, &predictions, &counts), ..score };
+            let accuracy = accuracy(labels, &predictions, &counts);
+            let score = Score { loss, accuracy, values: None, classes: None };
             Evaluated { score, predictions, outputs, device }
         }
         TargetsRef::Values { values, columns } => {
             let (loss, scale) = (model.network.loss(), model.data_schema.target_scale.as_ref());
             let errors = ValueErrors::from_outputs(loss, &outputs, values, columns, scale, &counts);
-            let score = Score { loss: errors.loss, values: Some(errors), ..score };
             let outputs = scale.map(|scale| scale.restored(&outputs)).unwrap_or(outputs);
-            Evaluated { score, predictions: Vec::new(), outputs, device }
+            Evaluated { score: Score::of_values(errors), predictions: Vec::new(), outputs, device }
         }
     })
 }
