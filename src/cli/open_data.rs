@@ -50,6 +50,16 @@ impl DataPaths {
         Ok(Self { train, validation, test: test.or(beside.filter(|_| !tests_itself)) })
     }
 
+    /// Warnings of held-out files whose rows train.
+    pub fn doubts(&self) -> Vec<String> {
+        let held_out = [("validation", &self.validation), ("test", &self.test)].into_iter();
+        let doubt = |(set, source): (&str, &Option<Source>)| {
+            let file = data_paths::shared_file(&self.train, source.as_ref()?)?.display();
+            Some(format!("--{set}: {file} is trained on, too, so the {set} score says nothing of new rows"))
+        };
+        held_out.filter_map(doubt).collect()
+    }
+
     /// Refuses a file to be written, by this option, that is one of these.
     ///
     /// # Errors

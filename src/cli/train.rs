@@ -172,6 +172,7 @@ impl TrainRequest<'_> {
         }
         let setting = Setting { config: &config, preset: settings.preset_for(&info), given: self.given, run };
         let mut report = TrainReport::new(options, setting, &data, output, notices, interrupts, start);
+        report.doubt(paths.doubts());
         if let Some(checkpoint) = &checkpoint {
             report = report.resumed_at(checkpoint);
         }

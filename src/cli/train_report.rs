@@ -93,6 +93,11 @@ fn kept_model(epoch: usize, validates: bool, config: &Config) -> String {
 }
 
 impl<'a> TrainReport<'a> {
+    /// Adds warnings, printed when training begins.
+    pub fn doubt(&mut self, warnings: Vec<String>) {
+        self.warnings.extend(warnings);
+    }
+
     /// An empty report, which begins with `notices`.
     pub fn new(
         options: &'a Options,

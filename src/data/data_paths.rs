@@ -66,6 +66,13 @@ fn parts(files: &[PathBuf]) -> Result<Source> {
     Ok(Source::Parts { paths: files.to_vec() })
 }
 
+/// The first file of `other` that `source` has, too, by whatever name.
+pub fn shared_file<'a>(source: &Source, other: &'a Source) -> Option<&'a PathBuf> {
+    let place = |file: &PathBuf| fs::canonicalize(file).ok();
+    let files: HashSet<PathBuf> = source.files().into_iter().filter_map(place).collect();
+    other.files().into_iter().find(|file| place(file).is_some_and(|place| files.contains(&place)))
+}
+
 /// The file that stands for a source in messages, the first of several.
 pub fn file(source: &Source) -> &Path {
     match source {

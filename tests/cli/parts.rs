@@ -73,3 +73,20 @@ fn what_is_no_part_is_refused() {
         assert!(parts.iter().all(|part| outcome.stderr.contains(part)), "{}", outcome.stderr);
     }
 }
+
+#[test]
+fn held_out_files_that_are_trained_on_are_doubtful() {
+    let place = with_parts();
+    for (option, set) in [("--validation", "validation"), ("--test", "test")] {
+        let says = |data: &str| {
+            let arguments = ["train", "--data", data, option, "./b.csv", "--epochs", "1", "--device", "cpu"];
+            place.succeed(&[&arguments[..], &["--quiet", "--out", "m.safetensors"]].concat()).stderr
+        };
+        let expected = format!(
+            "warning: {option}: ./b.csv is trained on, too, so the {set} score says nothing of new rows\n"
+        );
+        let found = says("b.csv");
+        assert!(found.contains(&expected), "{found}");
+        assert!(!says("a.csv").contains("trained on"));
+    }
+}

@@ -184,7 +184,8 @@ impl PreparedSweep {
         let mut own = config_file::table(&of_members(&options.train))?;
         // The settings of a member may decide whether factors of learning rates are of use.
         own.retain(|name, _| !name.starts_with("lr-"));
-        let opened = DataPaths::from_options(base)?.open(base, &own)?;
+        let paths = DataPaths::from_options(base)?;
+        let opened = paths.open(base, &own)?;
         let preset = base.training.settings.preset_for(&opened.info);
         let tried = TrialSource::from_options(options, preset, !opened.info.predicts_values)?;
         let mut planned = common.planning(options, &tried.origin).plan(&tried.trials)?;
@@ -198,6 +199,7 @@ impl PreparedSweep {
         let is_short = is_short(&members, options.train.training.settings.threads)?;
         let (device, mut notices) = base.kernels.device(&base.training, work, false, is_short)?;
         notices.extend(said);
+        notices.extend(paths.doubts());
         let measured = base.kernels.measured(&device, &mut notices);
         let packs = plan_on(&device, &mut members, &measured)?;
         planned.iter_mut().zip(packs).for_each(|(planned, pack)| planned.pack = pack);
