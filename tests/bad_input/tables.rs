@@ -156,7 +156,9 @@ fn a_learning_rate_that_is_far_too_great_is_a_numerical_fault() {
 #[test]
 fn a_last_step_that_ruins_the_weights() {
     let place = Workplace::new();
-    ["two.csv", "other.csv"].map(|name| place.write(name, "0,1\n1,2\n"));
+    for name in ["two.csv", "other.csv"] {
+        place.write(name, "0,1\n1,2\n");
+    }
     let run = ["--test", "other.csv", "--preset", "plain", "--epochs", "1", "--lr", "1e38", "--out", "new/m"];
     let arguments = [&train("two.csv")[..], &run].concat();
     stopped(&place, &arguments, 3, &["after epoch 1", "learning rate 1e38", "a smaller --lr"]);
