@@ -176,12 +176,9 @@ fn trained_on(model: &Model, source: &Source, rows: usize) -> bool {
     let parts = setting("data_parts").and_then(|parts| serde_json::from_str::<Vec<PathBuf>>(parts).ok());
     let data = parts.or_else(|| setting("data").map(|data| vec![data.into()]));
     let Some((training, _)) = data.and_then(|data| data_paths::training(&data).ok()) else { return false };
-    let files = |source: &Source| {
-        source.files().into_iter().map(fs::canonicalize).collect::<std::io::Result<Vec<_>>>()
-    };
-    let (Ok(training), Ok(found)) = (files(&training), files(source)) else { return false };
+    let (training, found) = (data_paths::places(&training), data_paths::places(source));
     let is_whole = training == found;
-    found.iter().any(|file| training.contains(file))
+    !training.is_disjoint(&found)
         && (!is_whole || setting("rows").is_none_or(|trained| *trained == rows.to_string()))
 }
 

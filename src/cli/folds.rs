@@ -36,7 +36,7 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
         ));
     }
     let training = &options.training;
-    let OpenData { reader, validation, settings, info, notice, .. } =
+    let OpenData { reader, validation, settings, info, notice, doubts, .. } =
         DataPaths::from_options(options)?.open(options, own)?;
     let of_columns = left_out(reader.left_out());
     as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
@@ -61,6 +61,7 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
         device,
         interrupts,
         notices,
+        doubts,
         table: None,
         unknown: UnknownCells::default(),
         schema: None,
@@ -118,6 +119,8 @@ struct Folds<'a> {
     interrupts: Interrupts,
     /// Notices to print when training begins.
     notices: Vec<String>,
+    /// Warnings to print before them.
+    doubts: Vec<String>,
     /// The table of folds, once it has a header.
     table: Option<FoldTable>,
     /// Cells of rows that do not train which hold what the rows that train do not.
@@ -177,6 +180,7 @@ impl Folds<'_> {
 
     /// What is trained, as far as it is the same in all folds, and the header of the table.
     fn begin(&mut self, started: &Started, config: &Config, console: &Console) -> Result<()> {
+        self.doubts.drain(..).for_each(|doubt| console.warn(&doubt));
         self.notices.drain(..).for_each(|notice| console.notice(&notice));
         let table = FoldTable::new(config.loss);
         if self.options.format == Format::Text && !self.options.quiet {

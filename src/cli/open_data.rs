@@ -35,6 +35,8 @@ pub struct OpenData {
     pub info: DatasetInfo,
     /// A notice about the image size that was chosen automatically.
     pub notice: Option<String>,
+    /// Warnings of held-out files whose rows train.
+    pub doubts: Vec<String>,
 }
 
 impl DataPaths {
@@ -51,7 +53,7 @@ impl DataPaths {
     }
 
     /// Warnings of held-out files whose rows train.
-    pub fn doubts(&self) -> Vec<String> {
+    fn doubts(&self) -> Vec<String> {
         let held_out = [("validation", &self.validation), ("test", &self.test)].into_iter();
         let doubt = |(set, source): (&str, &Option<Source>)| {
             let file = data_paths::shared_file(&self.train, source.as_ref()?)?.display();
@@ -96,7 +98,7 @@ impl DataPaths {
             let of_first = if size.is_none() { ", the size of the first" } else { "" };
             format!("images are converted to {form}{of_first}; use --image-size or --colour to change that")
         });
-        let opened = OpenData { reader, validation, test, settings, info, notice };
+        let opened = OpenData { reader, validation, test, settings, info, notice, doubts: self.doubts() };
         refuse_unused(given, options, &opened)?;
         Ok(opened)
     }

@@ -135,7 +135,7 @@ impl TrainRequest<'_> {
         lost: Option<Error>,
     ) -> anyhow::Result<RunOutcome> {
         let Self { options, run, paths, interrupts, start, .. } = *self;
-        let OpenData { mut reader, validation, mut test, settings, info, notice } =
+        let OpenData { mut reader, validation, mut test, settings, info, notice, doubts } =
             paths.open(options, self.own)?;
         let once_more =
             if run.refit { Some(copies(&settings, &info, &mut reader, &mut test)?) } else { None };
@@ -172,7 +172,7 @@ impl TrainRequest<'_> {
         }
         let setting = Setting { config: &config, preset: settings.preset_for(&info), given: self.given, run };
         let mut report = TrainReport::new(options, setting, &data, output, notices, interrupts, start);
-        report.doubt(paths.doubts());
+        report.doubt(doubts);
         if let Some(checkpoint) = &checkpoint {
             report = report.resumed_at(checkpoint);
         }

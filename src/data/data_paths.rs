@@ -66,11 +66,16 @@ fn parts(files: &[PathBuf]) -> Result<Source> {
     Ok(Source::Parts { paths: files.to_vec() })
 }
 
+/// Where the files of a source lie, by whatever name; of those that are there.
+pub fn places(source: &Source) -> HashSet<PathBuf> {
+    source.files().into_iter().filter_map(|file| fs::canonicalize(file).ok()).collect()
+}
+
 /// The first file of `other` that `source` has, too, by whatever name.
 pub fn shared_file<'a>(source: &Source, other: &'a Source) -> Option<&'a PathBuf> {
-    let place = |file: &PathBuf| fs::canonicalize(file).ok();
-    let files: HashSet<PathBuf> = source.files().into_iter().filter_map(place).collect();
-    other.files().into_iter().find(|file| place(file).is_some_and(|place| files.contains(&place)))
+    let places = places(source);
+    let is_shared = |file: &&PathBuf| fs::canonicalize(file).is_ok_and(|place| places.contains(&place));
+    other.files().into_iter().find(is_shared)
 }
 
 /// The file that stands for a source in messages, the first of several.

@@ -77,16 +77,27 @@ fn what_is_no_part_is_refused() {
 #[test]
 fn held_out_files_that_are_trained_on_are_doubtful() {
     let place = with_parts();
-    for (option, set) in [("--validation", "validation"), ("--test", "test")] {
+    let train = ["train", "--out", "m.safetensors"];
+    let sweep = ["sweep", "--seeds", "1", "--out", "s"];
+    for (command, set) in [
+        (&train[..], "validation"),
+        (&train, "test"),
+        (&sweep, "validation"),
+        (&sweep, "test"),
+        (&["train", "--folds", "2"], "validation"),
+    ] {
+        let option = format!("--{set}");
         let says = |data: &str| {
-            let arguments = ["train", "--data", data, option, "./b.csv", "--epochs", "1", "--device", "cpu"];
-            place.succeed(&[&arguments[..], &["--quiet", "--out", "m.safetensors"]].concat()).stderr
+            let _ = std::fs::remove_dir_all(place.path("s"));
+            let arguments =
+                ["--data", data, &option, "./b.csv", "--epochs", "1", "--device", "cpu", "--quiet"];
+            place.succeed(&[command, &arguments].concat()).stderr
         };
         let expected = format!(
             "warning: {option}: ./b.csv is trained on, too, so the {set} score says nothing of new rows\n"
         );
         let found = says("b.csv");
-        assert!(found.contains(&expected), "{found}");
+        assert!(found.contains(&expected), "{command:?}: {found}");
         assert!(!says("a.csv").contains("trained on"));
     }
 }

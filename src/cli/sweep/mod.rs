@@ -103,6 +103,7 @@ fn train(options: &Options, resumed: Option<Folder>, line: &[String], start: Ins
         let text = "20 % of the training rows are held out for validation; use --validation-fraction or --validation to change that";
         prepared.notices.push(text.to_owned());
     }
+    prepared.doubts.iter().for_each(|doubt| warn(doubt));
     if let Some(data) = sources.made().max_by_key(|data| data.unknown_cells().count()) {
         let schema = data.training().data_schema().schema;
         let lines = unknown_cells(data.unknown_cells(), schema.as_ref(), "the held-out rows");

@@ -170,6 +170,8 @@ pub struct PreparedSweep {
     pub device: Device,
     /// What people want to know of the device.
     pub notices: Vec<String>,
+    /// Warnings of held-out files whose rows train.
+    pub doubts: Vec<String>,
 }
 
 impl PreparedSweep {
@@ -184,22 +186,20 @@ impl PreparedSweep {
         let mut own = config_file::table(&of_members(&options.train))?;
         // The settings of a member may decide whether factors of learning rates are of use.
         own.retain(|name, _| !name.starts_with("lr-"));
-        let paths = DataPaths::from_options(base)?;
-        let opened = paths.open(base, &own)?;
+        let opened = DataPaths::from_options(base)?.open(base, &own)?;
         let preset = base.training.settings.preset_for(&opened.info);
         let tried = TrialSource::from_options(options, preset, !opened.info.predicts_values)?;
         let mut planned = common.planning(options, &tried.origin).plan(&tried.trials)?;
         if planned.is_empty() {
             return Err(Error::Config("expected at least one trial, found none".to_owned()).into());
         }
-        let OpenData { reader, validation, test, notice, .. } = opened;
+        let OpenData { reader, validation, test, notice, doubts, .. } = opened;
         let said = notice.into_iter().chain(as_text(reader.numbers_as_text())).collect::<Vec<_>>();
         let mut sources = Sources::new(reader, validation, test);
         let mut members = sources.members(&planned, base.folds)?;
         let is_short = is_short(&members, options.train.training.settings.threads)?;
         let (device, mut notices) = base.kernels.device(&base.training, work, false, is_short)?;
         notices.extend(said);
-        notices.extend(paths.doubts());
         let measured = base.kernels.measured(&device, &mut notices);
         let packs = plan_on(&device, &mut members, &measured)?;
         planned.iter_mut().zip(packs).for_each(|(planned, pack)| planned.pack = pack);
@@ -207,6 +207,6 @@ impl PreparedSweep {
         notices.extend([mixed_column_lines(data.mixed_columns()), odd_labels(data.odd_labels())].concat());
         notices.extend(column_lines(&base.training, data)?);
         let names = base.names_of_data(data);
-        Ok((Self { common, tried, planned, members, names, device, notices }, sources))
+        Ok((Self { common, tried, planned, members, names, device, notices, doubts }, sources))
     }
 }
