@@ -85,14 +85,21 @@ impl DenseLayer {
         product::add(z.values_mut(), width, 0, x, weights);
     }
 
-    /// dX += D W' for the columns of dX that go with piece `number`, `first` and those behind it: by the transpose of the
+    /// dX += D W' for some rows and the columns of dX that go with piece `number`, `first` and those behind it: by the transpose of the
     /// piece.
-    pub fn add_backward(&self, transposed: &Matrix, delta: View<'_>, dx: &mut Matrix, first: usize) {
+    pub fn add_backward(
+        &self,
+        transposed: &Matrix,
+        delta: View<'_>,
+        dx: &mut Matrix,
+        rows: Range<usize>,
+        first: usize,
+    ) {
         let width = dx.width();
-        product::add(dx.values_mut(), width, first, delta, transposed.view());
+        product::add(dx.rows_mut(rows.clone()), width, first, delta.rows(rows), transposed.view());
     }
 
-    /// As [`DenseLayer::add_backward`], with the piece itself instead of its transpose, for some columns of D.
+    /// As [`DenseLayer::add_backward`], for all rows, with the piece itself instead of its transpose, for some columns of D.
     pub fn add_backward_packed(
         &self,
         number: usize,

@@ -70,30 +70,40 @@ impl Panel {
         Tensors { weights, bias: tensors.bias.clone() }
     }
 
-    /// Z = X W + b for these columns, over all shares of the inputs, in the columns from `first` on of `z`: from 0 on, and those alone, where
-    /// the inputs are lists.
+    /// Z = X W + b for these columns and some rows, over all shares of the inputs, in the columns from `first` on of `z`: from 0 on, and
+    /// those alone and all rows, where the inputs are lists.
     pub fn forward<'a>(
         &self,
         parameters: &Tensors,
         inputs: impl Iterator<Item = &'a Inputs>,
         z: &mut Matrix,
+        rows: Range<usize>,
         first: usize,
     ) {
         let (width, stride) = (self.width, z.width());
-        for row in z.values_mut().chunks_exact_mut(stride) {
+        for row in z.rows_mut(rows.clone()).chunks_exact_mut(stride) {
             row[first..first + width].copy_from_slice(&parameters.bias);
         }
         for share in inputs {
             match share.held() {
                 ShareInputs::SparseRows(lists) => {
-                    assert_eq!((first, width), (0, stride), "Z holds these columns alone");
+                    assert_eq!(
+                        (first, width, rows.len()),
+                        (0, stride, z.row_count()),
+                        "Z holds these columns alone"
+                    );
                     let weights = &parameters.weights;
                     vectorized(ForwardSparse { weights, width, lists, z: z.values_mut() });
                 }
-                ShareInputs::Rows(rows, dense) => {
-                    let weights = View::new(&parameters.weights[..self.inputs * width], width);
-                    let weights = weights.columns(0..self.columns.len());
-                    product::add(z.rows_mut(rows), stride, first, View::new(dense, self.inputs), weights);
+                ShareInputs::Rows(held, dense) => {
+                    let both = rows.start.max(held.start)..rows.end.min(held.end);
+                    if !both.is_empty() {
+                        let weights = View::new(&parameters.weights[..self.inputs * width], width);
+                        let weights = weights.columns(0..self.columns.len());
+                        let x = View::new(dense, self.inputs);
+                        let x = x.rows(both.start - held.start..both.end - held.start);
+                        product::add(z.rows_mut(both), stride, first, x, weights);
+                    }
                 }
             }
         }
@@ -208,7 +218,7 @@ mod tests {
             let computed = |panel: &Panel, shares: &[Inputs]| {
                 let (mut z, mut updated) = (Matrix::default(), tensors.clone());
                 z.resize(4, panel.columns.len());
-                panel.forward(&tensors, shares.iter(), &mut z, 0);
+                panel.forward(&tensors, shares.iter(), &mut z, 0..4, 0);
                 panel.add_gradient(&mut updated, shares.iter(), delta);
                 [z.values().to_vec(), updated.weights.to_vec(), updated.bias]
             };

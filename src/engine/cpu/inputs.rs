@@ -8,13 +8,15 @@ use crate::data::{Features, Rows, TargetsRef};
 use crate::step::Targets;
 use crate::vectors::vectorized_loops;
 
-/// A share of a batch: targets and weights of some of its rows, and with them either all inputs of those rows, or for some
+/// A share of a batch: targets and weights of some of its rows, and with them either all inputs of those rows or of all, or for some
 /// groups of inputs the lists of all rows of the batch.
 #[derive(Debug, Default)]
 pub struct Inputs {
-    /// Which rows of the batch.
+    /// Which rows of the batch the targets are of.
     rows: Range<usize>,
-    /// [rows, inputs], unless they are sparse.
+    /// Which rows of the batch the inputs are of, unless they are sparse.
+    dense_rows: Range<usize>,
+    /// Those inputs, [rows, inputs].
     dense: Vec<f32>,
     /// The inputs that are not zero, if they are sparse.
     lists: Option<SparseRows>,
@@ -44,7 +46,7 @@ impl Inputs {
     pub fn held(&self) -> ShareInputs<'_> {
         match &self.lists {
             Some(lists) => ShareInputs::SparseRows(lists),
-            None => ShareInputs::Rows(self.rows(), &self.dense),
+            None => ShareInputs::Rows(self.dense_rows.clone(), &self.dense),
         }
     }
 
@@ -82,8 +84,8 @@ impl Inputs {
     /// Takes the inputs of the rows `share` of those that `order` names. Memory is only taken when they need more than ever
     /// before.
     pub fn gather_rows(&mut self, rows: &Rows<'_>, order: &[u32], share: Range<usize>) {
-        (self.rows, self.lists) = (share, None);
-        let order = &order[self.rows()];
+        let order = &order[share.clone()];
+        (self.dense_rows, self.lists) = (share, None);
         match rows.features {
             Features::Bytes(bytes) => self.copy(bytes, rows, order),
             Features::Floats(floats) => self.copy(floats, rows, order),

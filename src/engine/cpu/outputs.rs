@@ -40,9 +40,9 @@ impl Epilogue<'_> {
         self.dropout.is_none() && !self.activation.keeps_z()
     }
 
-    fn drop_out(&self, tile: &Tile, matrix: &mut Matrix) {
+    fn drop_out(&self, tile: &Tile, matrix: &mut Matrix, rows: &Range<usize>) {
         if let Some((dropout, record)) = &self.dropout {
-            for (row, values) in tile.rows.clone().zip(matrix.each_row_mut()) {
+            for (row, values) in tile.rows.clone().zip(matrix.each_row_mut().skip(rows.start)) {
                 dropout.apply(record, row, tile.columns.start, values);
             }
         }
@@ -50,23 +50,28 @@ impl Epilogue<'_> {
 }
 
 impl Outputs {
-    /// From pre-activations, which stand in `y`, to outputs.
-    pub fn activate(&mut self, behind: Epilogue<'_>, tile: &Tile) {
+    /// From pre-activations, which stand in these rows of `y`, to the outputs of a tile.
+    pub fn activate(&mut self, behind: Epilogue<'_>, tile: &Tile, rows: Range<usize>) {
         let keeps_z = behind.activation.keeps_z();
         if keeps_z {
-            self.kept.copy(&self.y);
+            self.keep(&rows);
         }
-        behind.activation.value(self.y.values_mut());
+        behind.activation.value(self.y.rows_mut(rows.clone()));
         if !keeps_z && !behind.keeps_y() {
-            self.kept.copy(&self.y);
+            self.keep(&rows);
         }
-        behind.drop_out(tile, &mut self.y);
+        behind.drop_out(tile, &mut self.y, &rows);
     }
 
-    /// From gradients by the outputs, which stand in `delta`, to those by the pre-activations.
-    pub fn activate_backward(&mut self, behind: Epilogue<'_>, tile: &Tile) {
-        behind.drop_out(tile, &mut self.delta);
+    fn keep(&mut self, rows: &Range<usize>) {
+        self.kept.resize(self.y.row_count(), self.y.column_count());
+        self.kept.rows_mut(rows.clone()).copy_from_slice(self.y.rows(rows.clone()));
+    }
+
+    /// From gradients by the outputs of a tile, which stand in these rows of `delta`, to those by the pre-activations.
+    pub fn activate_backward(&mut self, behind: Epilogue<'_>, tile: &Tile, rows: Range<usize>) {
+        behind.drop_out(tile, &mut self.delta, &rows);
         let kept = if behind.keeps_y() { &self.y } else { &self.kept };
-        behind.activation.gradient(self.delta.values_mut(), kept.values());
+        behind.activation.gradient(self.delta.rows_mut(rows.clone()), kept.rows(rows));
     }
 }

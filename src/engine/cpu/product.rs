@@ -1,10 +1,11 @@
 //! Products of the CPU engine, by their size: in bits they are the same.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use super::aligned::Aligned;
 use super::packed::add_packed;
-use super::partition::LANES;
+use super::partition::{self, LANES, tile_height};
 use super::tiles::add_product;
 use super::view::View;
 
@@ -25,6 +26,15 @@ thread_local! {
 /// Whether B is copied for a product with A of so many rows.
 pub fn pays_to_copy(rows: usize, b: View<'_>) -> bool {
     rows >= PACKED_ROWS && b.row_count() * b.column_count() > PACKED_NUMBERS
+}
+
+/// Numbers of B up to which it is read again for each of many tiles of C.
+const NEAR: usize = 1 << 12;
+
+/// Tiles of rows of C, of `width` numbers each, that stay in the nearest cache, so that what follows a product with so many numbers of B finds
+/// them there; all rows where B is too large for that.
+pub fn row_tiles(rows: usize, width: usize, b: usize) -> impl Iterator<Item = Range<usize>> {
+    partition::row_tiles(rows, if b <= NEAR { tile_height(width) } else { rows.max(1) })
 }
 
 /// C += A B for the columns from `first` on of the rows in `c`, of `width` numbers each. Behind the columns of B stand

@@ -13,8 +13,7 @@ use super::first_layer::Panel;
 use super::groups::QUAD;
 use super::inputs::{Inputs, ShareInputs};
 use super::packed::PackedFactor;
-use super::partition::{by_length, runs};
-use super::parts::Parts;
+use super::partition::{by_length, row_tiles, runs, tile_height};
 use super::product;
 use super::sparse_products::{RUNS, add_list, delta_by_runs, most_vectors};
 use super::sparse_rows::{Quad, SparseRows};
@@ -23,12 +22,6 @@ use super::view::View;
 use crate::step::formula::{Coefficients, Formula, Lanes, WithFormula, update_vectors};
 use crate::step::{StepRecord, UpdateRule};
 use crate::vectors::vectorized;
-
-/// Numbers of a tile, or a few more: unless rows are long it stays in the nearest cache with the weights and their state.
-const TILE: usize = 1 << 11;
-
-/// Rows of a tile are a multiple of this: products take 6 or 8 of them at once.
-const ROWS_OF_TILES: usize = 24;
 
 /// Memory of updates, which a part keeps.
 #[derive(Default)]
@@ -52,23 +45,23 @@ pub struct Update<'a> {
 }
 
 /// Updates the weights from X'D, for inputs X in shares; D has a row for each row of them.
-pub fn update_panel(
+pub fn update_panel<'a>(
     panel: &Panel,
-    inputs: &Parts<Inputs>,
-    delta: View<'_>,
+    inputs: impl Iterator<Item = &'a Inputs> + Clone,
+    delta: View<'a>,
     memory: &mut UpdateMemory,
     mut update: Update<'_>,
 ) {
     let width = panel.width;
     // The lists of a group are in one share; each share has all inputs of its own rows.
-    for share in inputs.read_all() {
+    for share in inputs.clone() {
         if let ShareInputs::SparseRows(lists) = share.held() {
             let Update { owned, rule, record, factor } = &mut update;
             let coefficients = Coefficients::new(record, *factor * record.rate, record.decay);
             rule.optimizer.kind.with_formula(SparseUpdate { lists, width, delta, owned, coefficients });
         }
     }
-    let factors = inputs.read_all().filter_map(|share| match share.held() {
+    let factors = inputs.filter_map(|share| match share.held() {
         ShareInputs::SparseRows(_) => None,
         ShareInputs::Rows(rows, x) => {
             let columns = 0..panel.columns.len();
@@ -100,9 +93,7 @@ pub fn update_weights<'a>(
         })
     });
     let copies: Vec<Option<&PackedFactor>> = copied.collect();
-    let height = (TILE / width).max(1).next_multiple_of(ROWS_OF_TILES);
-    for first in (0..rows).step_by(height) {
-        let places = first..rows.min(first + height);
+    for places in row_tiles(rows, tile_height(width)) {
         let gradients = zeros(tile, places.len() * width);
         for ((x, (columns, delta)), copy) in factors.iter().zip(&copies) {
             let x = x.columns(places.clone()).transposed();

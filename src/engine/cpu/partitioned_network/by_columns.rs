@@ -29,7 +29,7 @@ impl PartitionedNetwork {
                 None => to.y.copy_block(0, column, from, tile.rows.clone()),
             }
         }
-        to.activate(self.epilogue(0, step), &tile);
+        to.activate(self.epilogue(0, step), &tile, tile.rows.clone());
     }
 
     /// The columns of a layer's outputs that go with piece `piece` of the layer above.
@@ -45,7 +45,7 @@ impl PartitionedNetwork {
         to.y.resize(tile.rows.len(), tile.columns.len());
         let x = |piece| self.columns_of_piece(layer - 1, piece);
         self.above[layer - 1].forward(&self.parameters[layer], x, tile.columns.clone(), &mut to.y);
-        to.activate(self.epilogue(layer, step), &tile);
+        to.activate(self.epilogue(layer, step), &tile, tile.rows.clone());
     }
 
     /// The outputs of a share of rows from which its loss is computed.
@@ -85,7 +85,7 @@ impl PartitionedNetwork {
                 above.add_backward_packed(piece, &self.parameters[layer], delta, &mut to.delta, first);
             }
         }
-        to.activate_backward(self.epilogue(layer - 1, step), &tile);
+        to.activate_backward(self.epilogue(layer - 1, step), &tile, tile.rows.clone());
     }
 
     /// Gradients by the pre-activations of a layer above the first, in the tiles of all parts that have one; of the last layer

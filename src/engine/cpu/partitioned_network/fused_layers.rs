@@ -7,6 +7,7 @@ use super::step::Step;
 use crate::engine::cpu::dense_layer::Columns;
 use crate::engine::cpu::matrix::Matrix;
 use crate::engine::cpu::outputs::Tile;
+use crate::engine::cpu::product;
 use crate::engine::cpu::view::View;
 use crate::vectors::vectorized_loops;
 
@@ -37,7 +38,7 @@ impl PartitionedNetwork {
                 let x = |piece| self.x(layer - 1, part, piece);
                 self.above[layer - 1].forward(&self.parameters[layer], x, tile.columns.clone(), &mut to.y);
             }
-            to.activate(self.epilogue(layer, step), &tile);
+            to.activate(self.epilogue(layer, step), &tile, 0..tile.rows.len());
         }
         self.loss(part, step);
         if layers > 1 {
@@ -48,11 +49,11 @@ impl PartitionedNetwork {
             let to = self.outputs[layer - 1].write(part);
             to.delta.resize(tile.rows.len(), tile.columns.len());
             to.delta.values_mut().fill(0.0);
-            let above = &self.above[layer - 1];
-            for (rows, transposed) in above.pieces.iter().zip(self.transposed[layer - 1].read_all()) {
-                above.add_backward(transposed, delta, &mut to.delta, rows.start);
+            let (above, rows) = (&self.above[layer - 1], 0..tile.rows.len());
+            for (columns, transposed) in above.pieces.iter().zip(self.transposed[layer - 1].read_all()) {
+                above.add_backward(transposed, delta, &mut to.delta, rows.clone(), columns.start);
             }
-            to.activate_backward(self.epilogue(layer - 1, step), &tile);
+            to.activate_backward(self.epilogue(layer - 1, step), &tile, rows);
         }
     }
 
@@ -60,13 +61,16 @@ impl PartitionedNetwork {
     fn join_sums(&self, tile: &Tile, z: &mut Matrix) {
         let bias = &self.parameters[1].read(0).values.bias;
         let width = z.width();
-        for row in z.values_mut().chunks_exact_mut(width) {
-            row.copy_from_slice(bias);
-        }
-        for sums in self.sums.read_all() {
-            let (z, sums) = (z.values_mut(), sums.rows(tile.rows.clone()));
-            vectorized_loops!(z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum));
-        }
+        let mut sums = self.sums.read_all().map(|sums| sums.rows(tile.rows.clone()));
+        let (z, first) = (z.values_mut(), sums.next().unwrap_or_default());
+        vectorized_loops!({
+            for (z, sums) in z.chunks_exact_mut(width).zip(first.chunks_exact(width)) {
+                z.iter_mut().zip(bias).zip(sums).for_each(|((z, bias), sum)| *z = bias + sum);
+            }
+            for sums in sums.by_ref() {
+                z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum);
+            }
+        });
     }
 
     /// The outputs of a share of rows from which its loss is computed.
@@ -97,11 +101,14 @@ impl PartitionedNetwork {
         for number in self.owned(0, part) {
             let (panel, to) = (&self.panels[number], self.hidden.write(number));
             to.delta.resize(step.rows(), panel.columns.len());
-            to.delta.values_mut().fill(0.0);
             let transposed = self.transposed[0].read(number);
-            self.above[0].add_backward(transposed, deltas.view(), &mut to.delta, 0);
-            let tile = Tile { rows: 0..step.rows(), columns: panel.columns.clone() };
-            to.activate_backward(self.epilogue(0, step), &tile);
+            let factor = transposed.values().len();
+            for rows in product::row_tiles(step.rows(), to.delta.width(), factor) {
+                to.delta.rows_mut(rows.clone()).fill(0.0);
+                self.above[0].add_backward(transposed, deltas.view(), &mut to.delta, rows.clone(), 0);
+                let tile = Tile { rows: rows.clone(), columns: panel.columns.clone() };
+                to.activate_backward(self.epilogue(0, step), &tile, rows);
+            }
         }
     }
 

@@ -17,7 +17,7 @@ impl PartitionedNetwork {
         match layer.checked_sub(1) {
             None => {
                 let delta = self.panel_delta(piece, part, step);
-                self.panels[piece].add_gradient(to, step.inputs.read_all(), delta);
+                self.panels[piece].add_gradient(to, step.inputs_for(part), delta);
             }
             Some(above) => {
                 for (x, delta) in self.factors(layer, piece, part) {
@@ -41,7 +41,7 @@ impl PartitionedNetwork {
             None => {
                 let (panel, delta) = (&self.panels[piece], self.panel_delta(piece, part, step));
                 let update = Update { owned, rule, record, factor: factors[0] };
-                update_panel(panel, step.inputs, delta, memory, update);
+                update_panel(panel, step.inputs_for(part), delta, memory, update);
                 let gradients = zeros(&mut memory.tile, panel.width);
                 delta.add_column_sums(gradients);
                 owned.update_bias(rule, record, factors[1], 0..gradients.len(), gradients);

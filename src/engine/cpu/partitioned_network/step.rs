@@ -7,15 +7,20 @@ use std::ops::Range;
 use super::PartitionedNetwork;
 use crate::data::Rows;
 use crate::engine::BatchMetrics;
-use crate::engine::cpu::inputs::Inputs;
+use crate::engine::cpu::inputs::{Inputs, ShareInputs};
 use crate::engine::cpu::matrix::Matrix;
 use crate::engine::cpu::outputs::{Epilogue, Tile};
 use crate::engine::cpu::packed_rows::PackedRows;
 use crate::engine::cpu::partition::range;
 use crate::engine::cpu::parts::Parts;
 use crate::engine::cpu::plan::Phase;
+use crate::engine::cpu::product;
 use crate::engine::cpu::tensors::{Owned, Tensors, clip_scale};
 use crate::step::{Activation, StepRecord};
+
+/// Numbers of a batch up to which each part gathers all inputs that are not sparse for itself: to read what another core has written takes as
+/// long, and as many stay in a core's caches.
+const OWN_INPUTS: usize = 1 << 14;
 
 /// A step.
 #[derive(Clone, Copy)]
@@ -28,10 +33,19 @@ pub struct Step<'a> {
     pub scale: f32,
 }
 
-impl Step<'_> {
+impl<'a> Step<'a> {
     /// Rows of the batch.
     pub fn rows(&self) -> usize {
         self.record.rows as usize
+    }
+
+    /// The shares of the inputs that part `part` reads: its own where that has all rows, else all.
+    pub fn inputs_for(&self, part: usize) -> impl Iterator<Item = &'a Inputs> + Clone + use<'a> {
+        let inputs = self.inputs;
+        let is_whole =
+            matches!(inputs.read(part).held(), ShareInputs::Rows(rows, _) if rows.len() == self.rows());
+        let shares = if is_whole { part..part + 1 } else { 0..inputs.len() };
+        shares.map(|share| inputs.read(share))
     }
 }
 
@@ -58,6 +72,7 @@ impl PartitionedNetwork {
     ) {
         let (to, share) = (to.write(part), self.share_of(part, order.len()));
         match packed {
+            None if order.len() * rows.inputs <= OWN_INPUTS => to.gather_rows(rows, order, 0..order.len()),
             None => to.gather_rows(rows, order, share.clone()),
             Some(packed) => {
                 // As many sections as panels: their lists do not depend on the number of threads.
@@ -116,14 +131,19 @@ impl PartitionedNetwork {
             let (parameters, to) = (&self.parameters[0].read(number).values, self.hidden.write(number));
             to.y.resize(step.rows(), self.first_pieces[number].len());
             if let Some(panel) = self.input.get(number) {
-                panel.forward(parameters, step.inputs.read_all(), &mut to.y);
+                panel.forward(parameters, step.inputs_for(part), &mut to.y);
                 continue;
             }
             let panel = &self.panels[number];
-            panel.forward(parameters, step.inputs.read_all(), &mut to.y, 0);
-            if !self.plan.is_by_columns() {
-                let tile = Tile { rows: 0..step.rows(), columns: panel.columns.clone() };
-                to.activate(self.epilogue(0, step), &tile);
+            // Lists are of all rows.
+            let is_sparse = matches!(step.inputs.read(part).held(), ShareInputs::SparseRows(_));
+            let factor = if is_sparse { usize::MAX } else { parameters.weights.len() };
+            for rows in product::row_tiles(step.rows(), to.y.width(), factor) {
+                panel.forward(parameters, step.inputs_for(part), &mut to.y, rows.clone(), 0);
+                if !self.plan.is_by_columns() {
+                    let tile = Tile { rows: rows.clone(), columns: panel.columns.clone() };
+                    to.activate(self.epilogue(0, step), &tile, rows);
+                }
             }
         }
     }
@@ -158,7 +178,7 @@ impl PartitionedNetwork {
         let first = panel.inputs().start - self.columns(0, part).start;
         let dx = self.outputs[0].read(part).delta.view();
         let dx = dx.columns(first..first + panel.inputs().len());
-        panel.add_gradient(parameters, step.inputs.read_all(), &self.hidden.read(piece).y, dx, to);
+        panel.add_gradient(parameters, step.inputs_for(part), &self.hidden.read(piece).y, dx, to);
     }
 
     /// What part `part` owns: the layers with the numbers of their pieces.
