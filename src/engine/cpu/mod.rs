@@ -81,7 +81,7 @@ use crate::timing::Ceilings;
 const ROWS_A_THREAD: usize = 16;
 
 /// Multiply-adds of a step below which a thread more does not pay: its meetings cost as much as this.
-const WORK_A_THREAD: usize = 1 << 16;
+const WORK_A_THREAD: usize = 3 << 14;
 
 /// Steps of the first call of [`Engine::submit`], at most.
 const FIRST_SLICE: usize = 512;

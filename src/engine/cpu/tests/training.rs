@@ -42,11 +42,14 @@ pub fn train(engine: &mut impl Engine, problem: &Problem, order: &[u32]) -> Vec<
     ended
 }
 
-/// 21 steps, the last with fewer rows. Losses and parameters stay near those of the reference: what divides by the root of a
-/// mean of squares carries the relative error of single gradients.
+/// 21 steps, the last with fewer rows.
 pub fn check_training(problem: &Problem, rule: &UpdateRule, plans: &[Plan]) {
-    let (batch, order) = (9, order());
-    let order = &order[..20 * batch + 2];
+    check_batches(problem, rule, plans, 9, &order()[..20 * 9 + 2]);
+}
+
+/// Losses and parameters stay near those of the reference: what divides by the root of a mean of squares carries the relative error of
+/// single gradients.
+fn check_batches(problem: &Problem, rule: &UpdateRule, plans: &[Plan], batch: usize, order: &[u32]) {
     let mut run = ReferenceRun::new(problem.reference(), rule.clone());
     let losses: Vec<f64> = order
         .chunks(batch)
@@ -70,7 +73,8 @@ pub fn check_training(problem: &Problem, rule: &UpdateRule, plans: &[Plan]) {
             assert!((f64::from(*got) - want).abs() <= 2e-5, "{what:?}: {got}, not {want}");
         }
         let state = engine.snapshot().unwrap().1;
-        assert_eq!((state.step, state.optimizer.len()), (21, rule.optimizer.kind.states()));
+        let steps = losses.len() as u64;
+        assert_eq!((state.step, state.optimizer.len()), (steps, rule.optimizer.kind.states()));
         for (got, want) in state.optimizer.iter().zip(&run.states) {
             for (got, want) in numbers(got).iter().zip(flat(want)) {
                 let bound = 1e-4 * want.abs().max(0.1);
@@ -106,6 +110,18 @@ fn wide_layers_train_as_the_reference_does() {
     let rates = Rates::new(RateSchedule::Cosine, 1e-3, 12, 2);
     let rule = UpdateRule { clip_norm: None, rates, ..rule(OptimizerKind::Momentum) };
     check_training(&problem, &rule, &[Plan::Rows(2), Plan::Columns(1), Plan::Columns(2)]);
+}
+
+/// Batches of several tiles of rows, which the parts gather each for itself, and in shares.
+#[test]
+fn large_batches_train_as_the_reference_does() {
+    let rule = UpdateRule { clip_norm: None, ..rule(OptimizerKind::Momentum) };
+    for (sizes, batch) in [([9, 70, 3], 110), ([200, 9, 3], 150)] {
+        for activation in [Activation::Gelu, Activation::Relu] {
+            let problem = Problem::new(&sizes, activation, 0.2, Loss::CrossEntropy, false);
+            check_batches(&problem, &rule, &PLANS, batch, &[order(), order()].concat());
+        }
+    }
 }
 
 #[test]
