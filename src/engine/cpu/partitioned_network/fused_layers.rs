@@ -61,16 +61,13 @@ impl PartitionedNetwork {
     fn join_sums(&self, tile: &Tile, z: &mut Matrix) {
         let bias = &self.parameters[1].read(0).values.bias;
         let width = z.width();
-        let mut sums = self.sums.read_all().map(|sums| sums.rows(tile.rows.clone()));
-        let (z, first) = (z.values_mut(), sums.next().unwrap_or_default());
-        vectorized_loops!({
-            for (z, sums) in z.chunks_exact_mut(width).zip(first.chunks_exact(width)) {
-                z.iter_mut().zip(bias).zip(sums).for_each(|((z, bias), sum)| *z = bias + sum);
-            }
-            for sums in sums.by_ref() {
-                z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum);
-            }
-        });
+        for row in z.values_mut().chunks_exact_mut(width) {
+            row.copy_from_slice(bias);
+        }
+        for sums in self.sums.read_all() {
+            let (z, sums) = (z.values_mut(), sums.rows(tile.rows.clone()));
+            vectorized_loops!(z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum));
+        }
     }
 
     /// The outputs of a share of rows from which its loss is computed.

@@ -72,8 +72,12 @@ impl PartitionedNetwork {
     ) {
         let (to, share) = (to.write(part), self.share_of(part, order.len()));
         match packed {
-            None if order.len() * rows.inputs <= OWN_INPUTS => to.gather_rows(rows, order, 0..order.len()),
-            None => to.gather_rows(rows, order, share.clone()),
+            None => {
+                // Of an input layer a part has some columns of the table, and does not read the others.
+                let is_small = order.len() * rows.inputs <= OWN_INPUTS;
+                let whole = is_small && self.has_dense_inputs();
+                to.gather_rows(rows, order, if whole { 0..order.len() } else { share.clone() });
+            }
             Some(packed) => {
                 // As many sections as panels: their lists do not depend on the number of threads.
                 let sections =
