@@ -174,11 +174,18 @@ impl EvaluationRows {
 fn trained_on(model: &Model, source: &Source, rows: usize) -> bool {
     let setting = |key: &str| model.settings.get(key);
     let parts = setting("data_parts").and_then(|parts| serde_json::from_str::<Vec<PathBuf>>(parts).ok());
-    let data = parts.or_else(|| setting("data").map(|data| vec![data.into()]));
-    let Some((training, _)) = data.and_then(|data| data_paths::training(&data).ok()) else { return false };
-    let (training, found) = (data_paths::places(&training), data_paths::places(source));
-    let is_whole = training == found;
-    !training.is_disjoint(&found)
+    let training = match (parts, setting("data")) {
+        // Some of them may be gone.
+        (Some(paths), _) => Source::Parts { paths },
+        (None, Some(data)) => match data_paths::training(&[data.into()]) {
+            Ok((training, _)) => training,
+            Err(_) => return false,
+        },
+        (None, None) => return false,
+    };
+    let (there, found) = (data_paths::places(&training), data_paths::places(source));
+    let is_whole = there == found && there.len() == training.files().len();
+    !there.is_disjoint(&found)
         && (!is_whole || setting("rows").is_none_or(|trained| *trained == rows.to_string()))
 }
 

@@ -101,3 +101,16 @@ fn held_out_files_that_are_trained_on_are_doubtful() {
         assert!(!says("a.csv").contains("trained on"));
     }
 }
+
+#[test]
+fn a_file_that_was_trained_on_is_doubtful_where_another_is_gone() {
+    let place = with_parts();
+    let data = ["--data", "a.csv", "b.csv"];
+    let train = ["train", "--epochs", "1", "--device", "cpu", "--quiet", "--out", "m.safetensors"];
+    place.succeed(&[&train[..], &data].concat());
+    std::fs::remove_file(place.path("b.csv")).unwrap();
+    let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--data", "a.csv"];
+    let expected = "warning: the model was trained on rows of a.csv, so scores on new rows may be worse";
+    let found = place.succeed(&eval).stderr;
+    assert!(found.contains(expected), "{found}");
+}
