@@ -50,7 +50,7 @@ missing : {{'fill', 'error'}}, default='fill'
     What becomes of NaN and of missing cells: `fill` puts the median of the training rows in their place, with one more input that
     says so; a missing category is one more category.
 device : str or int, default='auto'
-    What trains: `auto` (a GPU if there is one, but the processor where that is done before a GPU has begun), `cpu`, `gpu`, or a name or
+    What trains: `auto` (a GPU if there is one, but the processor where that is done sooner), `cpu`, `gpu`, or a name or
     number that ``tinytrain devices`` prints. Models always predict on the processor.
 random_state : int, RandomState instance or None, default=None
     Seed of the initial weights, of the order of the rows and of the rows that validate.

@@ -26,7 +26,7 @@ pub struct Options {
 pub struct DeviceChoice {
     /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists.
     ///
-    /// auto is a GPU if there is one, but the CPU where that will be done before a GPU could begin.
+    /// auto is a GPU if there is one, but the CPU where that will be done sooner.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     device: DeviceRequest,
     /// Run GPU kernels with bounds checks.

@@ -31,7 +31,7 @@ pub struct Training {
     /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists. [default:
     /// auto]
     ///
-    /// auto is a GPU if there is one, but the CPU where that will be done before a GPU could begin.
+    /// auto is a GPU if there is one, but the CPU where that will be done sooner.
     #[arg(long, value_parser = args::device, allow_hyphen_values = true)]
     #[serde(with = "text")]
     pub device: Option<DeviceRequest>,
@@ -127,7 +127,7 @@ impl Kernels {
         let notices = (request == DeviceRequest::Auto).then(|| {
             let chosen = match &device {
                 Device::Cpu if leaves_gpu => {
-                    format!("{trains} on the CPU engine, which will be done before a GPU could begin")
+                    format!("{trains} on the CPU engine, which will be done sooner than a GPU")
                 }
                 Device::Cpu => format!("no GPU found, {trains} on the CPU engine"),
                 Device::Gpu(adapter) => format!("{trains} on {} ({})", adapter.name, adapter.backend),

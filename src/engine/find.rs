@@ -9,27 +9,49 @@ use crate::gpu::{Adapter, Backend, DeviceKind, adapters, adapters_without_gl, is
 #[cfg(feature = "gpu")]
 use crate::kernels::MOST_BUFFERS;
 use crate::model::Network;
+use crate::threads::available;
 
 /// What a GPU takes at least until it has trained a batch: its driver, the device, its kernels. An H100 takes 0.17 to 0.4 s.
 pub(crate) const GPU_START: Duration = Duration::from_millis(250);
 
-/// About how long the CPU engine takes for `multiply_adds` multiply-adds in `calls` steps, or other calls, on the threads that all of
-/// these have work for.
-pub(crate) fn cpu_time(multiply_adds: f64, calls: f64) -> Duration {
-    const MULTIPLY_ADDS_A_SECOND: f64 = 2e10;
-    const SECONDS_A_CALL: f64 = 1e-5;
-    let seconds = multiply_adds / MULTIPLY_ADDS_A_SECOND + calls * SECONDS_A_CALL;
-    // A year is as good as any longer time.
+/// What a GPU takes at least for a step, or another call.
+const GPU_CALL: Duration = Duration::from_micros(20);
+
+/// Work on one device: multiply-adds, and the steps, or other calls, that they are done in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    pub multiply_adds: f64,
+    pub calls: f64,
+}
+
+impl Load {
+    /// About how long the CPU engine takes on `threads` threads: small networks have work for four of them.
+    pub fn cpu_time(self, threads: usize) -> Duration {
+        const MULTIPLY_ADDS_A_SECOND: f64 = 2e10;
+        const SECONDS_A_CALL: f64 = 1e-5;
+        let rate = MULTIPLY_ADDS_A_SECOND * threads.clamp(1, 4) as f64;
+        seconds(self.multiply_adds / rate + self.calls * SECONDS_A_CALL)
+    }
+
+    /// Whether the CPU engine, on `threads` threads or one for each core, is done sooner than a GPU.
+    pub fn is_short(self, threads: Option<usize>) -> bool {
+        let gpu = GPU_START + seconds(GPU_CALL.as_secs_f64() * self.calls);
+        self.cpu_time(threads.unwrap_or_else(available)) < gpu
+    }
+}
+
+/// A year is as good as any longer time.
+fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds.clamp(0.0, 3e7))
 }
 
-/// Whether the CPU engine will have computed the outputs of so many rows before a GPU could begin.
+/// Whether the CPU engine will have computed the outputs of so many rows sooner than a GPU.
 pub fn predicts_soon(network: &Network, rows: usize) -> bool {
-    cpu_time(network.parameter_count() as f64 * rows as f64, 1.0) < GPU_START
+    Load { multiply_adds: network.parameter_count() as f64 * rows as f64, calls: 1.0 }.is_short(None)
 }
 
-/// Whether `auto` does not look for a GPU although there may be one: `is_short` says that the CPU engine will be done before a GPU could
-/// begin.
+/// Whether `auto` does not look for a GPU although there may be one: `is_short` says that the CPU engine will be done sooner than a
+/// GPU.
 #[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "there is no GPU to look for"))]
 pub fn leaves_gpu(request: &DeviceRequest, is_short: bool) -> bool {
     #[cfg(feature = "gpu")]
@@ -38,7 +60,7 @@ pub fn leaves_gpu(request: &DeviceRequest, is_short: bool) -> bool {
     false
 }
 
-/// As [`find_device`], for work of which `is_short` says that the CPU engine will be done before a GPU could begin: then `auto` is that
+/// As [`find_device`], for work of which `is_short` says that the CPU engine will be done sooner than a GPU: then `auto` is that
 /// engine.
 ///
 /// # Errors
@@ -147,12 +169,16 @@ mod tests {
     #[test]
     fn auto_leaves_a_gpu_for_work_that_is_short() {
         let of = |text: &str| text.parse().unwrap();
-        // Iris 200 times, and an epoch of MNIST through 300 and 100 units.
-        assert!(cpu_time(3.0 * 803.0 * 150.0 * 200.0, 200.0) < GPU_START);
-        assert!(cpu_time(3.0 * 266_610.0 * 60_000.0, 938.0) > GPU_START);
-        assert!(cpu_time(f64::INFINITY, 1.0) > GPU_START);
+        let short = |parameters: f64, rows: f64, epochs: f64, batch: f64, threads| {
+            let multiply_adds = 3.0 * parameters * rows * epochs;
+            Load { multiply_adds, calls: (rows / batch).ceil() * epochs }.is_short(Some(threads))
+        };
+        // Iris 200 times, MNIST three times in small batches, an epoch of it through 300 and 100 units.
+        assert!(short(803.0, 150.0, 200.0, 150.0, 1));
+        assert!(short(25_450.0, 60_000.0, 3.0, 16.0, 4) && !short(25_450.0, 60_000.0, 3.0, 16.0, 1));
+        assert!(!short(266_610.0, 60_000.0, 1.0, 64.0, 16) && !short(f64::INFINITY, 1.0, 1.0, 1.0, 4));
         let network = Network::classifier(&[784, 300, 100, 10]).unwrap();
-        assert!(predicts_soon(&network, 10_000) && !predicts_soon(&network, 100_000));
+        assert!(predicts_soon(&network, 10_000) && !predicts_soon(&network, 1_000_000));
         assert!(["cpu", "gpu", "vulkan", "0", "a name"].iter().all(|device| !leaves_gpu(&of(device), true)));
         assert!(!leaves_gpu(&of("auto"), false));
         #[cfg(feature = "gpu")]

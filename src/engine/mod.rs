@@ -23,7 +23,7 @@ pub use description::{Description, EngineKind};
 pub use device::{Device, DeviceRequest};
 pub use drive::{Drive, Sink};
 pub use ensemble::EnsembleEngine;
-pub(crate) use find::{GPU_START, cpu_time};
+pub(crate) use find::{GPU_START, Load};
 pub use find::{find_device, find_device_for, leaves_gpu, predicts_soon};
 #[cfg(feature = "gpu")]
 pub use gpu::{GpuEngine, GpuPack, MemberMetrics, PackMember};

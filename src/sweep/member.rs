@@ -50,8 +50,8 @@ impl Member {
 pub fn is_short(members: &[Member], threads: Option<usize>) -> Result<bool> {
     const STARTS: u32 = 4;
     let time = |member: &Member| {
-        let times = member.data.iter().map(|data| member.config.cpu_time(data.training()));
-        times.map(|time| Ok(time?.unwrap_or_default())).sum::<Result<Duration>>()
+        let loads = member.data.iter().map(|data| member.config.load(data.training()));
+        loads.map(|load| Ok(load?.map_or(Duration::ZERO, |load| load.cpu_time(1)))).sum::<Result<Duration>>()
     };
     let time = members.iter().map(time).sum::<Result<Duration>>()?;
     let threads = threads.unwrap_or_else(available).clamp(1, members.len().max(1));

@@ -249,11 +249,11 @@ fn equal_under_all(schedules: u64, sources: &[Source], make: Make<'_>, what: &st
     breaks
 }
 
-/// How many schedules are tried: a quarter of so many; all where all is tested, or as many times as `TINYTRAIN_SCHEDULES` says.
+/// How many schedules are tried: a sixth of so many; all where all is tested, or as many times as `TINYTRAIN_SCHEDULES` says.
 fn schedules(count: u64) -> u64 {
     let times = std::env::var("TINYTRAIN_SCHEDULES").ok().and_then(|times| times.parse::<u64>().ok());
     match (times, std::env::var_os("TINYTRAIN_TEST_LONG")) {
-        (None, None) => count.div_ceil(4),
+        (None, None) => count.div_ceil(6),
         (times, _) => count * times.unwrap_or(1),
     }
 }
@@ -339,7 +339,7 @@ type Fared = (usize, TrialStatus, Vec<(Parameters, Vec<Epoch>)>);
 /// events that chance picks; those that were dropped together count as soon as all of them have been told.
 fn swept(source: &Source, device: &Device, seed: u64) -> (Vec<Fared>, usize) {
     // A dispatch of a pack takes a software driver long, whatever it holds.
-    let rows = if matches!(device, Device::Cpu) { 50 } else { 150 };
+    let rows = if matches!(device, Device::Cpu) { 50 } else { 400 };
     let config = |number: usize| Config {
         hidden: vec![4 + number % 3],
         epochs: 4,

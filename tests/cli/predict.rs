@@ -189,7 +189,7 @@ fn long_files_need_little_memory() {
     // Different rows would take long to make; 200,000 rows as numbers alone would be 16 MB, as text 24.
     let block: String = (0..2000).map(|_| row().0 + "\n").collect();
     place.write("long.csv", format!("{header}\n{}", block.repeat(100)));
-    let predict = ["predict", "--model", "m.safetensors", "--device", "cpu", "long.csv"];
+    let predict = ["predict", "--model", "m.safetensors", "--device", "cpu", "--threads", "2", "long.csv"];
     let outcome = with_memory(&place, 48, &predict);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
     assert_eq!(outcome.stdout.lines().count(), 200_001);

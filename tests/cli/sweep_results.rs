@@ -7,6 +7,9 @@ use crate::program::Workplace;
 
 const SMALL: [&str; 6] = ["--preset", "plain", "--epochs", "2", "--trials", "5"];
 
+/// A thread each, whatever the machine: models tell how many have trained them.
+const THREADS: [&str; 2] = ["--threads", "2"];
+
 /// Rows from a range of numbers: the values are not proportional to the inputs, and some lie far off.
 fn values(rows: std::ops::Range<usize>) -> String {
     let row = |row: usize| {
@@ -46,7 +49,7 @@ fn values_are_put_together_by_the_loss_that_judges_members() {
 #[test]
 fn shards_may_differ_in_how_they_are_trained_and_told() {
     let place = table();
-    let whole = swept(&place, &[&SMALL[..], &["--out", "whole", "--ensemble", "3"]].concat());
+    let whole = swept(&place, &[&SMALL[..], &THREADS, &["--out", "whole", "--ensemble", "3"]].concat());
     swept(&place, &[&SMALL[..], &["--out", "s1", "--shard", "1/2", "--threads", "1"]].concat());
     let mut quiet = vec!["sweep", "--quiet", "--threads=2", "--data", "t.csv", "--device", "cpu"];
     quiet.extend(["--epochs", "2", "--preset=plain", "--trials", "5", "--out=s2", "--shard=2/2"]);
@@ -75,14 +78,15 @@ fn shards_may_differ_in_how_they_are_trained_and_told() {
 #[test]
 fn members_that_no_shard_has_are_told_of() {
     let place = table();
-    swept(&place, &[&SMALL[..], &["--out", "whole"]].concat());
-    swept(&place, &[&SMALL[..], &["--out", "s1", "--shard", "1/3"]].concat());
-    swept(&place, &[&SMALL[..], &["--out", "s3", "--shard", "3/3"]].concat());
+    swept(&place, &[&SMALL[..], &THREADS, &["--out", "whole"]].concat());
+    swept(&place, &[&SMALL[..], &THREADS, &["--out", "s1", "--shard", "1/3"]].concat());
+    swept(&place, &[&SMALL[..], &THREADS, &["--out", "s3", "--shard", "3/3"]].concat());
     let merged = place.succeed(&["sweep", "merge", "s1", "s3", "--out", "part", "--format", "json"]);
     let expected = "warning: 2 of 5 trials are not finished in these folders; use tinytrain sweep --resume part to train them";
     assert!(merged.stderr.lines().any(|line| line == expected), "{}", merged.stderr);
     // So it does.
-    let resumed = place.succeed(&["sweep", "--resume", "part", "--format", "json"]).objects();
+    let resumed =
+        place.succeed(&["sweep", "--resume", "part", "--threads", "2", "--format", "json"]).objects();
     assert_eq!(members(&resumed).keys().copied().collect::<Vec<u64>>(), [1, 4]);
     assert_eq!(bytes(&place, "part/best.safetensors"), bytes(&place, "whole/best.safetensors"));
 }

@@ -186,7 +186,8 @@ fn verbose_tells_more_on_standard_error() {
     let file = std::fs::read(place.path("m.safetensors")).unwrap();
     assert!(String::from_utf8_lossy(&file).contains("\"threads\":\"1\""));
     if !place.adapters("vulkan").is_empty() {
-        let outcome = place.succeed(&[&["train", "--device", "vulkan"], &arguments[..]].concat());
+        let outcome = place
+            .succeed(&[&["train", "--device", "vulkan", "--schedule", "fused"], &arguments[..]].concat());
         assert!(outcome.stderr.contains("loss_gradient +cross-entropy"), "{}", outcome.stderr);
     }
 }

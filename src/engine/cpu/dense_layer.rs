@@ -3,22 +3,27 @@
 use std::ops::Range;
 
 use super::aligned::Aligned;
+use super::dots;
 use super::matrix::Matrix;
+use super::partition::LANES;
 use super::parts::Parts;
 use super::product;
 use super::tensors::{Owned, Tensors};
 use super::view::View;
 use crate::model::Layer;
 
-/// The shape of a layer and of its pieces. Piece k has rows of the weights, [rows, width]; piece 0 the bias, too. Behind
-/// both stand zeros until they are whole vectors.
+/// The shape of a layer and of its pieces. Piece k has rows of the weights, [rows, width]; of a narrow layer their transpose,
+/// [outputs, rows with padding], as vectors of few outputs would be mostly empty. Piece 0 has the bias, too. Behind both stand zeros until
+/// they are whole vectors.
 pub struct DenseLayer {
     /// Numbers of a row that comes out.
     pub outputs: usize,
     /// The width with padding.
-    pub width: usize,
+    width: usize,
     /// The rows of each piece: as many columns of X go with it.
     pub pieces: Vec<Range<usize>>,
+    /// Whether the layer has few outputs, so that its pieces are transposed.
+    pub is_narrow: bool,
 }
 
 /// Some columns of a matrix, and which they are.
@@ -27,16 +32,43 @@ pub type Columns<'a> = (Range<usize>, View<'a>);
 impl DenseLayer {
     /// A layer in these pieces.
     pub fn new(outputs: usize, pieces: Vec<Range<usize>>) -> Self {
-        Self { outputs, width: Matrix::width_of(outputs), pieces }
+        let inputs = pieces.last().map_or(0, |rows| rows.end);
+        // Pieces end at whole vectors, so that the lanes of a sum do not depend on them.
+        let is_whole = pieces.iter().all(|rows| rows.start.is_multiple_of(LANES));
+        Self {
+            outputs,
+            width: Matrix::width_of(outputs),
+            pieces,
+            is_narrow: is_whole && dots::pays(inputs, outputs),
+        }
+    }
+
+    /// Rows and columns, with padding, of what is stored of piece `number`.
+    pub fn shape(&self, number: usize) -> [usize; 2] {
+        let rows = self.pieces[number].len();
+        if self.is_narrow { [self.outputs, Matrix::width_of(rows)] } else { [rows, self.width] }
+    }
+
+    /// Piece `number` of the weights, [rows, outputs].
+    pub fn weights<'a>(&self, number: usize, tensors: &'a Tensors) -> View<'a> {
+        let stored = View::new(&tensors.weights, self.shape(number)[1]);
+        if self.is_narrow {
+            stored.columns(0..self.pieces[number].len()).transposed()
+        } else {
+            stored.columns(0..self.outputs)
+        }
     }
 
     /// Piece `number` of a whole layer.
     pub fn cut(&self, layer: &Layer, number: usize) -> Tensors {
-        let rows = self.pieces[number].clone();
-        let mut weights = Aligned::zeros(rows.len() * self.width);
-        let from = layer.weights[rows.start * self.outputs..].chunks_exact(self.outputs);
-        for (to, from) in weights.chunks_exact_mut(self.width).zip(from) {
-            to[..self.outputs].copy_from_slice(from);
+        let (rows, [height, width]) = (self.pieces[number].clone(), self.shape(number));
+        let mut weights = Aligned::zeros(height * width);
+        let from = View::new(&layer.weights, self.outputs).rows(rows);
+        if self.is_narrow {
+            from.transpose_into(&mut weights, width);
+        } else {
+            let each = weights.chunks_exact_mut(width).zip(from.each_row());
+            each.for_each(|(to, from)| to[..self.outputs].copy_from_slice(from));
         }
         let mut bias = Vec::new();
         if number == 0 {
@@ -49,9 +81,12 @@ impl DenseLayer {
     /// The whole layer.
     pub fn join<'a>(&self, pieces: impl Iterator<Item = &'a Tensors>) -> Layer {
         let (mut weights, mut bias) = (Vec::new(), Vec::new());
-        for piece in pieces {
-            let rows = piece.weights.chunks_exact(self.width);
-            rows.for_each(|row| weights.extend_from_slice(&row[..self.outputs]));
+        for (number, piece) in pieces.enumerate() {
+            let stored = self.weights(number, piece);
+            for row in 0..stored.row_count() {
+                let values = stored.rows(row..row + 1).values();
+                weights.extend(values.iter().step_by(stored.column_stride()).take(self.outputs));
+            }
             bias.extend_from_slice(&piece.bias);
         }
         bias.truncate(self.outputs);
@@ -72,31 +107,44 @@ impl DenseLayer {
         let (bias, width) = (&parameters.read(0).values.bias, z.width());
         let bias = &bias[columns.start..columns.start + width];
         z.values_mut().chunks_exact_mut(width).for_each(|row| row.copy_from_slice(bias));
-        for (number, piece) in parameters.read_all().enumerate() {
-            let weights = View::new(&piece.values.weights, self.width).columns(columns.clone());
-            product::add(z.values_mut(), width, 0, x(number), weights);
+        let weights = parameters.read_all().enumerate();
+        let weights = weights
+            .map(|(number, piece)| (number, self.weights(number, &piece.values).columns(columns.clone())));
+        if self.is_narrow {
+            let factors = weights.map(|(number, weights)| (x(number), weights.transposed()));
+            dots::add(z.values_mut(), width, columns.len(), factors);
+        } else {
+            weights.for_each(|(number, weights)| product::add(z.values_mut(), width, 0, x(number), weights));
         }
     }
 
     /// Z += X W for the columns of X that go with piece `number`.
     pub fn add_forward(&self, number: usize, parameters: &Parts<Owned>, x: View<'_>, z: &mut Matrix) {
-        let weights = View::new(&parameters.read(number).values.weights, self.width).columns(0..self.outputs);
-        let width = z.width();
-        product::add(z.values_mut(), width, 0, x, weights);
+        let (weights, width) = (self.weights(number, &parameters.read(number).values), z.width());
+        if self.is_narrow {
+            dots::add(z.values_mut(), width, self.outputs, [(x, weights.transposed())].into_iter());
+        } else {
+            product::add(z.values_mut(), width, 0, x, weights);
+        }
     }
 
     /// dX += D W' for some rows and the columns of dX that go with piece `number`, `first` and those behind it: by the transpose of the
-    /// piece.
+    /// piece, which of a narrow layer is the piece.
     pub fn add_backward(
         &self,
-        transposed: &Matrix,
+        number: usize,
+        (parameters, transposed): (&Parts<Owned>, &Parts<Matrix>),
         delta: View<'_>,
-        dx: &mut Matrix,
-        rows: Range<usize>,
+        (dx, rows): (&mut Matrix, Range<usize>),
         first: usize,
     ) {
         let width = dx.width();
-        product::add(dx.rows_mut(rows.clone()), width, first, delta.rows(rows), transposed.view());
+        let weights = if self.is_narrow {
+            self.weights(number, &parameters.read(number).values).transposed()
+        } else {
+            transposed.read(number).view()
+        };
+        product::add(dx.rows_mut(rows.clone()), width, first, delta.rows(rows), weights);
     }
 
     /// As [`DenseLayer::add_backward`], for all rows, with the piece itself instead of its transpose, for some columns of D.
@@ -108,15 +156,25 @@ impl DenseLayer {
         dx: &mut Matrix,
         first: usize,
     ) {
-        let weights = View::new(&parameters.read(number).values.weights, self.width).columns(columns);
+        let weights = self.weights(number, &parameters.read(number).values).columns(columns);
         let width = dx.width();
         product::add(dx.values_mut(), width, first, delta, weights.transposed());
     }
 
-    /// Adds X'D to the weights of a piece, for some columns of D, from a multiple of the longest vectors on; X has the
-    /// columns that go with the piece. Piece 0, which has the bias, has the column sums of D added to that.
-    pub fn add_gradient(&self, to: &mut Tensors, x: View<'_>, (columns, delta): Columns<'_>) {
-        product::add(&mut to.weights, self.width, columns.start, x.transposed(), delta);
+    /// The factors of X'D, or of its transpose where that is what is stored; X has the columns that go with a piece, and D some columns, from a
+    /// multiple of the longest vectors on.
+    pub fn gradient_factors<'a>(
+        &self,
+        x: View<'a>,
+        (columns, delta): Columns<'a>,
+    ) -> (View<'a>, Columns<'a>) {
+        if self.is_narrow { (delta, (0..x.column_count(), x)) } else { (x, (columns, delta)) }
+    }
+
+    /// Adds X'D to the weights of piece `number`, for such X and D. Piece 0, which has the bias, has the column sums of D added to that.
+    pub fn add_gradient(&self, number: usize, to: &mut Tensors, x: View<'_>, (columns, delta): Columns<'_>) {
+        let (a, (of_b, b)) = self.gradient_factors(x, (columns.clone(), delta));
+        product::add(&mut to.weights, self.shape(number)[1], of_b.start, a.transposed(), b);
         if !to.bias.is_empty() {
             delta.add_column_sums(&mut to.bias[columns]);
         }

@@ -84,6 +84,12 @@ impl Matrix {
         self.values.chunks_exact_mut(self.width).map(|row| &mut row[..self.columns])
     }
 
+    /// Puts zeros behind the columns of some rows.
+    pub fn clear_padding(&mut self, rows: Range<usize>) {
+        let (columns, width) = (self.columns, self.width);
+        self.rows_mut(rows).chunks_exact_mut(width).for_each(|row| row[columns..].fill(0.0));
+    }
+
     /// Becomes a copy of `other`.
     pub fn copy(&mut self, other: &Matrix) {
         self.resize(other.row_count(), other.columns);

@@ -23,6 +23,7 @@ mod barrier;
 mod ceilings;
 mod costs;
 mod dense_layer;
+mod dots;
 mod epoch_workers;
 mod evaluation;
 mod first_layer;

@@ -8,7 +8,7 @@ use crate::step::{Activation, Dropout, StepRecord};
 /// Some rows and columns of a layer's outputs, and their gradients.
 #[derive(Default)]
 pub struct Outputs {
-    /// What the layer above reads: behind activation and dropout.
+    /// What the layer above reads: behind activation and dropout. Padding is 0.
     pub y: Matrix,
     /// What the activation's slope is computed from, where that is not `y`: the pre-activations; or, behind dropout, the
     /// outputs before it.
@@ -57,6 +57,9 @@ impl Outputs {
             self.keep(&rows);
         }
         behind.activation.value(self.y.rows_mut(rows.clone()));
+        if behind.activation.at_zero() != 0.0 {
+            self.y.clear_padding(rows.clone());
+        }
         if !keeps_z && !behind.keeps_y() {
             self.keep(&rows);
         }

@@ -24,7 +24,8 @@
 //! | gradient | `parameters[*][o]`, `squares[*][o]`; of a single layer `hidden[o]` | `hidden[o]`, `deltas[p]`, `outputs[*][*]`, `inputs[*]` of the step; of a single layer `losses[*]` |
 //! | update | the same but `squares`, `transposed[*][o]`, `updates[p]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
 //!
-//! Of a small batch each part gathers the inputs of all rows, and reads no others.
+//! Of a small batch each part gathers the inputs of all rows, and reads no others. Narrow layers have no transposed pieces: `parameters` are read
+//! in their place.
 //!
 //! With columns of each layer divided:
 //!

@@ -84,6 +84,13 @@ impl Activation {
         (self.piece().value)(z);
     }
 
+    /// f(0).
+    pub fn at_zero(self) -> f32 {
+        let mut z = [0.0];
+        self.value(&mut z);
+        z[0]
+    }
+
     /// dz = dy f'(z), in place of dy. `kept` are z where [`Activation::keeps_z`] says so, else y.
     pub fn gradient(self, dy: &mut [f32], kept: &[f32]) {
         (self.piece().gradient)(dy, kept);

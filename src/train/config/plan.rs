@@ -1,8 +1,6 @@
 //! The network of a run and how an engine trains it, from the settings and the data.
 
-use std::time::Duration;
-
-use crate::engine::{Device, EngineOptions, EngineState, GPU_START, cpu_time};
+use crate::engine::{Device, EngineOptions, EngineState, Load};
 use crate::error::Result;
 use crate::memory::check_memory;
 use crate::model::{Dense, InputLayer, Network, Parameters};
@@ -26,27 +24,26 @@ impl Config {
         Ok((network, options))
     }
 
-    /// Whether the CPU engine will have trained on these data before a GPU could begin:
-    /// [`find_device_for`](crate::engine::find_device_for) asks. Not where it is unknown how many rows there are, nor under a schedule, which
-    /// a GPU alone has.
+    /// Whether the CPU engine will have trained on these data sooner than a GPU: [`find_device_for`](crate::engine::find_device_for) asks.
+    /// Not where it is unknown how many rows there are, nor under a schedule, which a GPU alone has.
     ///
     /// # Errors
     /// As [`Config::plan`].
     pub fn is_short(&self, data: &TrainingData) -> Result<bool> {
-        Ok(self.schedule.is_none() && self.cpu_time(data)?.is_some_and(|time| time < GPU_START))
+        Ok(self.schedule.is_none() && self.load(data)?.is_some_and(|load| load.is_short(self.threads)))
     }
 
-    /// About how long the CPU engine takes, where it is known how many rows there are.
+    /// What there is to do, where it is known how many rows there are.
     ///
     /// # Errors
     /// As [`Config::plan`].
-    pub(crate) fn cpu_time(&self, data: &TrainingData) -> Result<Option<Duration>> {
+    pub(crate) fn load(&self, data: &TrainingData) -> Result<Option<Load>> {
         let Some(rows) = data.rows() else { return Ok(None) };
         let (network, EngineOptions { batch, .. }) = self.plan(data, &Device::Cpu)?;
-        // Forward, and back to the inputs and to the weights of each layer.
-        let multiply_adds = 3.0 * network.parameter_count() as f64 * rows as f64;
         let (epochs, steps) = (self.epochs as f64, rows.div_ceil(batch.max(1)) as f64);
-        Ok(Some(cpu_time(epochs * multiply_adds, epochs * steps)))
+        // Forward, and back to the inputs and to the weights of each layer.
+        let multiply_adds = 3.0 * epochs * network.parameter_count() as f64 * rows as f64;
+        Ok(Some(Load { multiply_adds, calls: epochs * steps }))
     }
 
     /// The parameters with which a network begins.

@@ -50,8 +50,9 @@ impl PartitionedNetwork {
             to.delta.resize(tile.rows.len(), tile.columns.len());
             to.delta.values_mut().fill(0.0);
             let (above, rows) = (&self.above[layer - 1], 0..tile.rows.len());
-            for (columns, transposed) in above.pieces.iter().zip(self.transposed[layer - 1].read_all()) {
-                above.add_backward(transposed, delta, &mut to.delta, rows.clone(), columns.start);
+            let weights = (&self.parameters[layer], &self.transposed[layer - 1]);
+            for (number, columns) in above.pieces.iter().enumerate() {
+                above.add_backward(number, weights, delta, (&mut to.delta, rows.clone()), columns.start);
             }
             to.activate_backward(self.epilogue(layer - 1, step), &tile, rows);
         }
@@ -98,11 +99,11 @@ impl PartitionedNetwork {
         for number in self.owned(0, part) {
             let (panel, to) = (&self.panels[number], self.hidden.write(number));
             to.delta.resize(step.rows(), panel.columns.len());
-            let transposed = self.transposed[0].read(number);
-            let factor = transposed.values().len();
+            let weights = (&self.parameters[1], &self.transposed[0]);
+            let factor = self.above[0].shape(number).iter().product();
             for rows in product::row_tiles(step.rows(), to.delta.width(), factor) {
                 to.delta.rows_mut(rows.clone()).fill(0.0);
-                self.above[0].add_backward(transposed, deltas.view(), &mut to.delta, rows.clone(), 0);
+                self.above[0].add_backward(number, weights, deltas.view(), (&mut to.delta, rows.clone()), 0);
                 let tile = Tile { rows: rows.clone(), columns: panel.columns.clone() };
                 to.activate_backward(self.epilogue(0, step), &tile, rows);
             }

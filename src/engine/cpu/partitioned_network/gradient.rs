@@ -21,7 +21,7 @@ impl PartitionedNetwork {
             }
             Some(above) => {
                 for (x, delta) in self.factors(layer, piece, part) {
-                    self.above[above].add_gradient(to, x, delta);
+                    self.above[above].add_gradient(piece, to, x, delta);
                 }
             }
         }
@@ -47,11 +47,13 @@ impl PartitionedNetwork {
                 owned.update_bias(rule, record, factors[1], 0..gradients.len(), gradients);
             }
             Some(above) => {
-                let (rows, width) = (self.above[above].pieces[piece].len(), self.above[above].width);
+                let above = &self.above[above];
+                let pairs =
+                    self.factors(layer, piece, part).map(|(x, delta)| above.gradient_factors(x, delta));
                 let update = Update { owned, rule, record, factor: factors[0] };
-                update_weights([rows, width], self.factors(layer, piece, part), memory, update);
+                update_weights(above.shape(piece), pairs, memory, update);
                 if piece == 0 {
-                    let gradients = zeros(&mut memory.tile, width);
+                    let gradients = zeros(&mut memory.tile, owned.values.bias.len());
                     for (_, (columns, delta)) in self.factors(layer, piece, part) {
                         delta.add_column_sums(&mut gradients[columns]);
                     }

@@ -23,7 +23,6 @@ use super::parts::Parts;
 use super::plan::Plan;
 use super::tensors::{Owned, Tensors};
 use super::update::UpdateMemory;
-use super::view::View;
 use crate::model::{Network, Parameters};
 use crate::step::UpdateRule;
 
@@ -46,7 +45,7 @@ pub struct PartitionedNetwork {
     pub above: Vec<DenseLayer>,
     /// The pieces of each layer.
     pub parameters: Vec<Parts<Owned>>,
-    /// The transposed pieces of each layer above the first; empty where columns of layers are divided.
+    /// The transposed pieces of each layer above the first; empty where columns of layers are divided, and of narrow layers.
     pub transposed: Vec<Parts<Matrix>>,
     /// For the batches of one region of steps and of the next, a share for each part.
     pub inputs: Vec<Parts<Inputs>>,
@@ -216,10 +215,10 @@ impl PartitionedNetwork {
 
     /// Makes the transpose of a piece of a layer above the first, where it is needed.
     pub fn transpose(&self, layer: usize, piece: usize) {
-        if !self.plan.is_by_columns() {
-            let DenseLayer { outputs, width, .. } = self.above[layer - 1];
-            let weights = &self.parameters[layer].read(piece).values.weights;
-            self.transposed[layer - 1].write(piece).transpose(View::new(weights, width).columns(0..outputs));
+        let above = &self.above[layer - 1];
+        if !self.plan.is_by_columns() && !above.is_narrow {
+            let weights = above.weights(piece, &self.parameters[layer].read(piece).values);
+            self.transposed[layer - 1].write(piece).transpose(weights);
         }
     }
 
