@@ -9,6 +9,7 @@ use super::partition::LANES;
 use super::parts::Parts;
 use super::product;
 use super::tensors::{Owned, Tensors};
+use super::tiles::Start;
 use super::view::View;
 use crate::model::Layer;
 
@@ -105,32 +106,36 @@ impl DenseLayer {
             return;
         }
         let (bias, width) = (&parameters.read(0).values.bias, z.width());
-        let bias = &bias[columns.start..columns.start + width];
-        z.values_mut().chunks_exact_mut(width).for_each(|row| row.copy_from_slice(bias));
+        let bias = Start::Row(&bias[columns.start..columns.start + width]);
         let weights = parameters.read_all().enumerate();
         let weights = weights
             .map(|(number, piece)| (number, self.weights(number, &piece.values).columns(columns.clone())));
         if self.is_narrow {
+            let rows = z.row_count();
+            bias.write(z.values_mut(), width, rows, width);
             let factors = weights.map(|(number, weights)| (x(number), weights.transposed()));
-            dots::add(z.values_mut(), width, columns.len(), factors);
-        } else {
-            weights.for_each(|(number, weights)| product::add(z.values_mut(), width, 0, x(number), weights));
+            return dots::add(z.values_mut(), width, columns.len(), factors);
+        }
+        for (number, weights) in weights {
+            let start = if number == 0 { bias } else { Start::Sums };
+            product::begin(z.values_mut(), width, 0, start, x(number), weights);
         }
     }
 
-    /// Z += X W for the columns of X that go with piece `number`.
-    pub fn add_forward(&self, number: usize, parameters: &Parts<Owned>, x: View<'_>, z: &mut Matrix) {
+    /// Z = X W for the columns of X that go with piece `number`.
+    pub fn forward_piece(&self, number: usize, parameters: &Parts<Owned>, x: View<'_>, z: &mut Matrix) {
         let (weights, width) = (self.weights(number, &parameters.read(number).values), z.width());
         if self.is_narrow {
+            z.values_mut().fill(0.0);
             dots::add(z.values_mut(), width, self.outputs, [(x, weights.transposed())].into_iter());
         } else {
-            product::add(z.values_mut(), width, 0, x, weights);
+            product::begin(z.values_mut(), width, 0, Start::Zeros, x, weights);
         }
     }
 
-    /// dX += D W' for some rows and the columns of dX that go with piece `number`, `first` and those behind it: by the transpose of the
+    /// dX = D W' for some rows and the columns of dX that go with piece `number`, `first` and those behind it: by the transpose of the
     /// piece, which of a narrow layer is the piece.
-    pub fn add_backward(
+    pub fn backward(
         &self,
         number: usize,
         (parameters, transposed): (&Parts<Owned>, &Parts<Matrix>),
@@ -144,10 +149,10 @@ impl DenseLayer {
         } else {
             transposed.read(number).view()
         };
-        product::add(dx.rows_mut(rows.clone()), width, first, delta.rows(rows), weights);
+        product::begin(dx.rows_mut(rows.clone()), width, first, Start::Zeros, delta.rows(rows), weights);
     }
 
-    /// As [`DenseLayer::add_backward`], for all rows, with the piece itself instead of its transpose, for some columns of D.
+    /// As [`DenseLayer::backward`], for all rows, with the piece itself instead of its transpose, and added to dX, for some columns of D.
     pub fn add_backward_packed(
         &self,
         number: usize,

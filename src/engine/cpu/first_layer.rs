@@ -9,6 +9,7 @@ use super::matrix::Matrix;
 use super::product;
 use super::sparse_products::{AddSparse, ForwardSparse};
 use super::tensors::Tensors;
+use super::tiles::Start;
 use super::view::View;
 use crate::model::Layer;
 use crate::vectors::vectorized;
@@ -80,10 +81,8 @@ impl Panel {
         rows: Range<usize>,
         first: usize,
     ) {
-        let (width, stride) = (self.width, z.width());
-        for row in z.rows_mut(rows.clone()).chunks_exact_mut(stride) {
-            row[first..first + width].copy_from_slice(&parameters.bias);
-        }
+        let (width, stride, bias) = (self.width, z.width(), Start::Row(&parameters.bias));
+        let mut is_begun = false;
         for share in inputs {
             match share.held() {
                 ShareInputs::SparseRows(lists) => {
@@ -92,6 +91,11 @@ impl Panel {
                         (0, stride, z.row_count()),
                         "Z holds these columns alone"
                     );
+                    // The lists of each share are of all rows.
+                    if !is_begun {
+                        bias.write(z.values_mut(), stride, rows.len(), width);
+                        is_begun = true;
+                    }
                     let weights = &parameters.weights;
                     vectorized(ForwardSparse { weights, width, lists, z: z.values_mut() });
                 }
@@ -102,7 +106,7 @@ impl Panel {
                         let weights = weights.columns(0..self.columns.len());
                         let x = View::new(dense, self.inputs);
                         let x = x.rows(both.start - held.start..both.end - held.start);
-                        product::add(z.rows_mut(both), stride, first, x, weights);
+                        product::begin(z.rows_mut(both), stride, first, bias, x, weights);
                     }
                 }
             }

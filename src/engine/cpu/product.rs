@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::aligned::Aligned;
 use super::packed::add_packed;
 use super::partition::{self, LANES, tile_height};
-use super::tiles::add_product;
+use super::tiles::{Start, add_product};
 use super::view::View;
 
 /// Rows of A from which on it pays to copy B. In WASM a tile of copies needs fewer instructions, not only fewer caches: no stride is
@@ -44,17 +44,25 @@ pub fn row_tiles(rows: usize, width: usize, b: usize) -> impl Iterator<Item = Ra
 /// Every number of C is one chain of multiply-adds in the order of the inner dimension, however a product is divided between
 /// calls.
 pub fn add(c: &mut [f32], width: usize, first: usize, a: View<'_>, b: View<'_>) {
+    begin(c, width, first, Start::Sums, a, b);
+}
+
+/// As [`add`], but C = start + A B, in whole vectors of the columns of B: with the same bits, in less time.
+pub fn begin(c: &mut [f32], width: usize, first: usize, start: Start<'_>, a: View<'_>, b: View<'_>) {
     let c = c.get_mut(first..).unwrap_or_default();
     let is_narrow = b.column_count() <= NARROW
         && b.column_stride() == 1
         && a.row_count() >= LANES
         && a.transposed().has_whole_vectors();
+    let is_packed = b.column_stride() != 1 || pays_to_copy(a.row_count(), b);
+    if !(is_narrow || is_packed) {
+        return add_product(c, width, start, a, b);
+    }
+    start.write(c, width, a.row_count(), b.column_count().next_multiple_of(LANES));
     if is_narrow {
         add_narrow(c, width, a, b);
-    } else if b.column_stride() != 1 || pays_to_copy(a.row_count(), b) {
-        add_packed(c, width, a, b);
     } else {
-        add_product(c, width, a, b);
+        add_packed(c, width, a, b);
     }
 }
 
@@ -68,7 +76,7 @@ fn add_narrow(c: &mut [f32], width: usize, a: View<'_>, b: View<'_>) {
     for (place, row) in c.chunks(width).take(rows).enumerate() {
         row[..columns].iter().zip(to[place..].iter_mut().step_by(stride)).for_each(|(from, to)| *to = *from);
     }
-    add_product(to, stride, b.transposed(), a.transposed());
+    add_product(to, stride, Start::Sums, b.transposed(), a.transposed());
     for (place, row) in c.chunks_mut(width).take(rows).enumerate() {
         row[..columns].iter_mut().zip(to[place..].iter().step_by(stride)).for_each(|(to, from)| *to = *from);
     }
@@ -92,7 +100,7 @@ mod tests {
         let (a_transposed, b_transposed) = (transposed(&a, rows, depth), transposed(&b, depth, columns));
         let (width, first) = (columns + 2 * LANES, LANES);
         let mut want = vec![0.5; rows * width];
-        add_product(&mut want[first..], width, View::new(&a, depth), View::new(&b, columns));
+        add_product(&mut want[first..], width, Start::Sums, View::new(&a, depth), View::new(&b, columns));
         assert_eq!(want[first - 1..first + columns + 1].iter().filter(|value| **value == 0.5).count(), 2);
         for a in [View::new(&a, depth), View::new(&a_transposed, rows).transposed()] {
             for b in [View::new(&b, columns), View::new(&b_transposed, depth).transposed()] {
@@ -130,7 +138,7 @@ mod tests {
             // Without fused multiply-adds each step rounds twice.
             assert!(difference.fold(0.0, f32::max) <= 1e-6 * depth as f32, "{rows} {depth} {columns}");
             let mut tiles: Vec<f32> = (0..rows * width).map(|i| number(5 * i)).collect();
-            add_product(&mut tiles[LANES..], width, a, b);
+            add_product(&mut tiles[LANES..], width, Start::Sums, a, b);
             let kept = |values: &[f32]| -> Vec<f32> {
                 let columns = LANES..LANES + columns;
                 let kept = values.iter().enumerate().filter(|(i, _)| columns.contains(&(i % width)));

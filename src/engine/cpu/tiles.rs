@@ -41,21 +41,59 @@ pub fn next_height(most: usize, rows: usize) -> usize {
     if rows >= most { most } else { [1, 1, 2, 2, 4, 4, 4, 4][rows] }
 }
 
-/// C += A B. Behind the last column of B stand numbers until rows are whole vectors; rows of C are `stride` numbers apart, and the first
-/// numbers of each are added to: as many as B has columns, and those behind them until they are whole vectors of this processor.
-pub fn add_product(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
+/// What a product is added to.
+#[derive(Clone, Copy)]
+pub enum Start<'a> {
+    /// What stands in C.
+    Sums,
+    /// This row in each row of C, whatever stands there.
+    Row(&'a [f32]),
+    /// Zeros.
+    Zeros,
+}
+
+impl Start<'_> {
+    /// Whether what stands in C counts.
+    pub fn reads_c(self) -> bool {
+        matches!(self, Start::Sums)
+    }
+
+    /// Writes it into the first `columns` numbers of some rows of C.
+    pub fn write(self, c: &mut [f32], stride: usize, rows: usize, columns: usize) {
+        for to in c.chunks_mut(stride).take(rows) {
+            match self {
+                Start::Sums => {}
+                Start::Row(row) => to[..columns].copy_from_slice(&row[..columns]),
+                Start::Zeros => to[..columns].fill(0.0),
+            }
+        }
+    }
+}
+
+/// C = start + A B. Behind the last column of B stand numbers until rows are whole vectors; rows of C are `stride` numbers apart, and the
+/// first numbers of each are added to: as many as B has columns, and those behind them until they are whole vectors of this processor, or, where
+/// what stands in C does not count, of any.
+pub fn add_product(c: &mut [f32], stride: usize, start: Start<'_>, a: View<'_>, b: View<'_>) {
     assert_eq!(a.column_count(), b.row_count(), "inner dimensions of a product agree");
     assert!(b.has_whole_vectors() && stride.is_multiple_of(LANES), "rows are whole vectors");
-    if a.row_count() > 0 && a.column_count() > 0 && b.column_count() > 0 {
-        let (last, columns) = ((a.row_count() - 1) * stride, b.column_count().next_multiple_of(LANES));
-        assert!(columns <= stride && last + columns <= c.len(), "C has the product's shape");
-        vectorized(AddProduct { c, stride, a, b });
+    let columns = b.column_count().next_multiple_of(LANES);
+    if a.row_count() == 0 || columns == 0 {
+        return;
+    }
+    let last = (a.row_count() - 1) * stride;
+    assert!(columns <= stride && last + columns <= c.len(), "C has the product's shape");
+    assert!(!matches!(start, Start::Row(row) if row.len() < columns), "a row of C is whole vectors");
+    if a.column_count() > 0 {
+        vectorized(AddProduct { c, stride, start, a, b });
+    } else {
+        start.write(c, stride, a.row_count(), columns);
     }
 }
 
 struct AddProduct<'a> {
     c: &'a mut [f32],
     stride: usize,
+    start: Start<'a>,
     a: View<'a>,
     b: View<'a>,
 }
@@ -65,27 +103,34 @@ impl WithSimd for AddProduct<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { c, stride, a, b } = self;
-        let operands = Operands {
+        let Self { c, stride, start, a, b } = self;
+        let mut operands = Operands {
             a,
             b: S::as_simd_f32s(b.values()).0,
+            start,
             b_stride: b.row_stride() / S::F32_LANES,
             c_stride: stride / S::F32_LANES,
         };
         let (c, _) = S::as_mut_simd_f32s(c);
-        for start in (0..a.column_count()).step_by(DEPTH) {
-            let depth = start..a.column_count().min(start + DEPTH);
-            for run in runs(b.column_count().div_ceil(S::F32_LANES), width(S::F32_LANES)) {
+        let whole = if start.reads_c() { S::F32_LANES } else { LANES };
+        let vectors = b.column_count().next_multiple_of(whole) / S::F32_LANES;
+        for first in (0..a.column_count()).step_by(DEPTH) {
+            if first > 0 {
+                operands.start = Start::Sums;
+            }
+            let depth = first..a.column_count().min(first + DEPTH);
+            for run in runs(vectors, width(S::F32_LANES)) {
                 by_length!(run.len(), width(S::F32_LANES), N => operands.rows::<N>(simd, c, depth.clone(), run.start));
             }
         }
     }
 }
 
-/// Two factors, and how far the rows of B and C are apart in vectors.
+/// Two factors, what their product is added to, and how far the rows of B and C are apart in vectors.
 struct Operands<'a, S: Simd> {
     a: View<'a>,
     b: &'a [S::f32s],
+    start: Start<'a>,
     b_stride: usize,
     c_stride: usize,
 }
@@ -122,8 +167,17 @@ impl<S: Simd> Operands<'_, S> {
         at: usize,
     ) -> usize {
         let mut sums = [[simd.splat_f32s(0.0); N]; M];
-        for (m, sums) in sums.iter_mut().enumerate() {
-            sums.copy_from_slice(&c[(row + m) * self.c_stride + at..][..N]);
+        match self.start {
+            Start::Sums => {
+                for (m, sums) in sums.iter_mut().enumerate() {
+                    sums.copy_from_slice(&c[(row + m) * self.c_stride + at..][..N]);
+                }
+            }
+            Start::Row(row) => {
+                let row = &S::as_simd_f32s(row).0[at..][..N];
+                sums.iter_mut().for_each(|sums| sums.copy_from_slice(row));
+            }
+            Start::Zeros => {}
         }
         let b = &self.b[depth.start * self.b_stride + at..];
         match self.a.rows_of::<M>(row, depth.clone()) {
@@ -260,11 +314,11 @@ pub mod tests {
             for a in [View::new(&a_values, depth), View::new(&a_values, rows).transposed()] {
                 let want = expected(&c, stride, a, b);
                 fn with<S: Simd>(simd: S, mut c: Vec<f32>, stride: usize, [a, b]: [View<'_>; 2]) -> Vec<f32> {
-                    simd.vectorize(AddProduct { c: &mut c, stride, a, b });
+                    simd.vectorize(AddProduct { c: &mut c, stride, start: Start::Sums, a, b });
                     c
                 }
                 let mut here = c.clone();
-                add_product(&mut here, stride, a, b);
+                add_product(&mut here, stride, Start::Sums, a, b);
                 for (lanes, got) in [
                     (0, here),
                     (1, with(pulp::Scalar, c.clone(), stride, [a, b])),
@@ -284,6 +338,28 @@ pub mod tests {
         }
     }
 
+    /// A row or zeros in each row of C, whatever stands there, give the bits of a sum with them; so does an inner dimension of 0.
+    #[test]
+    fn products_begin_with_a_row_or_zeros() {
+        for (rows, depth, columns) in [(1usize, 1usize, 1usize), (9, 17, 40), (13, 300, 100), (3, 0, 16)] {
+            let (width, first) = (columns.next_multiple_of(LANES) + LANES, LANES);
+            let a: Vec<f32> = (0..rows * depth.max(1)).map(number).collect();
+            let mut b: Vec<f32> = (0..depth * width).map(|i| number(3 * i)).collect();
+            b.chunks_mut(width).for_each(|row| row[columns..].fill(0.0));
+            let a = View::new(&a, depth.max(1)).columns(0..depth);
+            let b = View::new(&b, width).columns(0..columns);
+            let row: Vec<f32> = (0..width).map(|i| number(5 * i + 1)).collect();
+            for start in [Start::Row(&row), Start::Zeros] {
+                let mut want = vec![7.0; rows * width];
+                start.write(&mut want[first..], width, rows, columns.next_multiple_of(LANES));
+                let mut got = vec![7.0; rows * width];
+                add_product(&mut want[first..], width, Start::Sums, a, b);
+                add_product(&mut got[first..], width, start, a, b);
+                assert_eq!(got, want);
+            }
+        }
+    }
+
     /// The inner dimension in pieces, and rows in pieces, give the bits of one call.
     #[test]
     fn pieces_give_the_bits_of_the_whole() {
@@ -292,11 +368,11 @@ pub mod tests {
         let b: Vec<f32> = (0..depth * width).map(|i| number(3 * i)).collect();
         let (a, b) = (View::new(&a, depth), View::new(&b, width));
         let (mut whole, mut pieces) = (vec![0.5; rows * width], vec![0.5; rows * width]);
-        add_product(&mut whole, width, a, b);
+        add_product(&mut whole, width, Start::Sums, a, b);
         for inner in [0..1, 1..33, 33..70] {
             for part in [0..5, 5..6, 6..13] {
                 let a = a.rows(part.clone()).columns(inner.clone());
-                add_product(&mut pieces[part.start * width..], width, a, b.rows(inner.clone()));
+                add_product(&mut pieces[part.start * width..], width, Start::Sums, a, b.rows(inner.clone()));
             }
         }
         assert_eq!(pieces, whole);

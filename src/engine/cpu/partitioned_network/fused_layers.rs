@@ -17,8 +17,7 @@ impl PartitionedNetwork {
         for number in self.owned(0, part) {
             let (x, to) = (&self.hidden.read(number).y, self.sums.write(number));
             to.resize(x.row_count(), self.above[0].outputs);
-            to.values_mut().fill(0.0);
-            self.above[0].add_forward(number, &self.parameters[1], x.view(), to);
+            self.above[0].forward_piece(number, &self.parameters[1], x.view(), to);
         }
     }
 
@@ -48,11 +47,10 @@ impl PartitionedNetwork {
             let (delta, tile) = (self.outputs[layer].read(part).delta.view(), tile(layer - 1));
             let to = self.outputs[layer - 1].write(part);
             to.delta.resize(tile.rows.len(), tile.columns.len());
-            to.delta.values_mut().fill(0.0);
             let (above, rows) = (&self.above[layer - 1], 0..tile.rows.len());
             let weights = (&self.parameters[layer], &self.transposed[layer - 1]);
             for (number, columns) in above.pieces.iter().enumerate() {
-                above.add_backward(number, weights, delta, (&mut to.delta, rows.clone()), columns.start);
+                above.backward(number, weights, delta, (&mut to.delta, rows.clone()), columns.start);
             }
             to.activate_backward(self.epilogue(layer - 1, step), &tile, rows);
         }
@@ -102,8 +100,7 @@ impl PartitionedNetwork {
             let weights = (&self.parameters[1], &self.transposed[0]);
             let factor = self.above[0].shape(number).iter().product();
             for rows in product::row_tiles(step.rows(), to.delta.width(), factor) {
-                to.delta.rows_mut(rows.clone()).fill(0.0);
-                self.above[0].add_backward(number, weights, deltas.view(), (&mut to.delta, rows.clone()), 0);
+                self.above[0].backward(number, weights, deltas.view(), (&mut to.delta, rows.clone()), 0);
                 let tile = Tile { rows: rows.clone(), columns: panel.columns.clone() };
                 to.activate_backward(self.epilogue(0, step), &tile, rows);
             }
