@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::aligned::Aligned;
 use super::dots;
 use super::matrix::Matrix;
-use super::partition::LANES;
 use super::parts::Parts;
 use super::product;
 use super::tensors::{Owned, Tensors};
@@ -31,17 +30,12 @@ pub struct DenseLayer {
 pub type Columns<'a> = (Range<usize>, View<'a>);
 
 impl DenseLayer {
-    /// A layer in these pieces.
-    pub fn new(outputs: usize, pieces: Vec<Range<usize>>) -> Self {
+    /// A layer in these pieces. Behind an input layer, whose columns are not divided at whole vectors, none counts as narrow: the lanes of sums
+    /// would depend on the pieces.
+    pub fn new(outputs: usize, pieces: Vec<Range<usize>>, is_behind_input: bool) -> Self {
         let inputs = pieces.last().map_or(0, |rows| rows.end);
-        // Pieces end at whole vectors, so that the lanes of a sum do not depend on them.
-        let is_whole = pieces.iter().all(|rows| rows.start.is_multiple_of(LANES));
-        Self {
-            outputs,
-            width: Matrix::width_of(outputs),
-            pieces,
-            is_narrow: is_whole && dots::pays(inputs, outputs),
-        }
+        let is_narrow = !is_behind_input && dots::pays(inputs, outputs);
+        Self { outputs, width: Matrix::width_of(outputs), pieces, is_narrow }
     }
 
     /// Rows and columns, with padding, of what is stored of piece `number`.

@@ -96,8 +96,10 @@ impl PartitionedNetwork {
         };
         let pieces_below =
             [first_pieces.clone()].into_iter().chain(layers[1..].iter().map(|it| pieces_of(it.1)));
-        let above = layers[1..].iter().zip(pieces_below);
-        let above = above.map(|((_, outputs), pieces)| DenseLayer::new(*outputs, pieces));
+        let above = layers[1..].iter().zip(pieces_below).enumerate();
+        let above = above.map(|(index, ((_, outputs), pieces))| {
+            DenseLayer::new(*outputs, pieces, index == 0 && !input.is_empty())
+        });
         let mut divided = Self {
             network: network.clone(),
             rule: rule.clone(),

@@ -11,6 +11,11 @@ use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
 /// Wide enough for several pieces, with a column of each kind in most; unknown categories stand in the rows.
 pub fn problem(scaled: bool, loss: Loss) -> Problem {
+    problem_with(&[40, 17, 3], scaled, loss)
+}
+
+/// The same with layers of these units.
+fn problem_with(units: &[usize], scaled: bool, loss: Loss) -> Problem {
     let kinds = [
         InputColumn::Periodic,
         InputColumn::OneHot { categories: 3 },
@@ -19,7 +24,7 @@ pub fn problem(scaled: bool, loss: Loss) -> Problem {
     ];
     let columns: Vec<InputColumn> = kinds.into_iter().cycle().take(19).collect();
     let layer = InputLayer::new(columns.clone(), scaled).unwrap();
-    let dense = Problem::new(&[layer.inputs(), 40, 17, 3], Activation::Silu, 0.2, loss, false);
+    let dense = Problem::new(&[&[layer.inputs()], units].concat(), Activation::Silu, 0.2, loss, false);
     let network = dense.network.with_input_layer(layer).unwrap();
     let mut parameters = Parameters { input: Parameters::he_normal(&network, 4).input, ..dense.parameters };
     let input = parameters.input.as_mut().unwrap();
@@ -41,6 +46,7 @@ fn gradients_agree_with_the_reference() {
     for loss in [Loss::CrossEntropy, Loss::Mse] {
         for (scaled, rows) in [(true, ROWS), (true, 1), (false, 2)] {
             check_gradients(&problem(scaled, loss), rows, &COLUMNS);
+            check_gradients(&problem_with(&[70, 3], scaled, loss), rows, &COLUMNS);
         }
     }
 }
@@ -77,16 +83,20 @@ fn every_optimizer_trains_as_the_reference_does() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let (problem, order) = (problem(true, Loss::CrossEntropy), order());
+    let order = order();
     let clipped = UpdateRule { clip_norm: Some(0.3), ..rule(OptimizerKind::Adam) };
-    for rule in [rule(OptimizerKind::Adam), clipped, UpdateRule::sgd(0.05)] {
-        let trained = |plan| {
-            let mut engine = problem.engine(&options(17, rule.clone()), plan);
-            let ended = train(&mut engine, &problem, &order[..60]);
-            (ended, engine.snapshot().unwrap())
-        };
-        let one = trained(COLUMNS[0]);
-        assert!(trained(COLUMNS[1]) == one && trained(COLUMNS[2]) == one);
+    // Behind the input layer and another: layers with few outputs.
+    for units in [&[40, 17, 3][..], &[3], &[70, 3]] {
+        let problem = problem_with(units, true, Loss::CrossEntropy);
+        for rule in [rule(OptimizerKind::Adam), clipped.clone(), UpdateRule::sgd(0.05)] {
+            let trained = |plan| {
+                let mut engine = problem.engine(&options(17, rule.clone()), plan);
+                let ended = train(&mut engine, &problem, &order[..60]);
+                (ended, engine.snapshot().unwrap())
+            };
+            let one = trained(COLUMNS[0]);
+            assert!(trained(COLUMNS[1]) == one && trained(COLUMNS[2]) == one, "{units:?}");
+        }
     }
 }
 
