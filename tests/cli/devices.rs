@@ -41,10 +41,10 @@ fn small_work_is_done_sooner_than_on_a_gpu() {
         String::from_utf8(output.stderr).unwrap()
     };
     let soon = "on the CPU engine, which will be done sooner than a GPU";
-    let data = "--data t.csv --hidden 512,512 --max-time 1s";
+    let data = "--data t.csv --hidden 512,512";
     for command in ["train", "train --folds 2", "sweep --seeds 2"] {
         let of = |epochs: usize| notices(&format!("{command} {data} --epochs {epochs}"));
-        let [short, long] = [of(1), of(3_000)];
+        let [short, long] = [of(1), of(1_200)];
         assert!(short.contains(soon), "{command}: {short}");
         assert!(!long.contains(soon) && long.contains("; use --device"), "{command}: {long}");
     }
