@@ -107,8 +107,9 @@ impl DenseLayer {
         if self.is_narrow {
             let rows = z.row_count();
             bias.write(z.values_mut(), width, rows, width);
-            let factors = weights.map(|(number, weights)| (x(number), weights.transposed()));
-            return dots::add(z.values_mut(), width, columns.len(), factors);
+            let factors: Vec<_> =
+                weights.map(|(number, weights)| (x(number), weights.transposed())).collect();
+            return dots::add(z.values_mut(), width, columns.len(), &factors);
         }
         for (number, weights) in weights {
             let start = if number == 0 { bias } else { Start::Sums };
@@ -121,7 +122,7 @@ impl DenseLayer {
         let (weights, width) = (self.weights(number, &parameters.read(number).values), z.width());
         if self.is_narrow {
             z.values_mut().fill(0.0);
-            dots::add(z.values_mut(), width, self.outputs, [(x, weights.transposed())].into_iter());
+            dots::add(z.values_mut(), width, self.outputs, &[(x, weights.transposed())]);
         } else {
             product::begin(z.values_mut(), width, 0, Start::Zeros, x, weights);
         }

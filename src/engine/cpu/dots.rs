@@ -10,12 +10,15 @@ use std::cell::RefCell;
 use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
-use super::partition::{LANES, by_length, runs};
+use super::partition::{LANES, by_length, row_tiles, runs};
 use super::view::View;
 use crate::vectors::{vectorized, vectorized_loops};
 
 /// Rows of A that are taken at a time.
 const ROWS: usize = 4;
+
+/// Rows whose sums stand in the nearest cache until their lanes are added.
+const TILE_ROWS: usize = 64;
 
 /// Columns of C that are taken at a time: with those rows their sums fill half the registers.
 const fn most_columns(lanes: usize) -> usize {
@@ -34,29 +37,27 @@ pub fn pays(depth: usize, columns: usize) -> bool {
 }
 
 /// C += the sum of A B' over some A and B, for the first `columns` columns of all rows in `c`, of `width` numbers each. A and B have whole
-/// vectors as rows; behind the last number of those of B stand zeros.
-pub fn add<'a>(
-    c: &mut [f32],
-    width: usize,
-    columns: usize,
-    factors: impl Iterator<Item = (View<'a>, View<'a>)>,
-) {
-    let rows = c.len() / width;
-    let mut kept = SUMS.take();
-    let sums = kept.room(rows * columns * LANES);
-    sums.fill(0.0);
+/// vectors as rows; behind the last number of those of B stand zeros, and of those of A any that are finite.
+pub fn add(c: &mut [f32], width: usize, columns: usize, factors: &[(View<'_>, View<'_>)]) {
     for (a, b) in factors {
-        assert_eq!((a.row_count(), b.row_count()), (rows, columns), "C has the product's shape");
-        assert!(a.column_count() <= b.column_count(), "inner dimensions of a product agree");
+        assert_eq!((a.row_count(), b.row_count()), (c.len() / width, columns), "C has the product's shape");
+        assert_eq!(a.column_count(), b.column_count(), "inner dimensions of a product agree");
         assert!(a.has_whole_vectors() && b.has_whole_vectors(), "rows are whole vectors");
-        vectorized(AddDots { sums, a, b });
     }
-    let sums = sums.as_chunks::<LANES>().0;
-    vectorized_loops!({
-        for (row, sums) in c.chunks_exact_mut(width).zip(sums.chunks_exact(columns)) {
-            row.iter_mut().zip(sums).for_each(|(to, sums)| *to += by_halves(*sums));
+    let mut kept = SUMS.take();
+    for rows in row_tiles(c.len() / width, TILE_ROWS) {
+        let sums = kept.room(rows.len() * columns * LANES);
+        sums.fill(0.0);
+        for (a, b) in factors {
+            vectorized(AddDots { sums, a: a.rows(rows.clone()), b: *b });
         }
-    });
+        let (c, sums) = (&mut c[rows.start * width..rows.end * width], sums.as_chunks::<LANES>().0);
+        vectorized_loops!({
+            for (row, sums) in c.chunks_exact_mut(width).zip(sums.chunks_exact(columns)) {
+                row.iter_mut().zip(sums).for_each(|(to, sums)| *to += by_halves(*sums));
+            }
+        });
+    }
     SUMS.set(kept);
 }
 
@@ -171,7 +172,7 @@ mod tests {
             padded(&mut b);
             let (a, b) = (View::new(&a, stride).columns(0..depth), View::new(&b, stride).columns(0..depth));
             let mut c = vec![0.5; rows * width];
-            add(&mut c, width, columns, [(a, b)].into_iter());
+            add(&mut c, width, columns, &[(a, b)]);
             for (i, value) in c.iter().enumerate() {
                 let (row, column) = (i / width, i % width);
                 if column >= columns {
@@ -192,7 +193,8 @@ mod tests {
                 let inner = edges.windows(2).map(|edge| edge[0]..edge[1]).filter(|inner| !inner.is_empty());
                 let factors =
                     inner.map(|inner| (a.rows(part.clone()).columns(inner.clone()), b.columns(inner)));
-                add(&mut pieces[part.start * width..part.end * width], width, columns, factors);
+                let factors: Vec<_> = factors.collect();
+                add(&mut pieces[part.start * width..part.end * width], width, columns, &factors);
             }
             assert_eq!(pieces, c);
             fn with<S: Simd>(simd: S, a: View<'_>, b: View<'_>) -> Vec<f32> {
