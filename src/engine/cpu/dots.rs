@@ -5,28 +5,18 @@
 //! end. It does not depend on how rows and the inner dimension are divided, as long as pieces of that are whole vectors, nor on how long
 //! vectors are.
 
-use std::cell::RefCell;
-
 use pulp::{Simd, WithSimd};
 
-use super::aligned::Aligned;
-use super::partition::{LANES, by_length, row_tiles, runs};
+use super::partition::{LANES, by_length, runs};
 use super::view::View;
-use crate::vectors::{vectorized, vectorized_loops};
+use crate::vectors::vectorized;
 
 /// Rows of A that are taken at a time.
 const ROWS: usize = 4;
 
-/// Rows whose sums stand in the nearest cache until their lanes are added.
-const TILE_ROWS: usize = 64;
-
 /// Columns of C that are taken at a time: with those rows their sums fill half the registers.
 const fn most_columns(lanes: usize) -> usize {
     if lanes == LANES { 4 } else { 2 }
-}
-
-thread_local! {
-    static SUMS: RefCell<Aligned> = RefCell::default();
 }
 
 /// Whether that takes less than vectors of the columns of C, most of whose lanes would be empty, for an inner dimension of `depth`.
@@ -44,109 +34,93 @@ pub fn add(c: &mut [f32], width: usize, columns: usize, factors: &[(View<'_>, Vi
         assert_eq!(a.column_count(), b.column_count(), "inner dimensions of a product agree");
         assert!(a.has_whole_vectors() && b.has_whole_vectors(), "rows are whole vectors");
     }
-    let mut kept = SUMS.take();
-    for rows in row_tiles(c.len() / width, TILE_ROWS) {
-        let sums = kept.room(rows.len() * columns * LANES);
-        sums.fill(0.0);
-        for (a, b) in factors {
-            vectorized(AddDots { sums, a: a.rows(rows.clone()), b: *b });
-        }
-        let (c, sums) = (&mut c[rows.start * width..rows.end * width], sums.as_chunks::<LANES>().0);
-        vectorized_loops!({
-            for (row, sums) in c.chunks_exact_mut(width).zip(sums.chunks_exact(columns)) {
-                row.iter_mut().zip(sums).for_each(|(to, sums)| *to += by_halves(*sums));
-            }
-        });
-    }
-    SUMS.set(kept);
+    vectorized(AddDots { c, width, columns, factors });
 }
 
 /// The sum of numbers: those of the second half are added to those of the first, until one is left.
 #[inline(always)]
-fn by_halves(mut sums: [f32; LANES]) -> f32 {
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            sums[lane] += sums[lane + half];
+fn by_halves<S: Simd>(simd: S, sums: &mut [f32; LANES]) -> f32 {
+    match *S::as_simd_f32s(sums).0 {
+        [all] => simd.reduce_sum_f32s(all),
+        [first, second] => simd.reduce_sum_f32s(simd.add_f32s(first, second)),
+        // Not every processor adds the lanes of its vectors in that order.
+        _ => {
+            let mut half = LANES / 2;
+            while half > 0 {
+                for lane in 0..half {
+                    sums[lane] += sums[lane + half];
+                }
+                half /= 2;
+            }
+            sums[0]
         }
-        half /= 2;
     }
-    sums[0]
 }
 
-/// Adds to the sums of all rows, [rows, columns, lanes].
 struct AddDots<'a> {
-    sums: &'a mut [f32],
-    a: View<'a>,
-    b: View<'a>,
+    c: &'a mut [f32],
+    width: usize,
+    columns: usize,
+    factors: &'a [(View<'a>, View<'a>)],
 }
 
 impl WithSimd for AddDots<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { sums, a, b } = self;
-        let (rows, columns) = (a.row_count(), b.row_count());
-        let (sums, _) = S::as_mut_simd_f32s(sums);
-        let dots = Dots::<S> {
-            a: S::as_simd_f32s(a.values()).0,
-            b: S::as_simd_f32s(b.values()).0,
-            strides: [a.row_stride() / S::F32_LANES, b.row_stride() / S::F32_LANES],
-            vectors: a.column_count().div_ceil(LANES) * (LANES / S::F32_LANES),
-            columns,
-        };
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let rows = self.c.len() / self.width;
         let tiled = rows - rows % ROWS;
-        for run in runs(columns, most_columns(S::F32_LANES)) {
+        for run in runs(self.columns, most_columns(S::F32_LANES)) {
             by_length!(run.len(), most_columns(S::F32_LANES), N => {
-                (0..tiled).step_by(ROWS).for_each(|row| dots.tile::<ROWS, N>(simd, sums, row, run.start));
-                (tiled..rows).for_each(|row| dots.tile::<1, N>(simd, sums, row, run.start));
+                (0..tiled).step_by(ROWS).for_each(|row| self.tile::<S, ROWS, N>(simd, row, run.start));
+                (tiled..rows).for_each(|row| self.tile::<S, 1, N>(simd, row, run.start));
             });
         }
     }
 }
 
-/// Two factors in vectors, how far their rows are apart, and how many vectors of a row count.
-struct Dots<'a, S: Simd> {
-    a: &'a [S::f32s],
-    b: &'a [S::f32s],
-    strides: [usize; 2],
-    vectors: usize,
-    columns: usize,
-}
-
-impl<S: Simd> Dots<'_, S> {
-    /// Adds to the sums of M rows and N columns.
+impl AddDots<'_> {
+    /// Adds to M rows and N columns.
     #[inline(always)]
-    fn tile<const M: usize, const N: usize>(&self, simd: S, to: &mut [S::f32s], row: usize, column: usize) {
+    fn tile<S: Simd, const M: usize, const N: usize>(&mut self, simd: S, row: usize, column: usize) {
         // Vectors that hold the lanes of a sum.
         let of_sum = LANES / S::F32_LANES;
-        let mut rows = [&self.a[..0]; M];
-        for (m, slice) in rows.iter_mut().enumerate() {
-            *slice = &self.a[(row + m) * self.strides[0]..][..self.vectors];
-        }
-        let mut columns = [&self.b[..0]; N];
-        for (n, slice) in columns.iter_mut().enumerate() {
-            *slice = &self.b[(column + n) * self.strides[1]..][..self.vectors];
-        }
+        let mut lanes = [[[0.0; LANES]; N]; M];
         for part in 0..of_sum {
             let mut sums = [[simd.splat_f32s(0.0); N]; M];
-            let at = |m: usize, n: usize| ((row + m) * self.columns + column + n) * of_sum + part;
-            for (m, sums) in sums.iter_mut().enumerate() {
-                sums.iter_mut().enumerate().for_each(|(n, sum)| *sum = to[at(m, n)]);
-            }
-            for k in (part..self.vectors).step_by(of_sum) {
-                let mut held = [simd.splat_f32s(0.0); N];
-                held.iter_mut().zip(&columns).for_each(|(held, column)| *held = column[k]);
-                for (sums, row) in sums.iter_mut().zip(&rows) {
-                    for (sum, b) in sums.iter_mut().zip(&held) {
-                        *sum = simd.mul_add_e_f32s(row[k], *b, *sum);
+            for (a, b) in self.factors {
+                let vectors = a.column_count().div_ceil(LANES) * of_sum;
+                let [(a, a_stride), (b, b_stride)] =
+                    [a, b].map(|view| (S::as_simd_f32s(view.values()).0, view.row_stride() / S::F32_LANES));
+                let mut rows = [&a[..0]; M];
+                for (m, slice) in rows.iter_mut().enumerate() {
+                    *slice = &a[(row + m) * a_stride..][..vectors];
+                }
+                let mut columns = [&b[..0]; N];
+                for (n, slice) in columns.iter_mut().enumerate() {
+                    *slice = &b[(column + n) * b_stride..][..vectors];
+                }
+                for k in (part..vectors).step_by(of_sum) {
+                    let mut held = [simd.splat_f32s(0.0); N];
+                    held.iter_mut().zip(&columns).for_each(|(held, column)| *held = column[k]);
+                    for (sums, row) in sums.iter_mut().zip(&rows) {
+                        for (sum, b) in sums.iter_mut().zip(&held) {
+                            *sum = simd.mul_add_e_f32s(row[k], *b, *sum);
+                        }
                     }
                 }
             }
-            for (m, sums) in sums.iter().enumerate() {
-                sums.iter().enumerate().for_each(|(n, sum)| to[at(m, n)] = *sum);
+            // Not flattened: compilers would keep the sums in memory.
+            for (lanes, sums) in lanes.iter_mut().zip(&sums) {
+                for (lanes, sum) in lanes.iter_mut().zip(sums) {
+                    S::as_mut_simd_f32s(lanes).0[part] = *sum;
+                }
             }
+        }
+        for (m, lanes) in lanes.iter_mut().enumerate() {
+            let to = &mut self.c[(row + m) * self.width + column..][..N];
+            to.iter_mut().zip(lanes).for_each(|(to, lanes)| *to += by_halves(simd, lanes));
         }
     }
 }
@@ -197,19 +171,19 @@ mod tests {
                 add(&mut pieces[part.start * width..part.end * width], width, columns, &factors);
             }
             assert_eq!(pieces, c);
-            fn with<S: Simd>(simd: S, a: View<'_>, b: View<'_>) -> Vec<f32> {
-                let mut sums = vec![0.0; a.row_count() * b.row_count() * LANES];
-                simd.vectorize(AddDots { sums: &mut sums, a, b });
-                sums.as_chunks::<LANES>().0.iter().map(|sums| 0.5 + by_halves(*sums)).collect()
+            fn with<S: Simd>(simd: S, width: usize, a: View<'_>, b: View<'_>) -> Vec<f32> {
+                let mut c = vec![0.5; a.row_count() * width];
+                let (c_of, columns) = (&mut c, b.row_count());
+                simd.vectorize(AddDots { c: c_of, width, columns, factors: &[(a, b)] });
+                c
             }
-            let kept: Vec<f32> = c.chunks(width).flat_map(|row| &row[..columns]).copied().collect();
             for (lanes, got) in [
-                (1, with(pulp::Scalar, a, b)),
-                (4, with(pulp::Scalar128b, a, b)),
-                (8, with(pulp::Scalar256b, a, b)),
-                (16, with(pulp::Scalar512b, a, b)),
+                (1, with(pulp::Scalar, width, a, b)),
+                (4, with(pulp::Scalar128b, width, a, b)),
+                (8, with(pulp::Scalar256b, width, a, b)),
+                (16, with(pulp::Scalar512b, width, a, b)),
             ] {
-                for (got, want) in got.iter().zip(&kept) {
+                for (got, want) in got.iter().zip(&c) {
                     let bound = 1e-6 * depth as f32 * want.abs().max(1.0);
                     assert!((got - want).abs() <= bound, "{rows} {depth} {columns}, {lanes}: {got} {want}");
                 }
