@@ -1,5 +1,7 @@
 //! The loss of some rows of a batch, and its gradient by their outputs.
 
+use std::mem::take;
+
 use super::inputs::Inputs;
 use super::matrix::Matrix;
 use crate::step::{Loss, LossRows, Targets};
@@ -22,14 +24,27 @@ pub struct RowLosses {
 }
 
 impl RowLosses {
-    /// Losses and gradients from the outputs.
+    /// Losses from the outputs that are there, and gradients.
     pub fn compute(&mut self, loss: Loss, inputs: &Inputs, smoothing: f32, scale: f32) {
+        let (outputs, mut delta) = (take(&mut self.outputs), take(&mut self.delta));
+        self.compute_from(&outputs, &mut delta, loss, inputs, smoothing, scale);
+        (self.outputs, self.delta) = (outputs, delta);
+    }
+
+    /// Losses from these outputs, and gradients, which `delta` becomes.
+    pub fn compute_from(
+        &mut self,
+        outputs: &Matrix,
+        delta: &mut Matrix,
+        loss: Loss,
+        inputs: &Inputs,
+        smoothing: f32,
+        scale: f32,
+    ) {
         let (targets, weights) = (inputs.targets(smoothing), inputs.weights());
         self.scales.clear();
         self.scales.extend(weights.iter().map(|weight| scale * weight));
-        let outputs = std::mem::take(&mut self.outputs);
-        self.take(loss, &outputs, targets);
-        self.outputs = outputs;
+        self.take(loss, outputs, delta, targets);
         for (loss, weight) in self.losses.iter_mut().zip(weights) {
             *loss = as_f32_holds(f64::from(*weight) * *loss);
         }
@@ -46,13 +61,15 @@ impl RowLosses {
     pub fn evaluate(&mut self, loss: Loss, outputs: &Matrix, inputs: &Inputs) {
         self.scales.clear();
         self.scales.resize(outputs.row_count(), 0.0);
-        self.take(loss, outputs, inputs.targets(0.0));
+        let mut delta = take(&mut self.delta);
+        self.take(loss, outputs, &mut delta, inputs.targets(0.0));
+        self.delta = delta;
         self.losses.iter_mut().for_each(|loss| *loss = as_f32_holds(*loss));
     }
 
     /// Losses, predictions, and gradients times the scales that are there.
-    fn take(&mut self, loss: Loss, outputs: &Matrix, targets: Targets<'_>) {
-        let Self { delta, losses, predictions, scales, scratch, .. } = self;
+    fn take(&mut self, loss: Loss, outputs: &Matrix, delta: &mut Matrix, targets: Targets<'_>) {
+        let Self { losses, predictions, scales, scratch, .. } = self;
         let rows = scales.len();
         delta.resize(rows, outputs.column_count());
         losses.resize(rows, 0.0);

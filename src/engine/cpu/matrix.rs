@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use pulp::{Simd, WithSimd};
+
 use super::aligned::Aligned;
 use super::partition::LANES;
 use super::view::View;
-use crate::vectors::vectorized_loops;
+use crate::vectors::{vectorized, vectorized_loops};
 
 /// [rows, width], where the first columns of a row count and those behind them are padding.
 #[derive(Default)]
@@ -90,10 +92,10 @@ impl Matrix {
         self.rows_mut(rows).chunks_exact_mut(width).for_each(|row| row[columns..].fill(0.0));
     }
 
-    /// Becomes a copy of `other`.
-    pub fn copy(&mut self, other: &Matrix) {
-        self.resize(other.row_count(), other.columns);
-        self.values.copy_from_slice(&other.values);
+    /// Becomes `rows`, with padding, plus `row`.
+    pub fn set_to_sums(&mut self, row: &[f32], rows: &[f32]) {
+        assert!(row.len() == self.width && rows.len() == self.values.len(), "as many numbers");
+        vectorized(SetToSums { to: &mut self.values, row, rows });
     }
 
     /// Becomes the transpose of a matrix, the numbers of whose rows stand one behind the other.
@@ -112,6 +114,28 @@ impl Matrix {
         let to = self.values[row * self.width..].chunks_exact_mut(self.width);
         for (to, from) in to.zip(from.rows(rows).chunks_exact(from.width)) {
             to[column..column + from.len()].copy_from_slice(from);
+        }
+    }
+}
+
+// By hand: compilers would make vectors of what stands in one column, as rows are short.
+struct SetToSums<'a> {
+    to: &'a mut [f32],
+    row: &'a [f32],
+    rows: &'a [f32],
+}
+
+impl WithSimd for SetToSums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (to, row) = (S::as_mut_simd_f32s(self.to).0, S::as_simd_f32s(self.row).0);
+        let rows = S::as_simd_f32s(self.rows).0.chunks_exact(row.len());
+        for (to, values) in to.chunks_exact_mut(row.len()).zip(rows) {
+            for ((to, value), other) in to.iter_mut().zip(values).zip(row) {
+                *to = simd.add_f32s(*other, *value);
+            }
         }
     }
 }
@@ -159,5 +183,21 @@ mod tests {
         copy.resize(3, 2);
         copy.copy_block(0, 0, &right, 1..3);
         assert_eq!(copy.each_row().collect::<Vec<_>>(), [two, two, &[0.0; 2]]);
+    }
+
+    #[test]
+    fn a_row_is_added_to_each() {
+        for (rows, columns) in [(0, 3), (1, 1), (3, 17), (5, 65)] {
+            let width = Matrix::width_of(columns);
+            let [row, values] = [1.0, 8.0].map(|step| (0..rows.max(1) * width).map(move |i| i as f32 / step));
+            let (row, values): (Vec<f32>, Vec<f32>) =
+                (row.take(width).collect(), values.take(rows * width).collect());
+            let mut sums = Matrix::default();
+            sums.resize(rows, columns);
+            sums.set_to_sums(&row, &values);
+            let want: Vec<f32> =
+                values.iter().zip(row.iter().cycle()).map(|(value, row)| row + value).collect();
+            assert_eq!(sums.values(), want);
+        }
     }
 }

@@ -25,7 +25,7 @@
 //! | update | the same but `squares`, `transposed[*][o]`, `updates[p]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
 //!
 //! Of a small batch each part gathers the inputs of all rows, and reads no others. Narrow layers have no transposed pieces: `parameters` are read
-//! in their place.
+//! in their place. An only part reads `outputs[1][p]` in the place of `deltas[p]`.
 //!
 //! With columns of each layer divided:
 //!

@@ -142,15 +142,12 @@ impl<S: Simd> Operands<'_, S> {
         let (rows, mut row) = (self.a.row_count(), 0);
         while row < rows {
             let depth = depth.clone();
-            row += match next_height(height_beside(N, S::F32_LANES), rows - row) {
-                8 if const { height_beside(N, S::F32_LANES) == 8 } => {
-                    self.tile::<8, N>(simd, c, row, depth, at)
-                }
-                6 if const { height_beside(N, S::F32_LANES) == 6 } => {
-                    self.tile::<6, N>(simd, c, row, depth, at)
-                }
-                4 => self.tile::<4, N>(simd, c, row, depth, at),
-                2 => self.tile::<2, N>(simd, c, row, depth, at),
+            let most = height_beside(N, S::F32_LANES);
+            row += match rows - row {
+                8.. if most == 8 => self.tile::<8, N>(simd, c, row, depth, at),
+                6.. => self.tile::<6, N>(simd, c, row, depth, at),
+                4.. => self.tile::<4, N>(simd, c, row, depth, at),
+                2.. => self.tile::<2, N>(simd, c, row, depth, at),
                 _ => self.tile::<1, N>(simd, c, row, depth, at),
             };
         }

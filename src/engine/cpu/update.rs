@@ -13,11 +13,12 @@ use super::first_layer::Panel;
 use super::groups::QUAD;
 use super::inputs::{Inputs, ShareInputs};
 use super::packed::PackedFactor;
-use super::partition::{by_length, row_tiles, runs, tile_height};
+use super::partition::{LANES, by_length, row_tiles, runs, tile_height};
 use super::product;
 use super::sparse_products::{RUNS, add_list, delta_by_runs, most_vectors};
 use super::sparse_rows::{Quad, SparseRows};
 use super::tensors::Owned;
+use super::tiles::Start;
 use super::view::View;
 use crate::step::formula::{Coefficients, Formula, Lanes, WithFormula, update_vectors};
 use crate::step::{StepRecord, UpdateRule};
@@ -74,32 +75,37 @@ pub fn update_panel<'a>(
 /// Updates weights, [rows, width], from the sum of X'D over some X and D; from nothing where there are none.
 pub fn update_weights<'a>(
     [rows, width]: [usize; 2],
-    factors: impl Iterator<Item = (View<'a>, Columns<'a>)>,
+    factors: impl Iterator<Item = (View<'a>, Columns<'a>)> + Clone,
     memory: &mut UpdateMemory,
     update: Update<'_>,
 ) {
-    let factors: Vec<_> = factors.collect();
-    if factors.is_empty() {
-        return;
-    }
     let Update { owned, rule, record, factor } = update;
     let UpdateMemory { tile, copies } = memory;
-    copies.resize_with(factors.len().max(copies.len()), PackedFactor::default);
-    let pairs = factors.iter().zip(copies);
-    let copied = pairs.map(|((_, (_, delta)), copy)| {
-        product::pays_to_copy(rows, *delta).then(|| {
-            copy.pack(*delta);
-            &*copy
-        })
-    });
-    let copies: Vec<Option<&PackedFactor>> = copied.collect();
+    let count = factors.clone().count();
+    if count == 0 {
+        return;
+    }
+    copies.resize_with(count.max(copies.len()), PackedFactor::default);
+    for ((_, (_, delta)), copy) in factors.clone().zip(&mut *copies) {
+        if product::pays_to_copy(rows, delta) {
+            copy.pack(delta);
+        }
+    }
     for places in row_tiles(rows, tile_height(width)) {
-        let gradients = zeros(tile, places.len() * width);
-        for ((x, (columns, delta)), copy) in factors.iter().zip(&copies) {
+        let gradients = tile.room(places.len() * width);
+        for (number, ((x, (columns, delta)), copy)) in factors.clone().zip(&*copies).enumerate() {
             let x = x.columns(places.clone()).transposed();
-            match copy {
-                Some(copy) => copy.add(&mut gradients[columns.start..], width, x),
-                None => product::add(gradients, width, columns.start, x, *delta),
+            let is_copied = product::pays_to_copy(rows, delta);
+            // The first product may begin with zeros in registers.
+            let begins = number == 0 && !is_copied && columns.len().next_multiple_of(LANES) == width;
+            if number == 0 && !begins {
+                gradients.fill(0.0);
+            }
+            let start = if begins { Start::Zeros } else { Start::Sums };
+            if is_copied {
+                copy.add(&mut gradients[columns.start..], width, x);
+            } else {
+                product::begin(gradients, width, columns.start, start, x, delta);
             }
         }
         let weights = places.start * width..places.end * width;

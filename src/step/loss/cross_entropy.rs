@@ -23,11 +23,11 @@ fn rows(rows: LossRows<'_>) {
     let Targets::Classes { classes, smoothing } = targets else { return losses.fill(f64::NAN) };
     let other = smoothing / outputs as f32;
     scratch.resize(outputs * LANES, 0.0);
+    let mut lanes = Lanes::default();
     for first in (0..scales.len()).step_by(LANES) {
         let rows = first..scales.len().min(first + LANES);
         let places = rows.start * width..rows.end * width;
         let (z, gradient) = (&z[places.clone()], &mut gradient[places]);
-        let mut lanes = Lanes::default();
         lanes.scales[..rows.len()].copy_from_slice(&scales[rows.clone()]);
         to_lanes(z, width, scratch);
         vectorized(Softmax { z: scratch, other, lanes: &mut lanes });

@@ -90,7 +90,7 @@ impl PartitionedNetwork {
 
     /// Gradients by the pre-activations of a layer above the first, in the tiles of all parts that have one; of the last layer
     /// each part has all.
-    pub fn delta_tiles(&self, layer: usize, part: usize) -> impl Iterator<Item = Columns<'_>> {
+    pub fn delta_tiles(&self, layer: usize, part: usize) -> impl Iterator<Item = Columns<'_>> + Clone {
         let is_last = layer + 1 == self.outputs.len();
         let parts = if is_last { part..part + 1 } else { 0..self.plan.parts() };
         let tiles = parts.map(move |number| {

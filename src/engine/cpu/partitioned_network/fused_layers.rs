@@ -40,9 +40,6 @@ impl PartitionedNetwork {
             to.activate(self.epilogue(layer, step), &tile, 0..tile.rows.len());
         }
         self.loss(part, step);
-        if layers > 1 {
-            self.outputs[layers - 1].write(part).delta.copy(&self.losses.read(part).delta);
-        }
         for layer in (2..layers).rev() {
             let (delta, tile) = (self.outputs[layer].read(part).delta.view(), tile(layer - 1));
             let to = self.outputs[layer - 1].write(part);
@@ -58,25 +55,20 @@ impl PartitionedNetwork {
 
     /// The second layer's pre-activations: the bias and what the panels have added to it, in their order.
     fn join_sums(&self, tile: &Tile, z: &mut Matrix) {
-        let bias = &self.parameters[1].read(0).values.bias;
-        let width = z.width();
-        for row in z.values_mut().chunks_exact_mut(width) {
-            row.copy_from_slice(bias);
+        let mut sums = self.sums.read_all().map(|sums| sums.rows(tile.rows.clone()));
+        if let Some(first) = sums.next() {
+            z.set_to_sums(&self.parameters[1].read(0).values.bias, first);
         }
-        for sums in self.sums.read_all() {
-            let (z, sums) = (z.values_mut(), sums.rows(tile.rows.clone()));
+        let z = z.values_mut();
+        for sums in sums {
             vectorized_loops!(z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum));
         }
     }
 
-    /// The outputs of a share of rows from which its loss is computed.
-    pub fn take_rows(&self, part: usize, step: Step<'_>, to: &mut Matrix) {
-        if self.above.is_empty() {
-            for (panel, hidden) in self.panels.iter().zip(self.hidden.read_all()) {
-                to.copy_block(0, panel.columns.start, &hidden.y, self.share(part, step));
-            }
-        } else {
-            to.copy(&self.outputs[self.above.len()].read(part).y);
+    /// The outputs of the only layer for a share of rows, from its panels.
+    pub fn take_panels(&self, part: usize, step: Step<'_>, to: &mut Matrix) {
+        for (panel, hidden) in self.panels.iter().zip(self.hidden.read_all()) {
+            to.copy_block(0, panel.columns.start, &hidden.y, self.share(part, step));
         }
     }
 
@@ -88,22 +80,33 @@ impl PartitionedNetwork {
 
     /// Deltas of the panels of part `part`, for all rows.
     pub fn backward_pair(&self, part: usize, step: Step<'_>) {
-        let deltas = self.deltas.write(part);
-        deltas.resize(step.rows(), self.above[0].outputs);
-        for number in 0..self.plan.parts() {
-            let (share, from) = (self.share(number, step), &self.outputs[1].read(number).delta);
-            deltas.copy_block(share.start, 0, from, 0..share.len());
+        if self.plan.parts() > 1 {
+            let deltas = self.deltas.write(part);
+            deltas.resize(step.rows(), self.above[0].outputs);
+            for number in 0..self.plan.parts() {
+                let (share, from) = (self.share(number, step), &self.outputs[1].read(number).delta);
+                deltas.copy_block(share.start, 0, from, 0..share.len());
+            }
         }
+        let deltas = self.second_deltas(part);
         for number in self.owned(0, part) {
             let (panel, to) = (&self.panels[number], self.hidden.write(number));
             to.delta.resize(step.rows(), panel.columns.len());
             let weights = (&self.parameters[1], &self.transposed[0]);
             let factor = self.above[0].shape(number).iter().product();
             for rows in product::row_tiles(step.rows(), to.delta.width(), factor) {
-                self.above[0].backward(number, weights, deltas.view(), (&mut to.delta, rows.clone()), 0);
+                self.above[0].backward(number, weights, deltas, (&mut to.delta, rows.clone()), 0);
                 let tile = Tile { rows: rows.clone(), columns: panel.columns.clone() };
                 to.activate_backward(self.epilogue(0, step), &tile, rows);
             }
+        }
+    }
+
+    /// Gradients by the second layer's pre-activations for all rows, as part `part` has them: copies, unless it is the only part.
+    fn second_deltas(&self, part: usize) -> View<'_> {
+        match self.plan.parts() {
+            1 => self.outputs[1].read(part).delta.view(),
+            _ => self.deltas.read(part).view(),
         }
     }
 
@@ -119,7 +122,7 @@ impl PartitionedNetwork {
     /// D, of others its own.
     pub fn factor_paired(&self, layer: usize, piece: usize, number: usize) -> (View<'_>, Columns<'_>) {
         let (x, delta) = if layer == 1 {
-            (self.hidden.read(piece).y.view(), self.deltas.read(number).view())
+            (self.hidden.read(piece).y.view(), self.second_deltas(number))
         } else {
             (self.x(layer - 1, number, piece), self.outputs[layer].read(number).delta.view())
         };

@@ -79,7 +79,7 @@ impl PartitionedNetwork {
         layer: usize,
         piece: usize,
         part: usize,
-    ) -> impl Iterator<Item = (View<'_>, Columns<'_>)> {
+    ) -> impl Iterator<Item = (View<'_>, Columns<'_>)> + Clone {
         let (by_columns, paired) = if self.plan.is_by_columns() {
             let x = self.columns_of_piece(layer - 1, piece);
             (Some(self.delta_tiles(layer, part).map(move |delta| (x, delta))), None)

@@ -8,8 +8,7 @@ use super::PartitionedNetwork;
 use crate::data::Rows;
 use crate::engine::BatchMetrics;
 use crate::engine::cpu::inputs::{Inputs, ShareInputs};
-use crate::engine::cpu::matrix::Matrix;
-use crate::engine::cpu::outputs::{Epilogue, Tile};
+use crate::engine::cpu::outputs::{Epilogue, Outputs, Tile};
 use crate::engine::cpu::packed_rows::PackedRows;
 use crate::engine::cpu::partition::range;
 use crate::engine::cpu::parts::Parts;
@@ -155,18 +154,20 @@ impl PartitionedNetwork {
     /// Share `part` of the loss, and of its gradient by the last layer's outputs.
     pub fn loss(&self, part: usize, step: Step<'_>) {
         let to = self.losses.write(part);
-        to.outputs.resize(self.share(part, step).len(), self.network.outputs());
-        self.take_outputs(part, step, &mut to.outputs);
-        let smoothing = self.rule.label_smoothing;
-        to.compute(self.network.loss(), step.inputs.read(part), smoothing, step.scale);
-    }
-
-    fn take_outputs(&self, part: usize, step: Step<'_>, to: &mut Matrix) {
-        if self.plan.is_by_columns() {
-            self.take_columns(part, step, to);
-        } else {
-            self.take_rows(part, step, to);
+        let (loss, inputs, smoothing) =
+            (self.network.loss(), step.inputs.read(part), self.rule.label_smoothing);
+        if !self.plan.is_by_columns() && !self.above.is_empty() {
+            // The part has its rows of the last layer whole.
+            let Outputs { y, delta, .. } = self.outputs[self.above.len()].write(part);
+            return to.compute_from(y, delta, loss, inputs, smoothing, step.scale);
         }
+        to.outputs.resize(self.share(part, step).len(), self.network.outputs());
+        if self.plan.is_by_columns() {
+            self.take_columns(part, step, &mut to.outputs);
+        } else {
+            self.take_panels(part, step, &mut to.outputs);
+        }
+        to.compute(loss, inputs, smoothing, step.scale);
     }
 
     /// Adds the gradient by a piece that part `part` owns of an input layer, with these parameters.
