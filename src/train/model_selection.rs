@@ -14,6 +14,8 @@ pub(crate) struct ModelSelection {
     /// The epoch with the best score.
     best_epoch: usize,
     pub(crate) kept: Option<SelectedModel>,
+    /// Whether that is of an epoch of this run: a model of one that it goes on from may tell other settings.
+    is_offered: bool,
 }
 
 /// A model with the epoch after which it was taken.
@@ -27,7 +29,7 @@ impl ModelSelection {
     /// None yet. The best model can only be kept where something says which is; without that, the last is.
     pub(crate) fn new(keep: Option<Keep>, patience: Option<usize>, validates: bool) -> Self {
         let keep = if validates { keep.unwrap_or(Keep::Best) } else { Keep::Last };
-        Self { keep, patience, epochs: 0, best: None, best_epoch: 0, kept: None }
+        Self { keep, patience, epochs: 0, best: None, best_epoch: 0, kept: None, is_offered: false }
     }
 
     /// Takes the model of an epoch if it is to be kept, and says whether it is.
@@ -40,8 +42,17 @@ impl ModelSelection {
         let is_kept = self.is_best(epoch) || self.keep == Keep::Last;
         if is_kept {
             self.kept = Some(SelectedModel { epoch: epoch.epoch, model: Arc::clone(model), warning });
+            self.is_offered = true;
         }
         is_kept
+    }
+
+    /// Gives up the model that is kept, where the next one takes its place, it is of an epoch of this run, and nobody else has it.
+    pub(crate) fn take_last(&mut self) -> Option<Model> {
+        let SelectedModel { epoch, model, warning } = self.kept.take()?;
+        let is_replaced = self.keep == Keep::Last && self.is_offered;
+        let alone = if is_replaced { Arc::try_unwrap(model) } else { Err(model) };
+        alone.map_err(|model| self.kept = Some(SelectedModel { epoch, model, warning })).ok()
     }
 
     /// Whether an epoch is the best so far.
@@ -62,7 +73,7 @@ impl ModelSelection {
         for epoch in epochs {
             self.is_best(epoch);
         }
-        self.kept = kept;
+        (self.kept, self.is_offered) = (kept, false);
     }
 
     /// Whether the last model is the one to keep.
@@ -106,6 +117,12 @@ mod tests {
             let validation = Some(Score { accuracy: *accuracy, loss: *loss, values: None, classes: None });
             let (test, duration) = (None, Duration::ZERO);
             let epoch = Epoch { epoch: number, train, validation, test, duration, rows: 1 };
+            let (keeps_last, last) = (selection.keep == Keep::Last, selection.take_last());
+            // The best one stays, and there is none before the first.
+            assert_eq!(
+                (last.is_some(), selection.kept.is_some()),
+                (keeps_last && number > 1, !keeps_last && number > 1)
+            );
             taken.push(selection.offer(&epoch, &Arc::new(model()), None));
             if selection.has_lost_patience() {
                 break;
@@ -123,5 +140,13 @@ mod tests {
         assert_eq!(run(patient, &scores), (vec![true, true, true, false, false, false], 3, 6));
         let last = ModelSelection::new(Some(Keep::Last), Some(3), true);
         assert_eq!(run(last, &scores), (vec![true; 6], 6, 6));
+    }
+
+    #[test]
+    fn a_model_that_a_run_goes_on_from_is_not_given_up() {
+        let mut selection = ModelSelection::new(None, None, false);
+        let kept = || SelectedModel { epoch: 1, model: Arc::new(model()), warning: None };
+        selection.resume(&[], Some(kept()));
+        assert!(selection.take_last().is_none() && selection.kept.is_some());
     }
 }

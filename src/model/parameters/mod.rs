@@ -51,7 +51,8 @@ impl Parameters {
 
     /// Whether no number is NaN or infinite.
     pub fn is_finite(&self) -> bool {
-        let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
+        // All of a tensor: where a loop may end early, its numbers are looked at one by one.
+        let finite = |values: &[f32]| values.iter().fold(true, |all, value| all & value.is_finite());
         self.tensors().all(finite)
     }
 

@@ -92,7 +92,8 @@ impl Run {
         trained.epochs.next_epoch();
         trained.epoch_began = Instant::now();
         let epoch = Epoch { epoch: number, train, validation, test, duration, rows };
-        let model = Arc::new(self.model(parameters, number)?);
+        let before = self.selection.take_last();
+        let model = Arc::new(self.model_after(before, parameters, number)?);
         let is_kept = self.selection.offer(&epoch, &model, warning);
         self.epochs.push(epoch.clone());
         self.end = self.end_after_epoch(&epoch);
@@ -120,19 +121,31 @@ impl Run {
     }
 
     pub(super) fn model(&self, parameters: Parameters, epoch: usize) -> Result<Model> {
+        self.model_after(None, parameters, epoch)
+    }
+
+    /// The model after an epoch, of which most is that of an earlier one.
+    fn model_after(&self, earlier: Option<Model>, parameters: Parameters, epoch: usize) -> Result<Model> {
         let Some(ActiveRun { network, transform, data_schema, settings, engine, .. }) = &self.trained else {
             return Err(Error::Interrupted);
         };
-        let (network, transform, data_schema) = (network.clone(), transform.clone(), data_schema.clone());
-        let mut settings = settings.clone();
-        settings.insert("epoch".to_owned(), epoch.to_string());
-        settings.extend(self.data.tested_rows().map(|rows| (TESTED_ROWS.to_owned(), rows.sum.to_string())));
         let description = engine.description();
-        if description.engine == EngineKind::Gpu {
-            settings.remove("threads");
-        }
         let origin = Some(description.origin());
-        Ok(Model { network, transform, data_schema, parameters, ensemble: None, origin, settings })
+        let mut model = match earlier.filter(|model| model.origin == origin) {
+            Some(model) => Model { parameters, ..model },
+            None => {
+                let (network, transform, data_schema) =
+                    (network.clone(), transform.clone(), data_schema.clone());
+                let mut settings = settings.clone();
+                if description.engine == EngineKind::Gpu {
+                    settings.remove("threads");
+                }
+                Model { network, transform, data_schema, parameters, ensemble: None, origin, settings }
+            }
+        };
+        let tested = self.data.tested_rows().map(|rows| (TESTED_ROWS.to_owned(), rows.sum.to_string()));
+        model.settings.extend([("epoch".to_owned(), epoch.to_string())].into_iter().chain(tested));
+        Ok(model)
     }
 
     pub(super) fn non_finite(&self, epoch: usize) -> Error {
