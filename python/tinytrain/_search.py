@@ -1,13 +1,14 @@
 """A search over settings whose candidates and folds are trained together."""
 
+import copy
 import time
 import warnings
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.exceptions import FitFailedWarning
-from sklearn.metrics._scorer import _MultimetricScorer
+from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import _safe_indexing, get_tags, indexable
@@ -20,6 +21,11 @@ from ._tinytrain import search
 
 # Parameters that are no settings of a network, and so the same for all candidates.
 _FIXED = {"class_weight", "categorical", "missing", "device", "n_jobs", "warm_start", "verbose", "callbacks"}
+
+
+def _accuracy(estimator, X, y):
+    """What `ClassifierMixin.score` gives, without its checks of the same rows for each fit."""
+    return float(np.mean(estimator.predict(X) == y))
 
 
 class TinytrainSearchCV(BaseSearchCV):
@@ -227,7 +233,7 @@ class TinytrainSearchCV(BaseSearchCV):
             if model is None:
                 fitted.append((None, reason, own * share))
                 continue
-            estimator = probe._shared_with(clone(made[number // len(folds)]), model)
+            estimator = probe._shared_with(copy.copy(made[number // len(folds)]), model)
             estimator.n_iter_ = epochs
             fitted.append((estimator, None, own * share))
         return fitted
@@ -235,6 +241,8 @@ class TinytrainSearchCV(BaseSearchCV):
     def _scored(self, fitted, X, y, folds, scorers):
         """What `GridSearchCV` has of each fit."""
         out, failed = [], []
+        if isinstance(scorers, _PassthroughScorer) and type(self.estimator).score is ClassifierMixin.score and np.ndim(y) == 1:
+            y, scorers = np.asarray(y), _accuracy
         test = [(_safe_indexing(X, rows), _safe_indexing(y, rows)) for _, rows in folds]
         train = [(_safe_indexing(X, rows), _safe_indexing(y, rows)) for rows, _ in folds] if self.return_train_score else None
         for number, (estimator, reason, seconds) in enumerate(fitted):
