@@ -75,17 +75,18 @@ impl DenseLayer {
 
     /// The whole layer.
     pub fn join<'a>(&self, pieces: impl Iterator<Item = &'a Tensors>) -> Layer {
-        let (mut weights, mut bias) = (Vec::new(), Vec::new());
+        let inputs = self.pieces.last().map_or(0, |rows| rows.end);
+        let mut weights = Vec::with_capacity(inputs * self.outputs);
+        let mut bias = Vec::with_capacity(self.outputs);
         for (number, piece) in pieces.enumerate() {
             let stored = self.weights(number, piece);
             for row in 0..stored.row_count() {
                 let values = stored.rows(row..row + 1).values();
                 weights.extend(values.iter().step_by(stored.column_stride()).take(self.outputs));
             }
-            bias.extend_from_slice(&piece.bias);
+            bias.extend(piece.bias.iter().take(self.outputs));
         }
-        bias.truncate(self.outputs);
-        Layer { inputs: weights.len() / self.outputs, outputs: self.outputs, weights, bias }
+        Layer { inputs, outputs: self.outputs, weights, bias }
     }
 
     /// Some columns of Z = X W + b; `x(k)` are the columns of X that go with piece k. Padding of Z is 0.
@@ -105,11 +106,9 @@ impl DenseLayer {
         let weights = weights
             .map(|(number, piece)| (number, self.weights(number, &piece.values).columns(columns.clone())));
         if self.is_narrow {
-            let rows = z.row_count();
-            bias.write(z.values_mut(), width, rows, width);
             let factors: Vec<_> =
                 weights.map(|(number, weights)| (x(number), weights.transposed())).collect();
-            return dots::add(z.values_mut(), width, columns.len(), &factors);
+            return dots::begin(z.values_mut(), width, columns.len(), bias, &factors);
         }
         for (number, weights) in weights {
             let start = if number == 0 { bias } else { Start::Sums };
@@ -121,8 +120,8 @@ impl DenseLayer {
     pub fn forward_piece(&self, number: usize, parameters: &Parts<Owned>, x: View<'_>, z: &mut Matrix) {
         let (weights, width) = (self.weights(number, &parameters.read(number).values), z.width());
         if self.is_narrow {
-            z.values_mut().fill(0.0);
-            dots::add(z.values_mut(), width, self.outputs, &[(x, weights.transposed())]);
+            let factors = [(x, weights.transposed())];
+            dots::begin(z.values_mut(), width, self.outputs, Start::Zeros, &factors);
         } else {
             product::begin(z.values_mut(), width, 0, Start::Zeros, x, weights);
         }

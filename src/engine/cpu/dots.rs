@@ -8,6 +8,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::partition::{LANES, by_length, runs};
+use super::tiles::Start;
 use super::view::View;
 use crate::vectors::vectorized;
 
@@ -26,15 +27,21 @@ pub fn pays(depth: usize, columns: usize) -> bool {
     columns * (depth / LANES + OF_A_SUM) < depth
 }
 
-/// C += the sum of A B' over some A and B, for the first `columns` columns of all rows in `c`, of `width` numbers each. A and B have whole
-/// vectors as rows; behind the last number of those of B stand zeros, and of those of A any that are finite.
-pub fn add(c: &mut [f32], width: usize, columns: usize, factors: &[(View<'_>, View<'_>)]) {
+/// C = start + the sum of A B' over some A and B, for the first `columns` columns of all rows in `c`, of `width` numbers each. A and B have
+/// whole vectors as rows; behind the last number of those of B stand zeros, and of those of A any that are finite.
+pub fn begin(
+    c: &mut [f32],
+    width: usize,
+    columns: usize,
+    start: Start<'_>,
+    factors: &[(View<'_>, View<'_>)],
+) {
     for (a, b) in factors {
         assert_eq!((a.row_count(), b.row_count()), (c.len() / width, columns), "C has the product's shape");
         assert_eq!(a.column_count(), b.column_count(), "inner dimensions of a product agree");
         assert!(a.has_whole_vectors() && b.has_whole_vectors(), "rows are whole vectors");
     }
-    vectorized(AddDots { c, width, columns, factors });
+    vectorized(Dots { c, width, columns, start, factors });
 }
 
 /// The sum of numbers: those of the second half are added to those of the first, until one is left.
@@ -57,14 +64,15 @@ fn by_halves<S: Simd>(simd: S, sums: &mut [f32; LANES]) -> f32 {
     }
 }
 
-struct AddDots<'a> {
+struct Dots<'a> {
     c: &'a mut [f32],
     width: usize,
     columns: usize,
+    start: Start<'a>,
     factors: &'a [(View<'a>, View<'a>)],
 }
 
-impl WithSimd for AddDots<'_> {
+impl WithSimd for Dots<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -80,8 +88,8 @@ impl WithSimd for AddDots<'_> {
     }
 }
 
-impl AddDots<'_> {
-    /// Adds to M rows and N columns.
+impl Dots<'_> {
+    /// M rows and N columns.
     #[inline(always)]
     fn tile<S: Simd, const M: usize, const N: usize>(&mut self, simd: S, row: usize, column: usize) {
         // Vectors that hold the lanes of a sum.
@@ -120,6 +128,11 @@ impl AddDots<'_> {
         }
         for (m, lanes) in lanes.iter_mut().enumerate() {
             let to = &mut self.c[(row + m) * self.width + column..][..N];
+            match self.start {
+                Start::Sums => {}
+                Start::Row(row) => to.copy_from_slice(&row[column..column + N]),
+                Start::Zeros => to.copy_from_slice(&[0.0; N]),
+            }
             to.iter_mut().zip(lanes).for_each(|(to, lanes)| *to += by_halves(simd, lanes));
         }
     }
@@ -146,7 +159,7 @@ mod tests {
             padded(&mut b);
             let (a, b) = (View::new(&a, stride).columns(0..depth), View::new(&b, stride).columns(0..depth));
             let mut c = vec![0.5; rows * width];
-            add(&mut c, width, columns, &[(a, b)]);
+            begin(&mut c, width, columns, Start::Sums, &[(a, b)]);
             for (i, value) in c.iter().enumerate() {
                 let (row, column) = (i / width, i % width);
                 if column >= columns {
@@ -168,13 +181,14 @@ mod tests {
                 let factors =
                     inner.map(|inner| (a.rows(part.clone()).columns(inner.clone()), b.columns(inner)));
                 let factors: Vec<_> = factors.collect();
-                add(&mut pieces[part.start * width..part.end * width], width, columns, &factors);
+                let c = &mut pieces[part.start * width..part.end * width];
+                begin(c, width, columns, Start::Sums, &factors);
             }
             assert_eq!(pieces, c);
             fn with<S: Simd>(simd: S, width: usize, a: View<'_>, b: View<'_>) -> Vec<f32> {
                 let mut c = vec![0.5; a.row_count() * width];
                 let (c_of, columns) = (&mut c, b.row_count());
-                simd.vectorize(AddDots { c: c_of, width, columns, factors: &[(a, b)] });
+                simd.vectorize(Dots { c: c_of, width, columns, start: Start::Sums, factors: &[(a, b)] });
                 c
             }
             for (lanes, got) in [

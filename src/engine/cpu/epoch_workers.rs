@@ -43,7 +43,7 @@ impl CpuEngine {
         }
         // Where a thread does whole steps, another that has not even begun to gather by its end is away.
         let patience = if plan == Plan::Apart { 0 } else { SPINS };
-        let mut regions = plan.regions(network.above.len(), options.rule.clip_norm.is_some());
+        let mut regions = network.regions.clone();
         if plan == Plan::Apart {
             // All in one, and what is done beside it.
             regions = vec![regions.concat().into_iter().filter(|phase| *phase != Phase::Gather).collect()];

@@ -5,6 +5,7 @@ use std::mem::take;
 use super::inputs::Inputs;
 use super::matrix::Matrix;
 use crate::step::{Loss, LossRows, Targets};
+use crate::vectors::vectorized_loops;
 
 /// The outputs of some rows, and how far they are from their targets.
 #[derive(Default)]
@@ -45,16 +46,18 @@ impl RowLosses {
         self.scales.clear();
         self.scales.extend(weights.iter().map(|weight| scale * weight));
         self.take(loss, outputs, delta, targets);
-        for (loss, weight) in self.losses.iter_mut().zip(weights) {
-            *loss = as_f32_holds(f64::from(*weight) * *loss);
-        }
-        self.correct = match targets {
-            Targets::Values(_) => 0,
-            Targets::Classes { classes, .. } => {
-                let pairs = self.predictions.iter().zip(classes);
-                pairs.filter(|(prediction, class)| prediction == class).count() as u64
+        vectorized_loops!({
+            for (loss, weight) in self.losses.iter_mut().zip(weights) {
+                *loss = as_f32_holds(f64::from(*weight) * *loss);
             }
-        };
+            self.correct = match targets {
+                Targets::Values(_) => 0,
+                Targets::Classes { classes, .. } => {
+                    let pairs = self.predictions.iter().zip(classes);
+                    pairs.map(|(prediction, class)| u64::from(prediction == class)).sum()
+                }
+            };
+        });
     }
 
     /// Losses and predictions of rows that are not trained, without their weights.
@@ -89,6 +92,7 @@ impl RowLosses {
 }
 
 /// What f32 cannot hold is infinite, as it is on a GPU.
+#[inline(always)]
 fn as_f32_holds(loss: f64) -> f64 {
     if (loss as f32).is_infinite() { f64::INFINITY } else { loss }
 }

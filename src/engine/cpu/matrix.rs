@@ -131,8 +131,11 @@ impl WithSimd for SetToSums<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let (to, row) = (S::as_mut_simd_f32s(self.to).0, S::as_simd_f32s(self.row).0);
-        let rows = S::as_simd_f32s(self.rows).0.chunks_exact(row.len());
-        for (to, values) in to.chunks_exact_mut(row.len()).zip(rows) {
+        let values = S::as_simd_f32s(self.rows).0;
+        if let [other] = row {
+            return to.iter_mut().zip(values).for_each(|(to, value)| *to = simd.add_f32s(*other, *value));
+        }
+        for (to, values) in to.chunks_exact_mut(row.len()).zip(values.chunks_exact(row.len())) {
             for ((to, value), other) in to.iter_mut().zip(values).zip(row) {
                 *to = simd.add_f32s(*other, *value);
             }

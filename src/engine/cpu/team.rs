@@ -241,12 +241,11 @@ impl CpuEngine {
     /// Trains on gathered batches, each with its number of rows, on the calling thread alone.
     fn train_batches<'a>(&mut self, batches: impl Iterator<Item = (usize, &'a Parts<Inputs>)>) {
         let Self { network, options, steps, ended, .. } = self;
-        let regions = network.plan.regions(network.above.len(), options.rule.clip_norm.is_some());
         for (rows, inputs) in batches {
             let record = StepRecord { rows: rows as u32, ..options.rule.record(*steps) };
             let step = network.training_step(inputs, &record);
             // The inputs are there: the phase that gathers them does nothing.
-            regions.iter().flatten().for_each(|phase| network.compute(*phase, 0, step));
+            network.regions.iter().flatten().for_each(|phase| network.compute(*phase, 0, step));
             ended.push(network.metrics(step));
             *steps += 1;
         }

@@ -119,8 +119,11 @@ impl WithSimd for AddProduct<'_> {
                 operands.start = Start::Sums;
             }
             let depth = first..a.column_count().min(first + DEPTH);
-            for run in runs(vectors, width(S::F32_LANES)) {
-                by_length!(run.len(), width(S::F32_LANES), N => operands.rows::<N>(simd, c, depth.clone(), run.start));
+            match a.row_count() {
+                1 => operands.few_rows::<1>(simd, c, depth, vectors),
+                2 => operands.few_rows::<2>(simd, c, depth, vectors),
+                3 => operands.few_rows::<3>(simd, c, depth, vectors),
+                _ => operands.rows(simd, c, depth, vectors),
             }
         }
     }
@@ -136,15 +139,34 @@ struct Operands<'a, S: Simd> {
 }
 
 impl<S: Simd> Operands<'_, S> {
-    /// Adds to the vectors `at..at + N` of all rows of C what some columns of A give.
+    /// Adds to so many vectors of all rows of C, which are M, what some columns of A give: in tiles that are longer the fewer rows there
+    /// are, so that enough multiply-adds are on their way.
     #[inline(always)]
-    fn rows<const N: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, at: usize) {
+    fn few_rows<const M: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, vectors: usize) {
+        for run in runs(vectors, 6 - M) {
+            by_length!(run.len(), 6 - M, N => self.tile::<M, N>(simd, c, 0, depth.clone(), run.start));
+        }
+    }
+
+    /// As [`Operands::few_rows`], for any number of rows.
+    #[inline(always)]
+    fn rows(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, vectors: usize) {
+        for run in runs(vectors, width(S::F32_LANES)) {
+            by_length!(run.len(), width(S::F32_LANES), N => self.run::<N>(simd, c, depth.clone(), run.start));
+        }
+    }
+
+    /// Of those vectors, `at..at + N`.
+    #[inline(always)]
+    fn run<const N: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, at: usize) {
         let (rows, mut row) = (self.a.row_count(), 0);
         while row < rows {
             let depth = depth.clone();
-            let most = height_beside(N, S::F32_LANES);
             row += match rows - row {
-                8.. if most == 8 => self.tile::<8, N>(simd, c, row, depth, at),
+                // Behind 8 of 10 rows two would be left, which keep few multiply-adds on their way.
+                left @ 8.. if const { height_beside(N, S::F32_LANES) == 8 } && left != 10 => {
+                    self.tile::<8, N>(simd, c, row, depth, at)
+                }
                 6.. => self.tile::<6, N>(simd, c, row, depth, at),
                 4.. => self.tile::<4, N>(simd, c, row, depth, at),
                 2.. => self.tile::<2, N>(simd, c, row, depth, at),
@@ -153,7 +175,7 @@ impl<S: Simd> Operands<'_, S> {
         }
     }
 
-    /// As [`Operands::rows`], for M rows from `row` on; returns M.
+    /// For M rows from `row` on; returns M.
     #[inline(always)]
     fn tile<const M: usize, const N: usize>(
         &self,

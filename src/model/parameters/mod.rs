@@ -5,6 +5,7 @@ mod initial;
 pub use initial::{Init, Variance};
 
 use super::{InputParameters, Network};
+use crate::vectors::vectorized_loops;
 
 /// Weights `[inputs, outputs]`, row-major, and bias `[outputs]` of one layer.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +53,11 @@ impl Parameters {
     /// Whether no number is NaN or infinite.
     pub fn is_finite(&self) -> bool {
         // All of a tensor: where a loop may end early, its numbers are looked at one by one.
-        let finite = |values: &[f32]| values.iter().fold(true, |all, value| all & value.is_finite());
+        let finite = |values: &[f32]| {
+            let mut all = true;
+            vectorized_loops!(values.iter().for_each(|value| all &= value.is_finite()));
+            all
+        };
         self.tensors().all(finite)
     }
 

@@ -29,17 +29,12 @@ fn rows(rows: LossRows<'_>) {
         let places = rows.start * width..rows.end * width;
         let (z, gradient) = (&z[places.clone()], &mut gradient[places]);
         lanes.scales[..rows.len()].copy_from_slice(&scales[rows.clone()]);
+        lanes.classes[..rows.len()].copy_from_slice(&classes[rows.clone()]);
         to_lanes(z, width, scratch);
-        vectorized(Softmax { z: scratch, other, lanes: &mut lanes });
+        vectorized(Softmax { z: scratch, own: 1.0 - smoothing, other, lanes: &mut lanes });
         from_lanes(scratch, gradient, width);
-        let each = z.chunks_exact(width).zip(gradient.chunks_exact_mut(width));
-        for ((lane, row), (z, gradient)) in rows.enumerate().zip(each) {
-            let (z, gradient, class) = (&z[..outputs], &mut gradient[..outputs], classes[row] as usize);
-            gradient[class] -= (1.0 - smoothing) * scales[row];
-            predictions[row] = lanes.best[lane];
-            let level = lanes.levels[lane];
-            losses[row] = level - f64::from(z[class]);
-        }
+        losses[rows.clone()].copy_from_slice(&lanes.losses[..rows.len()]);
+        predictions[rows.clone()].copy_from_slice(&lanes.best[..rows.len()]);
     }
 }
 
@@ -47,21 +42,23 @@ fn rows(rows: LossRows<'_>) {
 #[derive(Default)]
 struct Lanes {
     scales: [f32; LANES],
+    classes: [u32; LANES],
+    /// The logit of that class.
+    own: [f32; LANES],
+    maxima: [f32; LANES],
     /// The first class of the largest logit.
     best: [u32; LANES],
-    maxima: [f32; LANES],
     /// Sums of exp(z - maximum).
     sums: [f32; LANES],
-    /// log sum exp z.
-    levels: [f64; LANES],
+    losses: [f64; LANES],
 }
 
 /// Rows of `width` numbers become lanes of `to`, [outputs, lanes].
-// Alone in a function, it is compiled without the longest vectors, whose stores to scattered places are slow.
+// Alone in a function, it is compiled without the longest vectors, whose loads from scattered places are slow.
 #[inline(never)]
 fn to_lanes(rows: &[f32], width: usize, to: &mut [f32]) {
-    for (lane, row) in rows.chunks_exact(width).enumerate() {
-        to.chunks_exact_mut(LANES).zip(row).for_each(|(to, value)| to[lane] = *value);
+    for (class, to) in to.chunks_exact_mut(LANES).enumerate() {
+        to.iter_mut().zip(rows.chunks_exact(width)).for_each(|(to, row)| *to = row[class]);
     }
 }
 
@@ -73,10 +70,11 @@ fn from_lanes(from: &[f32], rows: &mut [f32], width: usize) {
     }
 }
 
-/// From logits z, [outputs, lanes]: (softmax - `other`) times the scale of each row, in their place. Each lane is computed as if it
-/// were alone.
+/// From logits z, [outputs, lanes], with targets of `own` more for the class of each row than for the `other` ones: (softmax - target)
+/// times the scale of each row, in their place, and the loss without what smoothing adds. Each lane is computed as if it were alone.
 struct Softmax<'a> {
     z: &'a mut [f32],
+    own: f32,
     other: f32,
     lanes: &'a mut Lanes,
 }
@@ -86,19 +84,24 @@ impl WithSimd for Softmax<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { z, other, lanes } = self;
+        let Self { z, own, other, lanes } = self;
         let vectors = LANES / S::F32_LANES;
         for vector in 0..vectors {
             let (z, _) = S::as_mut_simd_f32s(z);
-            let (mut maximum, mut best) = (z[vector], simd.splat_u32s(0));
+            let classes = S::as_simd_u32s(&lanes.classes).0[vector];
+            // The loss of a class that is not there is no number.
+            let (mut maximum, mut best, mut own) = (z[vector], simd.splat_u32s(0), simd.splat_f32s(f32::NAN));
             for (class, row) in (0..).zip(z.chunks_exact(vectors)) {
-                let larger = simd.greater_than_f32s(row[vector], maximum);
-                maximum = simd.select_f32s(larger, row[vector], maximum);
-                best = simd.select_u32s(larger, simd.splat_u32s(class), best);
+                let (z, class) = (row[vector], simd.splat_u32s(class));
+                let larger = simd.greater_than_f32s(z, maximum);
+                maximum = simd.select_f32s(larger, z, maximum);
+                best = simd.select_u32s(larger, class, best);
+                own = simd.select_f32s(simd.equal_u32s(classes, class), z, own);
             }
             for row in z.chunks_exact_mut(vectors) {
                 row[vector] = simd.sub_f32s(row[vector], maximum);
             }
+            S::as_mut_simd_f32s(&mut lanes.own).0[vector] = own;
             S::as_mut_simd_f32s(&mut lanes.maxima).0[vector] = maximum;
             S::as_mut_simd_u32s(&mut lanes.best).0[vector] = best;
         }
@@ -106,17 +109,21 @@ impl WithSimd for Softmax<'_> {
         for vector in 0..vectors {
             let (z, _) = S::as_mut_simd_f32s(z);
             let scale = S::as_simd_f32s(&lanes.scales).0[vector];
-            let sum = z.chunks_exact(vectors).fold(simd.splat_f32s(0.0), |sum, row| simd.add_f32s(sum, row[vector]));
-            let other = simd.mul_f32s(simd.splat_f32s(other), scale);
-            for row in z.chunks_exact_mut(vectors) {
+            let classes = S::as_simd_u32s(&lanes.classes).0[vector];
+            let zeros = simd.splat_f32s(0.0);
+            let sum = z.chunks_exact(vectors).fold(zeros, |sum, row| simd.add_f32s(sum, row[vector]));
+            let [own, other] = [own, other].map(|target| simd.mul_f32s(simd.splat_f32s(target), scale));
+            for (class, row) in (0..).zip(z.chunks_exact_mut(vectors)) {
+                let is_own = simd.equal_u32s(classes, simd.splat_u32s(class));
                 let share = simd.mul_f32s(simd.div_f32s(row[vector], sum), scale);
-                row[vector] = simd.sub_f32s(share, other);
+                let rest = simd.sub_f32s(share, other);
+                row[vector] = simd.sub_f32s(rest, simd.select_f32s(is_own, own, zeros));
             }
             S::as_mut_simd_f32s(&mut lanes.sums).0[vector] = sum;
         }
-        let Lanes { maxima, sums, levels, .. } = lanes;
-        for ((level, maximum), sum) in levels.iter_mut().zip(maxima).zip(sums) {
-            *level = f64::from(*maximum) + ln(f64::from(*sum));
+        let Lanes { maxima, sums, own, losses, .. } = lanes;
+        for (((loss, maximum), sum), own) in losses.iter_mut().zip(maxima).zip(sums).zip(own) {
+            *loss = f64::from(*maximum) + ln(f64::from(*sum)) - f64::from(*own);
         }
     }
 }

@@ -81,23 +81,19 @@ impl PartitionedNetwork {
         let above = &self.above[layer - 1];
         for piece in self.owned(layer, part) {
             let first = above.pieces[piece].start - tile.columns.start;
-            for delta in self.delta_tiles(layer, part) {
+            for number in self.delta_parts(layer, part) {
+                let delta = self.delta_tile(layer, number);
                 above.add_backward_packed(piece, &self.parameters[layer], delta, &mut to.delta, first);
             }
         }
         to.activate_backward(self.epilogue(layer - 1, step), &tile, tile.rows.clone());
     }
 
-    /// Gradients by the pre-activations of a layer above the first, in the tiles of all parts that have one; of the last layer
-    /// each part has all.
-    pub fn delta_tiles(&self, layer: usize, part: usize) -> impl Iterator<Item = Columns<'_>> + Clone {
+    /// Gradients by the pre-activations of a layer above the first, in the tile of part `part`, or all of the last layer.
+    pub fn delta_tile(&self, layer: usize, part: usize) -> Columns<'_> {
         let is_last = layer + 1 == self.outputs.len();
-        let parts = if is_last { part..part + 1 } else { 0..self.plan.parts() };
-        let tiles = parts.map(move |number| {
-            let columns = if is_last { 0..self.network.outputs() } else { self.columns(layer, number) };
-            (columns, self.outputs[layer].read(number).delta.view())
-        });
-        tiles.filter(|(columns, _)| !columns.is_empty())
+        let columns = if is_last { 0..self.network.outputs() } else { self.columns(layer, part) };
+        (columns, self.outputs[layer].read(part).delta.view())
     }
 
     /// Gradients by the pre-activations of a panel that part `part` owns.

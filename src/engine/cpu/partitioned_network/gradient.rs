@@ -80,13 +80,18 @@ impl PartitionedNetwork {
         piece: usize,
         part: usize,
     ) -> impl Iterator<Item = (View<'_>, Columns<'_>)> + Clone {
-        let (by_columns, paired) = if self.plan.is_by_columns() {
-            let x = self.columns_of_piece(layer - 1, piece);
-            (Some(self.delta_tiles(layer, part).map(move |delta| (x, delta))), None)
-        } else {
-            let parts = if layer == 1 { part..part + 1 } else { 0..self.plan.parts() };
-            (None, Some(parts.map(move |number| self.factor_paired(layer, piece, number))))
-        };
-        by_columns.into_iter().flatten().chain(paired.into_iter().flatten())
+        self.delta_parts(layer, part).map(move |number| match self.plan.is_by_columns() {
+            true => (self.columns_of_piece(layer - 1, piece), self.delta_tile(layer, number)),
+            false => self.factor_paired(layer, piece, number),
+        })
+    }
+
+    /// Which parts have the gradients by the pre-activations of a layer above the first, as part `part` reads them: that part alone
+    /// where each has all, as of the last layer where columns are divided, and else of the second.
+    pub fn delta_parts(&self, layer: usize, part: usize) -> impl Iterator<Item = usize> + Clone {
+        let by_columns = self.plan.is_by_columns();
+        let has_all = if by_columns { layer + 1 == self.outputs.len() } else { layer == 1 };
+        let parts = if has_all { part..part + 1 } else { 0..self.plan.parts() };
+        parts.filter(move |number| has_all || !by_columns || !self.columns(layer, *number).is_empty())
     }
 }

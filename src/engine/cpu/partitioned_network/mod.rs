@@ -20,7 +20,7 @@ use super::matrix::Matrix;
 use super::outputs::Outputs;
 use super::partition::{columns, range};
 use super::parts::Parts;
-use super::plan::Plan;
+use super::plan::{Phase, Plan};
 use super::tensors::{Owned, Tensors};
 use super::update::UpdateMemory;
 use crate::model::{Network, Parameters};
@@ -33,6 +33,8 @@ pub struct PartitionedNetwork {
     pub network: Network,
     pub rule: UpdateRule,
     pub plan: Plan,
+    /// The phases of a step, by regions.
+    pub regions: Vec<Vec<Phase>>,
     /// Which inputs are skipped together.
     pub groups: Arc<Groups>,
     /// The first layer, if it is dense: columns for each piece.
@@ -104,6 +106,7 @@ impl PartitionedNetwork {
             network: network.clone(),
             rule: rule.clone(),
             plan,
+            regions: plan.regions(layers.len() - 1, clips),
             groups: Arc::new(Groups::neighbours(layers[0].0)),
             above: above.collect(),
             parameters: Vec::new(),
