@@ -185,6 +185,18 @@ mod tests {
                 begin(c, width, columns, Start::Sums, &factors);
             }
             assert_eq!(pieces, c);
+            // What the sums begin with is added to what they come to.
+            let row: Vec<f32> = (0..columns).map(|i| number(5 * i + 1)).collect();
+            let mut sums = vec![0.0; rows * width];
+            begin(&mut sums, width, columns, Start::Sums, &[(a, b)]);
+            for (start, first) in [(Start::Row(&row), &row[..]), (Start::Zeros, &vec![0.0; columns])] {
+                let mut got = vec![7.0; rows * width];
+                begin(&mut got, width, columns, start, &[(a, b)]);
+                for (i, got) in got.iter().enumerate() {
+                    let want = first.get(i % width).map_or(7.0, |first| first + sums[i]);
+                    assert_eq!(*got, want, "{rows} {depth} {columns}");
+                }
+            }
             fn with<S: Simd>(simd: S, width: usize, a: View<'_>, b: View<'_>) -> Vec<f32> {
                 let mut c = vec![0.5; a.row_count() * width];
                 let (c_of, columns) = (&mut c, b.row_count());
@@ -202,6 +214,25 @@ mod tests {
                     assert!((got - want).abs() <= bound, "{rows} {depth} {columns}, {lanes}: {got} {want}");
                 }
             }
+        }
+    }
+
+    /// Vectors of 4, 8 and 16 lanes add the same pairs.
+    #[test]
+    fn sums_of_lanes_have_the_same_bits_whatever_the_vectors() {
+        for first in 0..100 {
+            let sums: [f32; LANES] = std::array::from_fn(|lane| 1.0 / (1 + first + 7 * lane) as f32 - 0.1);
+            let halves = |values: &[f32]| -> Vec<f32> {
+                let (first, second) = values.split_at(values.len() / 2);
+                first.iter().zip(second).map(|(first, second)| first + second).collect()
+            };
+            let want = halves(&halves(&halves(&halves(&sums))))[0];
+            let got = [
+                by_halves(pulp::Scalar128b, &mut sums.clone()),
+                by_halves(pulp::Scalar256b, &mut sums.clone()),
+                by_halves(pulp::Scalar512b, &mut sums.clone()),
+            ];
+            assert_eq!(got, [want; 3]);
         }
     }
 }

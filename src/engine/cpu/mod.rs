@@ -32,6 +32,7 @@ mod input_panel;
 mod inputs;
 mod loss;
 mod matrix;
+mod outer;
 mod outputs;
 mod packed;
 mod packed_rows;

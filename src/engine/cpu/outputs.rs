@@ -57,7 +57,7 @@ impl Outputs {
             self.keep(&rows);
         }
         behind.activation.value(self.y.rows_mut(rows.clone()));
-        if behind.activation.at_zero() != 0.0 {
+        if self.y.column_count() < self.y.width() && behind.activation.at_zero() != 0.0 {
             self.y.clear_padding(rows.clone());
         }
         if !keeps_z && !behind.keeps_y() {

@@ -123,7 +123,11 @@ impl WithSimd for AddProduct<'_> {
                 1 => operands.few_rows::<1>(simd, c, depth, vectors),
                 2 => operands.few_rows::<2>(simd, c, depth, vectors),
                 3 => operands.few_rows::<3>(simd, c, depth, vectors),
-                _ => operands.rows(simd, c, depth, vectors),
+                _ => {
+                    for run in runs(vectors, width(S::F32_LANES)) {
+                        by_length!(run.len(), width(S::F32_LANES), N => operands.rows::<N>(simd, c, depth.clone(), run.start));
+                    }
+                }
             }
         }
     }
@@ -139,8 +143,8 @@ struct Operands<'a, S: Simd> {
 }
 
 impl<S: Simd> Operands<'_, S> {
-    /// Adds to so many vectors of all rows of C, which are M, what some columns of A give: in tiles that are longer the fewer rows there
-    /// are, so that enough multiply-adds are on their way.
+    /// Adds to so many vectors of all rows of C, which are M, what some columns of A give. Tiles are longer the fewer rows there are, so that
+    /// enough multiply-adds are on their way.
     #[inline(always)]
     fn few_rows<const M: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, vectors: usize) {
         for run in runs(vectors, 6 - M) {
@@ -148,17 +152,9 @@ impl<S: Simd> Operands<'_, S> {
         }
     }
 
-    /// As [`Operands::few_rows`], for any number of rows.
+    /// Adds to the vectors `at..at + N` of all rows of C what some columns of A give.
     #[inline(always)]
-    fn rows(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, vectors: usize) {
-        for run in runs(vectors, width(S::F32_LANES)) {
-            by_length!(run.len(), width(S::F32_LANES), N => self.run::<N>(simd, c, depth.clone(), run.start));
-        }
-    }
-
-    /// Of those vectors, `at..at + N`.
-    #[inline(always)]
-    fn run<const N: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, at: usize) {
+    fn rows<const N: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, at: usize) {
         let (rows, mut row) = (self.a.row_count(), 0);
         while row < rows {
             let depth = depth.clone();
@@ -323,7 +319,7 @@ pub mod tests {
     #[test]
     fn any_vectors_give_one_chain_of_multiply_adds() {
         for (rows, depth, vectors) in
-            [(1, 1, 1), (3, 17, 2), (8, 63, 3), (17, 65, 4), (63, 3, 5), (65, 257, 1), (2, 513, 7)]
+            [(1, 1, 6), (3, 17, 2), (10, 63, 3), (17, 65, 4), (63, 3, 5), (65, 257, 1), (2, 513, 7)]
         {
             let (columns, stride) = (vectors * LANES, (vectors + 1) * LANES);
             let a_values: Vec<f32> = (0..rows * depth).map(number).collect();
