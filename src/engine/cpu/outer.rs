@@ -19,6 +19,11 @@ const fn width(lanes: usize) -> usize {
 pub fn multiply(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     assert_eq!(a.column_count(), b.row_count(), "inner dimensions of a product agree");
     assert!(b.has_whole_vectors() && stride.is_multiple_of(LANES), "rows are whole vectors");
+    let (rows, columns) = (a.row_count(), b.column_count().next_multiple_of(LANES));
+    assert!(
+        rows == 0 || columns <= stride && (rows - 1) * stride + columns <= c.len(),
+        "C has the product's shape"
+    );
     vectorized(Multiply { c, stride, a, b });
 }
 

@@ -143,8 +143,8 @@ struct Operands<'a, S: Simd> {
 }
 
 impl<S: Simd> Operands<'_, S> {
-    /// Adds to so many vectors of all rows of C, which are M, what some columns of A give. Tiles are longer the fewer rows there are, so that
-    /// enough multiply-adds are on their way.
+    /// Adds to so many vectors of all rows of C, which are M, what some columns of A give. Tiles are 5, 4 or 3 vectors long, the fewer rows the
+    /// more, so that enough multiply-adds are on their way.
     #[inline(always)]
     fn few_rows<const M: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, vectors: usize) {
         for run in runs(vectors, 6 - M) {

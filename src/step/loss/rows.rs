@@ -30,7 +30,7 @@ pub struct LossRows<'a> {
     pub scales: &'a [f32],
     /// Gradients by the outputs, [rows, width]; what stands behind the outputs of a row stays.
     pub gradient: &'a mut [f32],
-    /// Receives the loss of each row, without label smoothing; NaN for targets of the other kind.
+    /// Receives the loss of each row, without label smoothing; NaN for targets of the other kind, and for a class that there is not.
     pub losses: &'a mut [f64],
     /// Receives the first of the largest outputs of each row.
     pub predictions: &'a mut [u32],
