@@ -14,16 +14,9 @@ const fn width(lanes: usize) -> usize {
     if lanes == LANES { 4 } else { 2 }
 }
 
-/// C = A B in whole vectors of the columns of B; A has 1 to [`MOST`] columns, and rows whose numbers stand one behind the other. Rows of C are
-/// `stride` numbers apart. The bits are those of [`add_product`](super::tiles::add_product) on zeros.
+/// C = A B for [`add_product`](super::tiles::add_product), which has checked the shapes: with the bits that tiles give. A has 1 to [`MOST`]
+/// columns, and rows whose numbers stand one behind the other.
 pub fn multiply(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
-    assert_eq!(a.column_count(), b.row_count(), "inner dimensions of a product agree");
-    assert!(b.has_whole_vectors() && stride.is_multiple_of(LANES), "rows are whole vectors");
-    let (rows, columns) = (a.row_count(), b.column_count().next_multiple_of(LANES));
-    assert!(
-        rows == 0 || columns <= stride && (rows - 1) * stride + columns <= c.len(),
-        "C has the product's shape"
-    );
     vectorized(Multiply { c, stride, a, b });
 }
 
@@ -87,7 +80,8 @@ mod tests {
             let a = View::new(&a, LANES).columns(1..1 + depth);
             let b = View::new(&b, width).columns(LANES..LANES + columns);
             let mut want = vec![7.0; rows * width];
-            add_product(&mut want[first..], width, Start::Zeros, a, b);
+            Start::Zeros.write(&mut want[first..], width, rows, columns.next_multiple_of(LANES));
+            add_product(&mut want[first..], width, Start::Sums, a, b);
             let mut got = vec![7.0; rows * width];
             multiply(&mut got[first..], width, a, b);
             assert_eq!(got, want, "{rows} {depth} {columns}");

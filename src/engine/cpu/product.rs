@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use super::aligned::Aligned;
-use super::outer;
 use super::packed::add_packed;
 use super::partition::{self, LANES, tile_height};
 use super::tiles::{Start, add_product};
@@ -57,11 +56,7 @@ pub fn begin(c: &mut [f32], width: usize, first: usize, start: Start<'_>, a: Vie
         && a.transposed().has_whole_vectors();
     let is_packed = b.column_stride() != 1 || pays_to_copy(a.row_count(), b);
     if !(is_narrow || is_packed) {
-        let is_short = (1..=outer::MOST).contains(&a.column_count()) && a.column_stride() == 1;
-        return match start {
-            Start::Zeros if is_short => outer::multiply(c, width, a, b),
-            _ => add_product(c, width, start, a, b),
-        };
+        return add_product(c, width, start, a, b);
     }
     start.write(c, width, a.row_count(), b.column_count().next_multiple_of(LANES));
     if is_narrow {

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
+use super::outer;
 use super::partition::{LANES, by_length, runs};
 use super::view::View;
 use crate::vectors::vectorized;
@@ -83,10 +84,10 @@ pub fn add_product(c: &mut [f32], stride: usize, start: Start<'_>, a: View<'_>, 
     let last = (a.row_count() - 1) * stride;
     assert!(columns <= stride && last + columns <= c.len(), "C has the product's shape");
     assert!(!matches!(start, Start::Row(row) if row.len() < columns), "a row of C is whole vectors");
-    if a.column_count() > 0 {
-        vectorized(AddProduct { c, stride, start, a, b });
-    } else {
-        start.write(c, stride, a.row_count(), columns);
+    match (a.column_count(), start) {
+        (0, _) => start.write(c, stride, a.row_count(), columns),
+        (1..=outer::MOST, Start::Zeros) if a.column_stride() == 1 => outer::multiply(c, stride, a, b),
+        _ => vectorized(AddProduct { c, stride, start, a, b }),
     }
 }
 

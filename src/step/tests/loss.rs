@@ -161,25 +161,39 @@ fn a_row_gives_the_same_bits_beside_whichever_others() {
     }
 }
 
+/// Gradients, losses and predictions of 20 rows of 3 logits.
+fn cross_entropy(z: &[f32], classes: &[u32; 20]) -> (Vec<f32>, [f64; 20], [u32; 20]) {
+    let (mut gradient, mut losses, mut predictions) = (vec![0.0; 60], [0.0; 20], [9; 20]);
+    Loss::CrossEntropy.rows(LossRows {
+        z,
+        width: 3,
+        outputs: 3,
+        targets: Targets::Classes { classes, smoothing: 0.0 },
+        scales: &[1.0; 20],
+        gradient: &mut gradient,
+        losses: &mut losses,
+        predictions: &mut predictions,
+        scratch: &mut Vec::new(),
+    });
+    (gradient, losses, predictions)
+}
+
+#[test]
+fn a_class_that_is_not_there_has_no_loss() {
+    let z: Vec<f32> = (0..60).map(|i| (i % 7) as f32 - 3.0).collect();
+    let mut classes = [2; 20];
+    classes[16] = 3;
+    for (row, loss) in cross_entropy(&z, &classes).1.iter().enumerate() {
+        let z: Vec<f64> = z[3 * row..][..3].iter().map(|z| f64::from(*z)).collect();
+        let want = z.iter().map(|z| z.exp()).sum::<f64>().ln() - z[2];
+        assert!(if row == 16 { loss.is_nan() } else { (loss - want).abs() <= 1e-6 }, "{row}: {loss}, {want}");
+    }
+}
+
 /// What stands in one row, numbers or not, does not get into others.
 #[test]
 fn a_row_that_is_not_a_number_leaves_others_alone() {
-    let classes = [0; 20];
-    let given = |z: &[f32]| {
-        let (mut gradient, mut losses, mut predictions) = (vec![0.0; 60], [0.0; 20], [9; 20]);
-        Loss::CrossEntropy.rows(LossRows {
-            z,
-            width: 3,
-            outputs: 3,
-            targets: Targets::Classes { classes: &classes, smoothing: 0.0 },
-            scales: &[1.0; 20],
-            gradient: &mut gradient,
-            losses: &mut losses,
-            predictions: &mut predictions,
-            scratch: &mut Vec::new(),
-        });
-        (gradient, losses, predictions)
-    };
+    let given = |z: &[f32]| cross_entropy(z, &[0; 20]);
     let sound: Vec<f32> = (0..60).map(|i| (i as f32).cos()).collect();
     let want = given(&sound);
     for (value, place) in [(f32::NAN, 0), (f32::NAN, 2), (f32::INFINITY, 1), (f32::NEG_INFINITY, 1)] {

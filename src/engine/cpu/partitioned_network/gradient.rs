@@ -80,9 +80,10 @@ impl PartitionedNetwork {
         piece: usize,
         part: usize,
     ) -> impl Iterator<Item = (View<'_>, Columns<'_>)> + Clone {
-        self.delta_parts(layer, part).map(move |number| match self.plan.is_by_columns() {
-            true => (self.columns_of_piece(layer - 1, piece), self.delta_tile(layer, number)),
-            false => self.factor_paired(layer, piece, number),
+        let columns = self.plan.is_by_columns().then(|| self.columns_of_piece(layer - 1, piece));
+        self.delta_parts(layer, part).map(move |number| match columns {
+            Some(x) => (x, self.delta_tile(layer, number)),
+            None => self.factor_paired(layer, piece, number),
         })
     }
 
