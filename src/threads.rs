@@ -13,7 +13,7 @@ use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 use crate::error::{Error, Result};
 use crate::memory::has_room_for_thread;
-pub use beside::{available, beside};
+pub use beside::{available, beside, each};
 pub use block::block;
 #[cfg(all(test, feature = "gpu"))]
 pub use hand_over::with_delays;
@@ -43,7 +43,7 @@ pub fn spawn(
 }
 
 /// Starts a thread for work that others do where there is none: nothing where the system has no room for it.
-pub fn spawn_scoped<'scope, T: Send + 'scope>(
+fn spawn_scoped<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Option<ScopedJoinHandle<'scope, T>> {

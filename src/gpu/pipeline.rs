@@ -1,16 +1,14 @@
 //! Compute pipelines, made once each, and dispatches with everything bound.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use super::context::Context;
 use super::record_transport::RecordTransport;
 use super::steps::{StepBinding, entry, step_layout};
 use super::unchecked_shaders;
 use crate::error::{Error, Result};
-use crate::threads::{EXIST, available, block, spawn_scoped};
+use crate::threads::{EXIST, available, block, each};
 
 /// How a kernel uses a storage buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -132,26 +130,21 @@ impl Pipelines {
     pub fn compile(&self, context: &Context, programs: impl IntoIterator<Item = Program>) -> Result<()> {
         let programs: Vec<Program> = programs.into_iter().collect::<HashSet<_>>().into_iter().collect();
         let cores = match context.backend {
-            // wgpu takes threads that wait some seconds for GL's only context for a deadlock.
-            wgpu::Backend::Gl => 1,
+            // wgpu takes threads that wait some seconds for GL's only context for a deadlock; a browser's device belongs to one thread.
+            wgpu::Backend::Gl | wgpu::Backend::BrowserWebGpu => 1,
             _ => available(),
         };
-        let next = AtomicUsize::new(0);
-        let work = || -> Result<()> {
-            while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                self.pipeline(context, program)?;
+        let failed = Mutex::new(None);
+        let first_error = || failed.lock().unwrap_or_else(PoisonError::into_inner);
+        each(cores, programs.iter(), |program| {
+            if first_error().is_some() {
+                return;
             }
-            Ok(())
-        };
-        thread::scope(|scope| {
-            // This thread does what is left where the system starts fewer.
-            let spawned = |_| spawn_scoped(scope, work);
-            let others: Vec<_> = (1..cores.min(programs.len())).filter_map(spawned).collect();
-            let own = work();
-            others.into_iter().fold(own, |ended, other| {
-                ended.and(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            })
-        })
+            if let Err(error) = self.pipeline(context, program) {
+                first_error().get_or_insert(error);
+            }
+        });
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
     /// The pipeline of a program, compiled if it is new.

@@ -1,5 +1,7 @@
 //! Work that several threads do at the same time.
 
+use std::sync::{Mutex, PoisonError};
+
 /// Does `work(0)` here and `work(1)` to `work(others)` beside it, each on a thread of its own. A number whose thread the system does not
 /// start is left out: what it would do is for the others to do. Returns when all have ended.
 #[cfg(not(all(target_arch = "wasm32", target_feature = "atomics")))]
@@ -15,6 +17,18 @@ pub fn beside(others: usize, work: impl Fn(usize) + Sync) {
     });
 }
 
+/// Does `work` with each item, on at most `threads` threads: whoever is free takes the next.
+pub fn each<T>(threads: usize, items: impl ExactSizeIterator<Item = T> + Send, work: impl Fn(T) + Sync) {
+    let others = threads.min(items.len()).saturating_sub(1);
+    let items = Mutex::new(items);
+    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    beside(others, |_| {
+        while let Some(item) = next() {
+            work(item);
+        }
+    });
+}
+
 /// How many threads can work at the same time.
 #[cfg(not(all(target_arch = "wasm32", target_feature = "atomics")))]
 pub fn available() -> usize {
@@ -26,9 +40,17 @@ pub use super::workers::{available, beside};
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
+
+    #[test]
+    fn each_item_is_worked_on_once() {
+        for threads in [0, 1, 3, 9] {
+            let mut items = [0; 5];
+            each(threads, items.iter_mut(), |item| *item += 1);
+            assert_eq!(items, [1; 5]);
+            each(threads, [0_u8; 0].iter(), |_| unreachable!("there is none"));
+        }
+    }
 
     #[test]
     fn each_number_is_worked_on_once() {

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use crate::data::{
     Classes, Dataset, Dictionary, Features, Reader, TargetScale, TargetsRef, Transform, UnknownCells,
@@ -11,7 +10,7 @@ use crate::engine::{Device, Engine, EnsembleEngine, Evaluation};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 use crate::model::Model;
-use crate::threads::{available, beside};
+use crate::threads::{available, each};
 use crate::train::classified::{accuracy, evaluation};
 use crate::train::probabilities::softmax;
 use crate::train::{Config, Score, ValueErrors};
@@ -191,7 +190,7 @@ impl Predictor {
         let rows = features.len() / self.columns;
         let rows =
             Dataset { inputs: self.columns, features, targets: (vec![0; rows]).into(), weights: Vec::new() };
-        let (rows, unknown) = self.transform.rows(rows, dictionaries)?;
+        let (rows, unknown) = self.transform.rows_by(rows, dictionaries, self.threads)?;
         self.unknown.extend(&unknown);
         self.engine.outputs(&rows.view())
     }
@@ -228,15 +227,9 @@ impl OutputDecoder {
         let mut probabilities = vec![0.0; outputs.len()];
         let values = DECODED_ROWS * self.outputs;
         let parts = probabilities.chunks_mut(values).zip(classes.chunks_mut(DECODED_ROWS));
-        let others = threads.min(parts.len()).saturating_sub(1);
-        let parts = Mutex::new(outputs.chunks(values).zip(parts));
-        beside(others, |_| {
-            let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-            while let Some((outputs, (probabilities, classes))) = next() {
-                let rows =
-                    outputs.chunks_exact(self.outputs).zip(probabilities.chunks_exact_mut(self.outputs));
-                rows.zip(classes).for_each(|((row, to), class)| *class = softmax(row, to) as u32);
-            }
+        each(threads, outputs.chunks(values).zip(parts), |(outputs, (probabilities, classes))| {
+            let rows = outputs.chunks_exact(self.outputs).zip(probabilities.chunks_exact_mut(self.outputs));
+            rows.zip(classes).for_each(|((row, to), class)| *class = softmax(row, to) as u32);
         });
         Predictions { classes, probabilities, values: Vec::new() }
     }

@@ -1,11 +1,9 @@
 //! Work on the columns of a table, on several threads.
 
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::scope;
+use std::sync::{Mutex, PoisonError};
 
 use crate::data::dataset::Features;
-use crate::threads::{available, spawn_scoped};
+use crate::threads::{available, each};
 
 /// Values of a table from which on threads are worth their start.
 const LEAST_VALUES: usize = 1 << 16;
@@ -29,26 +27,15 @@ pub(crate) fn by_column<T: Send>(
     };
     let threads = threads.clamp(1, (width / 4).max(1));
     let copied = (width / 4 / threads).clamp(1, COPIED);
-    let next = AtomicUsize::new(0);
-    let run = || {
-        let mut done = Vec::new();
-        loop {
-            let first = next.fetch_add(copied, Ordering::Relaxed);
-            if first >= width {
-                return done;
-            }
-            let columns = columns(features, width, first, copied.min(width - first));
-            done.extend((first..).zip(columns).map(|(column, values)| (column, work(column, values))));
+    let done = Mutex::new(Vec::with_capacity(width));
+    let all_done = || done.lock().unwrap_or_else(PoisonError::into_inner);
+    each(threads, (0..width).step_by(copied), |first| {
+        for (column, values) in (first..).zip(columns(features, width, first, copied.min(width - first))) {
+            let result = work(column, values);
+            all_done().push((column, result));
         }
-    };
-    let mut done = scope(|scope| {
-        let helpers: Vec<_> = (1..threads).map_while(|_| spawn_scoped(scope, run)).collect();
-        let mut done = run();
-        helpers
-            .into_iter()
-            .for_each(|helper| done.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic))));
-        done
     });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(column, _)| *column);
     done.into_iter().map(|(_, result)| result).collect()
 }

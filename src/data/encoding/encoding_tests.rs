@@ -15,7 +15,7 @@ fn learn(rows: &[f32], width: usize, dictionaries: &[(usize, Dictionary)], scale
 
 fn encoded(encoding: &Encoding, rows: &[f32], dictionaries: &[Dictionary]) -> (Vec<f32>, u64) {
     let mut features = Features::Floats(rows.to_vec());
-    let unknown = encoding.apply(&mut features, dictionaries).unwrap();
+    let unknown = encoding.apply(&mut features, dictionaries, 2).unwrap();
     match features {
         Features::Floats(values) => (values, unknown.count()),
         Features::Bytes(_) => panic!("inputs are floats"),
@@ -168,7 +168,7 @@ fn unknown_cells_are_counted_by_kind_and_column() {
     let encoding = learn(&rows, 4, &[(2, colours)], Scale::Standard);
     let others = dictionary(&["c", "x"]);
     let mut features = Features::Floats(vec![NAN, 5.0, 2.0, NAN, 1.0, 5.0, 0.0, 2.0, NAN, NAN, 1.0, 2.0]);
-    let unknown = encoding.apply(&mut features, &[others]).unwrap();
+    let unknown = encoding.apply(&mut features, &[others], 2).unwrap();
     assert_eq!(unknown.columns(UnknownKind::MissingNumber), [(0, 2), (1, 1), (3, 1)]);
     assert_eq!(unknown.columns(UnknownKind::Category), [(2, 1)]);
     assert_eq!(unknown.columns(UnknownKind::MissingCategory), [(2, 1)]);
@@ -176,4 +176,19 @@ fn unknown_cells_are_counted_by_kind_and_column() {
     both.extend(&unknown);
     assert_eq!((unknown.count(), both.count()), (6, 12));
     assert_eq!(serde_json::to_string(&unknown).unwrap(), "6");
+}
+
+/// Rows that are not widened, more than one thread takes at a time.
+#[test]
+fn rows_are_encoded_alike_on_any_number_of_threads() {
+    let rows: Vec<f32> = (0..3 * 9001).map(|index| (index * 7919 % 1009) as f32).collect();
+    let encoding = learn(&rows, 3, &[], Scale::Standard);
+    let missing: Vec<f32> = rows.iter().map(|value| if *value == 5.0 { NAN } else { *value }).collect();
+    let one_by_one: Vec<f32> = missing.chunks(3).flat_map(|row| encoded(&encoding, row, &[]).0).collect();
+    let count = missing.iter().filter(|value| value.is_nan()).count() as u64;
+    for threads in [1, 2, 5] {
+        let mut features = Features::Floats(missing.clone());
+        assert_eq!(encoding.apply(&mut features, &[], threads).unwrap().count(), count);
+        assert!(features == Features::Floats(one_by_one.clone()), "{threads}");
+    }
 }

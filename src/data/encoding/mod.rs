@@ -10,6 +10,7 @@ pub(crate) mod transform;
 pub(crate) mod unknown;
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use self::affine::Affine;
 use self::by_column::by_column;
@@ -21,6 +22,7 @@ use crate::data::columns::categories::{Dictionary, MISSING};
 use crate::data::columns::classes::Classes;
 use crate::data::dataset::{Features, reserve};
 use crate::error::Result;
+use crate::threads::each;
 
 /// How each column of a table becomes inputs, in the order of the columns.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +82,9 @@ pub enum NumericScaling {
 /// Quantiles of a column that are kept, at most.
 const QUANTILES: usize = 256;
 
+/// Rows that a thread encodes at a time.
+const APPLIED_ROWS: usize = 4096;
+
 impl Encoding {
     /// Learns it from training rows as they stand in a table, with a dictionary for each column of categories, which are
     /// the columns at `categories`, in ascending order; on at most `threads` threads, by default one per core.
@@ -131,26 +136,45 @@ impl Encoding {
         }
     }
 
-    /// Puts the inputs in the place of rows as they stand in a table, with a dictionary for each column of categories.
-    /// Returns the cells that held a category that training rows did not hold, or missed a value where none of them did.
+    /// Puts the inputs in the place of rows as they stand in a table, with a dictionary for each column of categories, on at most
+    /// `threads` threads. Returns the cells that held a category that training rows did not hold, or missed a value where none of
+    /// them did.
     ///
     /// # Errors
     /// [`crate::Error::Config`] when memory does not hold them.
-    pub(crate) fn apply(&self, features: &mut Features, dictionaries: &[Dictionary]) -> Result<UnknownCells> {
+    pub(crate) fn apply(
+        &self,
+        features: &mut Features,
+        dictionaries: &[Dictionary],
+        threads: usize,
+    ) -> Result<UnknownCells> {
         let (from, to) = (self.columns.len(), self.inputs());
         let rows = features.len() / from;
         let floats = features.make_floats()?;
         reserve(floats, rows * (to - from), Path::new(&format!("rows of {to} inputs")))?;
         floats.resize(rows * to, 0.0);
         let steps = self.steps(dictionaries);
+        // Rows that become wider are moved by one thread.
+        let part = if from == to { APPLIED_ROWS } else { rows.max(1) };
+        let unknown = Mutex::new(UnknownCells::default());
+        each(threads, floats.chunks_mut(part * to), |floats| {
+            let of_part = self.encode_rows(&steps, floats);
+            unknown.lock().unwrap_or_else(PoisonError::into_inner).extend(&of_part);
+        });
+        Ok(unknown.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same for rows that stand at the beginning of the room for their inputs.
+    fn encode_rows(&self, steps: &[Step<'_>], floats: &mut [f32]) -> UnknownCells {
+        let (from, to) = (self.columns.len(), self.inputs());
         let mut cells = vec![0.0; from];
         let mut unknown = UnknownCells::default();
         // From the last row on: a row has at least as many inputs as columns, so none is overwritten before it is read.
-        for row in (0..rows).rev() {
+        for row in (0..floats.len() / to).rev() {
             cells.copy_from_slice(&floats[row * from..][..from]);
             let (mut cells, mut inputs) = (&cells[..], &mut floats[row * to..][..to]);
             let mut column = 0;
-            for step in &steps {
+            for step in steps {
                 let (columns, width) = match step {
                     Step::Numbers(affine) => (affine.len(), affine.len()),
                     Step::Column(code, _) => (1, self.width(code)),
@@ -171,7 +195,7 @@ impl Encoding {
                 column += columns;
             }
         }
-        Ok(unknown)
+        unknown
     }
 
     /// Whether a row, as it stands in a table, holds texts alone that are categories of none of its columns.

@@ -49,8 +49,18 @@ impl Transform {
     ///
     /// # Errors
     /// [`Error::Config`] when memory does not hold them, or for a missing value, if nothing says what stands for it.
-    pub fn rows(&self, mut rows: Dataset, dictionaries: &[Dictionary]) -> Result<(Dataset, UnknownCells)> {
-        let unknown = self.apply(&mut rows.features, dictionaries)?;
+    pub fn rows(&self, rows: Dataset, dictionaries: &[Dictionary]) -> Result<(Dataset, UnknownCells)> {
+        self.rows_by(rows, dictionaries, 1)
+    }
+
+    /// The same on at most `threads` threads.
+    pub(crate) fn rows_by(
+        &self,
+        mut rows: Dataset,
+        dictionaries: &[Dictionary],
+        threads: usize,
+    ) -> Result<(Dataset, UnknownCells)> {
+        let unknown = self.apply(&mut rows.features, dictionaries, threads)?;
         if let Transform::Columns(encoding) = self {
             rows.inputs = encoding.inputs();
         }
@@ -63,9 +73,14 @@ impl Transform {
     }
 
     /// Does to the values of whole rows what is not done where they are read.
-    pub(crate) fn apply(&self, features: &mut Features, dictionaries: &[Dictionary]) -> Result<UnknownCells> {
+    pub(crate) fn apply(
+        &self,
+        features: &mut Features,
+        dictionaries: &[Dictionary],
+        threads: usize,
+    ) -> Result<UnknownCells> {
         match (self, &features) {
-            (Transform::Columns(encoding), _) => encoding.apply(features, dictionaries),
+            (Transform::Columns(encoding), _) => encoding.apply(features, dictionaries, threads),
             (_, Features::Floats(floats)) if floats.iter().any(|value| value.is_nan()) => {
                 let text =
                     "a missing value: the model was trained without scaling and has no median to replace it";

@@ -107,7 +107,7 @@ impl Reader {
     /// # Errors
     /// [`Error::Config`] when memory does not hold them, or for a missing value, if nothing says what stands for it.
     pub fn apply(&mut self, transform: &Transform) -> Result<()> {
-        transform.apply(&mut self.table.features, &self.table.dictionaries)?;
+        transform.apply(&mut self.table.features, &self.table.dictionaries, 1)?;
         if let Transform::Columns(encoding) = transform {
             self.inputs = encoding.inputs();
         }

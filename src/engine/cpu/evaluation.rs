@@ -1,8 +1,7 @@
 //! Networks without training: outputs of rows, losses and predictions.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::groups::Groups;
 use super::inputs::{Inputs, ShareInputs};
@@ -14,7 +13,7 @@ use super::partitioned_network::PartitionedNetwork;
 use super::tensors::Tensors;
 use crate::data::Rows;
 use crate::step::Activation;
-use crate::threads::beside;
+use crate::threads::each;
 
 /// Rows that are computed at a time, on each thread.
 const ROWS: usize = 64;
@@ -34,18 +33,54 @@ pub enum EvaluationOutput {
     Outputs,
 }
 
-/// What was made of some rows.
+/// What a network made of rows; empty where that was not wanted.
 #[derive(Default)]
-pub struct EvaluatedPart {
-    /// The loss of each, if that was wanted.
+pub struct Evaluated {
+    /// The loss of each row.
     pub losses: Vec<f64>,
-    /// The predicted class of each, if that was wanted.
+    /// The predicted class of each row.
     pub predictions: Vec<u32>,
-    /// [rows, outputs], if they were wanted.
+    /// [rows, outputs].
     pub outputs: Vec<f32>,
 }
 
-/// Evaluates all rows of some parts, on at most `threads` threads; returns the results of every network for each part. Parts are whole batches of
+/// Where that of some rows is put.
+struct EvaluatedPart<'a> {
+    losses: &'a mut [f64],
+    predictions: &'a mut [u32],
+    outputs: &'a mut [f32],
+}
+
+impl Evaluated {
+    fn new(rows: usize, outputs: usize, wanted: EvaluationOutput) -> Self {
+        let [losses, outputs] = match wanted {
+            EvaluationOutput::Evaluation => [rows, 0],
+            EvaluationOutput::Outputs => [0, rows * outputs],
+        };
+        Self { losses: vec![0.0; losses], predictions: vec![0; losses], outputs: vec![0.0; outputs] }
+    }
+
+    fn all(&mut self) -> EvaluatedPart<'_> {
+        let Self { losses, predictions, outputs } = self;
+        EvaluatedPart { losses, predictions, outputs }
+    }
+}
+
+impl EvaluatedPart<'_> {
+    /// Takes the first `rows` rows off, or all that are left.
+    fn take(&mut self, rows: usize, outputs: usize) -> Self {
+        fn first<'a, T>(values: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+            values.split_off_mut(..count.min(values.len())).unwrap_or_default()
+        }
+        Self {
+            losses: first(&mut self.losses, rows),
+            predictions: first(&mut self.predictions, rows),
+            outputs: first(&mut self.outputs, rows * outputs),
+        }
+    }
+}
+
+/// Evaluates all rows, on at most `threads` threads; returns what each network made of them. Parts are whole batches of
 /// an evaluation whatever the number of threads: so every row is computed beside the same others. What the rows hold is gathered
 /// once for all networks. No step of any is on its way meanwhile.
 pub fn evaluate(
@@ -54,25 +89,33 @@ pub fn evaluate(
     threads: usize,
     sparse: bool,
     wanted: EvaluationOutput,
-) -> Vec<Vec<EvaluatedPart>> {
+) -> Vec<Evaluated> {
     let networks: Vec<(&PartitionedNetwork, Vec<Cow<'_, Tensors>>)> =
         networks.iter().map(|network| (&**network, first_layer(network))).collect();
-    let networks = &networks;
     let order: Vec<u32> = (0..rows.len() as u32).collect();
     let parameters: usize = networks.iter().map(|(network, _)| network.network.parameter_count()).sum();
     let work = rows.len().saturating_mul(parameters);
     let threads = (work / WORK_A_THREAD).clamp(1, threads.max(1));
     let part = rows.len().div_ceil(if threads == 1 { 1 } else { PARTS_A_THREAD * threads });
     let part = part.next_multiple_of(ROWS).max(ROWS);
-    let parts: Vec<_> = order.chunks(part).map(|order| (order, OnceLock::new())).collect();
-    // Whoever is there takes the next part.
-    let next = AtomicUsize::new(0);
-    beside(threads.min(parts.len()).saturating_sub(1), |_| {
-        while let Some((order, result)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-            result.get_or_init(|| Evaluator::new(networks).evaluate(rows, order, sparse, wanted));
-        }
+    let outputs = |(network, _): &(&PartitionedNetwork, _)| network.network.outputs();
+    let mut evaluated: Vec<Evaluated> =
+        networks.iter().map(|network| Evaluated::new(rows.len(), outputs(network), wanted)).collect();
+    let mut left: Vec<EvaluatedPart<'_>> = evaluated.iter_mut().map(Evaluated::all).collect();
+    let parts: Vec<_> = order
+        .chunks(part)
+        .map(|order| {
+            let each = left
+                .iter_mut()
+                .zip(&networks)
+                .map(|(left, network)| left.take(order.len(), outputs(network)));
+            (order, each.collect())
+        })
+        .collect();
+    each(threads, parts.into_iter(), |(order, parts)| {
+        Evaluator::new(&networks).evaluate(rows, order, sparse, wanted, parts);
     });
-    parts.into_iter().filter_map(|(_, result)| result.into_inner()).collect()
+    evaluated
 }
 
 /// The first layer's parameters with the inputs in their own order: so outputs are the same bits whichever rows were trained.
@@ -121,12 +164,8 @@ impl<'a> Evaluator<'a> {
         order: &[u32],
         sparse: bool,
         wanted: EvaluationOutput,
-    ) -> Vec<EvaluatedPart> {
-        let mut parts: Vec<EvaluatedPart> = self.walks.iter().map(|_| EvaluatedPart::default()).collect();
-        if wanted == EvaluationOutput::Outputs {
-            let outputs = self.walks.iter().map(|walk| order.len() * walk.network.network.outputs());
-            parts.iter_mut().zip(outputs).for_each(|(part, outputs)| part.outputs.reserve_exact(outputs));
-        }
+        mut parts: Vec<EvaluatedPart<'_>>,
+    ) {
         for order in order.chunks(ROWS) {
             self.gather(rows, order, sparse);
             if wanted == EvaluationOutput::Evaluation {
@@ -134,10 +173,9 @@ impl<'a> Evaluator<'a> {
             }
             for (walk, part) in self.walks.iter_mut().zip(&mut parts) {
                 walk.forward(&self.inputs, order.len());
-                walk.take(&self.inputs, wanted, part);
+                walk.take(&self.inputs, wanted, part.take(order.len(), walk.network.network.outputs()));
             }
         }
-        parts
     }
 
     /// Gathers the inputs of some neighbouring rows.
@@ -197,14 +235,15 @@ impl NetworkPass<'_> {
         }
     }
 
-    /// Puts what is wanted of the rows behind what is there.
-    fn take(&mut self, inputs: &Inputs, wanted: EvaluationOutput, part: &mut EvaluatedPart) {
+    /// Puts what is wanted of the rows where it belongs.
+    fn take(&mut self, inputs: &Inputs, wanted: EvaluationOutput, part: EvaluatedPart<'_>) {
         let Some(Outputs { y, .. }) = self.outputs.last() else { return };
         if wanted == EvaluationOutput::Outputs {
-            return y.each_row().for_each(|z| part.outputs.extend_from_slice(z));
+            let to = part.outputs.chunks_exact_mut(y.column_count());
+            return to.zip(y.each_row()).for_each(|(to, z)| to.copy_from_slice(z));
         }
         self.losses.evaluate(self.network.network.loss(), y, inputs);
-        part.losses.extend_from_slice(&self.losses.losses);
-        part.predictions.extend_from_slice(&self.losses.predictions);
+        part.losses.copy_from_slice(&self.losses.losses);
+        part.predictions.copy_from_slice(&self.losses.predictions);
     }
 }

@@ -57,7 +57,7 @@ mod view;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evaluation::{EvaluatedPart, EvaluationOutput, evaluate};
+use evaluation::{Evaluated, EvaluationOutput, evaluate};
 use groups::Groups;
 use packed_rows::{PackedRows, is_sparse};
 use partitioned_network::{PartitionedNetwork, Step};
@@ -179,13 +179,8 @@ impl CpuEngine {
         *self.sparse.insert(groups.is_some())
     }
 
-    fn evaluate_parts(
-        &mut self,
-        rows: &Rows<'_>,
-        sparse: bool,
-        wanted: EvaluationOutput,
-    ) -> Vec<EvaluatedPart> {
-        evaluate(&mut [&mut self.network], rows, self.cores, sparse, wanted).into_iter().flatten().collect()
+    fn evaluated(&mut self, rows: &Rows<'_>, sparse: bool, wanted: EvaluationOutput) -> Evaluated {
+        evaluate(&mut [&mut self.network], rows, self.cores, sparse, wanted).pop().unwrap_or_default()
     }
 }
 
@@ -236,15 +231,14 @@ impl Engine for CpuEngine {
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
         let sparse = self.network.has_dense_inputs() && is_sparse(rows);
-        Ok(evaluation(self.evaluate_parts(rows, sparse, EvaluationOutput::Evaluation), rows))
+        Ok(evaluation(self.evaluated(rows, sparse, EvaluationOutput::Evaluation)))
     }
 
     fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
         // The first rows decide for all that come in blocks behind them, as they do where all are evaluated at once.
         let is_dense = self.network.has_dense_inputs();
         let sparse = *self.sparse_outputs.get_or_insert_with(|| is_dense && is_sparse(rows));
-        let parts = self.evaluate_parts(rows, sparse, EvaluationOutput::Outputs);
-        Ok(parts.into_iter().map(|part| part.outputs).collect::<Vec<_>>().concat())
+        Ok(self.evaluated(rows, sparse, EvaluationOutput::Outputs).outputs)
     }
 
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
@@ -322,11 +316,9 @@ fn skipped_groups(rows: &Rows<'_>) -> Option<Arc<Groups>> {
     is_sparse(rows).then(|| Arc::new(Groups::from_rows(rows)))
 }
 
-/// What a network has made of rows, part by part.
-fn evaluation(parts: Vec<EvaluatedPart>, rows: &Rows<'_>) -> Evaluation {
-    // Summed in the order of the rows, whichever thread was first.
-    let loss = parts.iter().flat_map(|part| &part.losses).sum::<f64>() / rows.len() as f64;
-    Evaluation { loss, predictions: parts.into_iter().flat_map(|part| part.predictions).collect() }
+/// Losses and predictions of all rows.
+fn evaluation(Evaluated { losses, predictions, .. }: Evaluated) -> Evaluation {
+    Evaluation { loss: losses.iter().sum::<f64>() / losses.len() as f64, predictions }
 }
 
 /// Steps of the first call for such a network.

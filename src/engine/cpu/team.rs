@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::evaluation::{EvaluatedPart, EvaluationOutput, evaluate};
+use super::evaluation::{Evaluated, EvaluationOutput, evaluate};
 use super::inputs::Inputs;
 use super::packed_rows::{PackedRows, is_sparse};
 use super::partitioned_network::PartitionedNetwork;
@@ -150,32 +150,30 @@ impl CpuTeam {
     /// Loss and predictions of `rows` for each network that has not stopped, as [`Engine::evaluate`](crate::engine::Engine::evaluate)
     /// gives them.
     pub fn evaluate(&mut self, rows: &Rows<'_>) -> Vec<Option<Evaluation>> {
-        let parts = self.evaluate_parts(rows, EvaluationOutput::Evaluation, |_, sparse| sparse);
-        parts.into_iter().map(|part| part.map(|part| evaluation(vec![part], rows))).collect()
+        let each = self.evaluated(rows, EvaluationOutput::Evaluation, |_, sparse| sparse);
+        each.into_iter().map(|evaluated| evaluated.map(evaluation)).collect()
     }
 
     /// Outputs for `rows` of each network that has not stopped, as [`Engine::outputs`](crate::engine::Engine::outputs) gives
     /// them.
     pub fn outputs(&mut self, rows: &Rows<'_>) -> Vec<Option<Vec<f32>>> {
         let decide = |engine: &mut CpuEngine, sparse| *engine.sparse_outputs.get_or_insert(sparse);
-        let parts = self.evaluate_parts(rows, EvaluationOutput::Outputs, decide);
-        parts.into_iter().map(|part| part.map(|part| part.outputs)).collect()
+        let each = self.evaluated(rows, EvaluationOutput::Outputs, decide);
+        each.into_iter().map(|evaluated| evaluated.map(|evaluated| evaluated.outputs)).collect()
     }
 
-    /// What each network makes of some rows. `decide` says whether it skips their zeros, where that would pay or not. One thread
-    /// does all, so there is one part.
-    fn evaluate_parts(
+    /// What each network makes of some rows, on one thread. `decide` says whether it skips their zeros, where that would pay or not.
+    fn evaluated(
         &mut self,
         rows: &Rows<'_>,
         wanted: EvaluationOutput,
         decide: impl Fn(&mut CpuEngine, bool) -> bool,
-    ) -> Vec<Option<EvaluatedPart>> {
+    ) -> Vec<Option<Evaluated>> {
         let rows_are_sparse = is_sparse(rows);
-        let mut parts: Vec<Option<EvaluatedPart>> = self.members.iter().map(|_| None).collect();
+        let mut all: Vec<Option<Evaluated>> = self.members.iter().map(|_| None).collect();
         let mut divided: [(Vec<usize>, Vec<&mut PartitionedNetwork>); 2] = Default::default();
         for (number, engine) in self.members.iter_mut().enumerate() {
             let Some(engine) = engine else { continue };
-            parts[number] = Some(EvaluatedPart::default());
             let pays = engine.network.has_dense_inputs() && rows_are_sparse;
             let (numbers, networks) = &mut divided[usize::from(decide(engine, pays))];
             numbers.push(number);
@@ -183,11 +181,11 @@ impl CpuTeam {
         }
         for (sparse, (numbers, mut networks)) in [false, true].into_iter().zip(divided) {
             if !networks.is_empty() {
-                let evaluated = evaluate(&mut networks, rows, 1, sparse, wanted).into_iter().flatten();
-                numbers.into_iter().zip(evaluated).for_each(|(number, part)| parts[number] = Some(part));
+                let evaluated = evaluate(&mut networks, rows, 1, sparse, wanted);
+                numbers.into_iter().zip(evaluated).for_each(|(number, each)| all[number] = Some(each));
             }
         }
-        parts
+        all
     }
 
     fn train(&mut self, rows: &Rows<'_>, order: &[u32]) {

@@ -1,8 +1,9 @@
 //! Gradients, outputs and losses of one batch.
 
+use super::super::CpuEngine;
 use super::super::plan::Plan;
-use super::{PLANS, Problem, ROWS, flat, numbers};
-use crate::data::{Rows, TargetsRef};
+use super::{PLANS, Problem, ROWS, flat, number, numbers};
+use crate::data::{Features, Rows, Targets, TargetsRef};
 use crate::engine::{Engine, EngineOptions};
 use crate::reference::bounds;
 use crate::step::{Activation, Loss, UpdateRule};
@@ -81,6 +82,24 @@ fn evaluation_is_that_of_the_plain_network() {
         let best = |z: &[f32]| (0..5).fold(0, |best, i| if z[i] > z[best] { i } else { best }) as u32;
         assert_eq!(evaluation.predictions, outputs.chunks(5).map(best).collect::<Vec<_>>());
     }
+}
+
+/// Enough rows for three threads, in parts the last of which is short.
+#[test]
+fn evaluation_on_several_threads_is_that_on_one() {
+    let problem = Problem::new(&[9, 50, 3], Activation::Relu, 0.0, Loss::CrossEntropy, false);
+    let rows = 3 * 7501;
+    let mut data = problem.data.clone();
+    data.features = Features::Floats((0..rows * 9).map(|index| number(7, index)).collect());
+    data.targets = Targets::Classes((0..rows).map(|row| (row * 5 % 3) as u32).collect());
+    let evaluated = [1, 3].map(|cores| {
+        let (options, plan) = (EngineOptions::sgd(16, 0.1), PLANS[0]);
+        let mut engine = CpuEngine::with_plan(&problem.parameters, &problem.network, &options, cores, plan);
+        (engine.evaluate(&data.view()).unwrap(), engine.outputs(&data.view()).unwrap())
+    });
+    let (evaluation, outputs) = &evaluated[0];
+    assert_eq!((evaluation.predictions.len(), outputs.len()), (rows, 3 * rows));
+    assert!(evaluated[0] == evaluated[1]);
 }
 
 #[test]
