@@ -1,12 +1,12 @@
-//! Arrays as rows to train on: their shapes and their values are checked here.
-
-use std::path::Path;
+//! Arrays as rows to train on.
 
 use ndarray::ArrayView2;
 
+use super::checks::{check_length, values};
+use super::table::Table;
 use super::target::TargetData;
-use crate::data::{Column, KeptTogether, MemoryCells, MemoryRows, MemoryTargets, Reader};
-use crate::error::{Error, Place, Result};
+use crate::data::Reader;
+use crate::error::Result;
 use crate::named::named;
 
 /// What becomes of NaN among the inputs.
@@ -40,155 +40,21 @@ pub(super) struct Arrays<'a> {
     pub y: TargetData,
 }
 
-/// A place in an array, by indices from 0.
-fn at(row: usize, column: Option<usize>) -> Place {
-    Place { row: Some(row as u64 + 1), column: column.map(|column| column + 1), name: None }
-}
-
-/// The values of an array in the order of its rows, if there are any, and all are finite, or NaN in columns that may miss some.
-pub(super) fn values(
-    name: &str,
-    x: ArrayView2<'_, f32>,
-    may_miss: impl Fn(usize) -> bool,
-    found_nan: &str,
-) -> Result<Vec<f32>> {
-    if x.is_empty() {
-        return Err(Error::data(
-            name,
-            Place::default(),
-            "rows and columns",
-            format!("an array of shape {:?}", x.shape()),
-        ));
-    }
-    // Looking for a place takes longer than to see that there is none.
-    let wrong = (!x.iter().all(|value| value.is_finite())).then(|| {
-        let is_wrong = |((_, column), value): &((usize, usize), &f32)| {
-            if value.is_nan() { !may_miss(*column) } else { value.is_infinite() }
-        };
-        x.indexed_iter().find(is_wrong)
-    });
-    match wrong.flatten() {
-        Some(((row, column), value)) => {
-            let found = if value.is_nan() { found_nan.to_owned() } else { value.to_string() };
-            Err(Error::data(name, at(row, Some(column)), "a finite number", found))
-        }
-        None => Ok(x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec)),
-    }
-}
-
 impl Arrays<'_> {
     /// A reader that has read them. `trains` says whether they are the rows to train on, which have weights.
     ///
     /// # Errors
-    /// [`Error::Data`] for shapes that do not go together and for values that are no finite numbers; [`Error::Setting`] for
+    /// [`Error::Data`](crate::Error::Data) for shapes that do not go together and for values that are no finite numbers; [`Error::Setting`](crate::Error::Setting) for
     /// columns that are not there.
     pub(super) fn reader(self, columns: &Columns, trains: bool, threads: Option<usize>) -> Result<Reader> {
-        let Self { names: [name, targets_name], x, y: TargetData(targets) } = self;
+        let Self { names, x, y } = self;
         let found_nan = "NaN (Missing::Fill treats it as a missing value)";
-        let values = values(name, x, |_| columns.missing == Missing::Fill, found_nan)?;
-        if let Some(column) = columns.categorical.iter().find(|column| **column >= x.ncols()) {
-            let expected = format!("columns below {}, counted from 0", x.ncols());
-            return Err(Error::setting("categorical", expected, column.to_string()));
+        let values = values(names[0], x, |_| columns.missing == Missing::Fill, found_nan)?;
+        let table = Table::of_values(values, x.ncols()).categorical(&columns.categorical)?;
+        let weights = columns.weights.clone().filter(|_| trains);
+        if let Some(weights) = &weights {
+            check_length("weights", weights.len(), "weights", x.nrows(), names[0])?;
         }
-        check_targets(targets_name, &targets, x.nrows(), name)?;
-        let weights = columns.weights.clone().filter(|_| trains).unwrap_or_default();
-        if trains && columns.weights.is_some() {
-            check_length("weights", weights.len(), "weights", x.nrows(), name)?;
-            check_weights(&weights, x.nrows(), name)?;
-        }
-        let categorical = columns.categorical.clone();
-        let texts = vec![None; categorical.len()];
-        let (inputs, columns) =
-            (x.ncols(), (0..x.ncols()).map(|position| Column { name: None, position }).collect());
-        let cells = MemoryCells { inputs, values, categorical, texts };
-        let (name, targets_name) = (Path::new(name).to_owned(), Path::new(targets_name).to_owned());
-        let (dates, target_names) = (Vec::new(), Vec::new());
-        let rows = MemoryRows {
-            name,
-            targets_name,
-            columns,
-            positions: inputs,
-            dates,
-            cells,
-            targets,
-            target_names,
-            weights,
-            kept_together: KeptTogether::default(),
-        };
-        Reader::in_memory(rows, threads)
+        table.into_named_reader(names, y, Vec::new(), weights.unwrap_or_default(), threads)
     }
-}
-
-/// Checks that weights, if there are any, are numbers of 0 or more, one for each row.
-pub(super) fn check_weights(weights: &[f32], rows: usize, inputs: &str) -> Result<()> {
-    if weights.is_empty() {
-        return Ok(());
-    }
-    check_length("weights", weights.len(), "weights", rows, inputs)?;
-    let wrong = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0));
-    wrong.map_or(Ok(()), |row| {
-        Err(Error::data("weights", at(row, None), "a finite number of 0 or more", weights[row].to_string()))
-    })
-}
-
-/// Checks that there is something for each row, and that it is labels or finite numbers.
-pub(super) fn check_targets(name: &str, targets: &MemoryTargets, rows: usize, inputs: &str) -> Result<()> {
-    match targets {
-        MemoryTargets::Labels { texts, numbers } => {
-            check_length(name, numbers.len(), "labels", rows, inputs)?;
-            let wrong = texts.iter().find(|(text, _)| text.is_empty() || text.contains('\0'));
-            wrong.map_or(Ok(()), |(text, row)| {
-                Err(Error::data(
-                    name,
-                    Place::row(*row),
-                    "a label, text without NUL bytes",
-                    format!("{text:?}"),
-                ))
-            })
-        }
-        MemoryTargets::Classes { names, numbers } => {
-            check_length(name, numbers.len(), "labels", rows, inputs)?;
-            let place = |class: &u32| *class as usize >= names.len();
-            let row = numbers.iter().position(place);
-            row.map_or(Ok(()), |row| {
-                let expected = format!("the number of one of {} classes", names.len());
-                Err(Error::data(name, at(row, None), expected, numbers[row].to_string()))
-            })
-        }
-        MemoryTargets::Values { columns: 0, .. } => {
-            Err(Error::data(name, Place::default(), "values to predict", "an array without columns"))
-        }
-        MemoryTargets::Values { columns, values } => {
-            check_length(name, values.len() / columns, "rows of values", rows, inputs)?;
-            values.iter().position(|value| !value.is_finite()).map_or(Ok(()), |index| {
-                let place = at(index / columns, Some(index % columns));
-                Err(Error::data(name, place, "a finite number", values[index].to_string()))
-            })
-        }
-    }
-}
-
-fn check_length(name: &str, found: usize, what: &str, rows: usize, inputs: &str) -> Result<()> {
-    if found == rows {
-        return Ok(());
-    }
-    let expected = format!("{rows} {what}, one for each row of {inputs}");
-    Err(Error::data(name, Place::default(), expected, found.to_string()))
-}
-
-/// Checks that rows which do not train should give what those that train give.
-///
-/// # Errors
-/// [`Error::Data`] for labels in the place of values, values in the place of labels, and another number of values.
-pub(super) fn check_alike(name: &str, targets: &TargetData, training: &TargetData) -> Result<()> {
-    let said = |TargetData(targets): &TargetData| match targets {
-        MemoryTargets::Labels { .. } | MemoryTargets::Classes { .. } => "labels".to_owned(),
-        MemoryTargets::Values { columns: 1, .. } => "values to predict".to_owned(),
-        MemoryTargets::Values { columns, .. } => format!("{columns} values to predict for each row"),
-    };
-    let (expected, found) = (said(training), said(targets));
-    if expected == found {
-        return Ok(());
-    }
-    Err(Error::data(name, Place::default(), format!("{expected}, as for training"), found))
 }

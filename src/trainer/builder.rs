@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayRef2};
 
-use super::arrays::{Arrays, Columns, Missing, check_alike};
+use super::arrays::{Arrays, Columns, Missing};
+use super::checks::check_alike;
 use super::target::{Target, TargetData};
 use crate::data::Reader;
 use crate::engine::{DeviceRequest, Measurements, find_device_for};

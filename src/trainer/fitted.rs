@@ -4,7 +4,8 @@ use std::path::Path;
 
 use ndarray::{Array2, ArrayRef2};
 
-use super::arrays::{Arrays, Columns, Missing, check_alike, values};
+use super::arrays::{Arrays, Columns, Missing};
+use super::checks::{check_alike, values};
 use super::target::{Target, TargetData};
 use crate::data::{Classes, ColumnEncoding, MemoryCells, Transform};
 use crate::engine::Device;

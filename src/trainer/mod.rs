@@ -58,6 +58,7 @@
 
 mod arrays;
 mod builder;
+mod checks;
 mod fitted;
 mod table;
 mod target;

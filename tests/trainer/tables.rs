@@ -298,7 +298,7 @@ fn rows_in_memory_are_held_out_together() {
     let of = |rows: &[u32]| rows.iter().map(|row| row / 3).collect::<std::collections::BTreeSet<u32>>();
     assert!(of(&found.train).is_disjoint(&of(&found.validation)) && found.validation.len() > 15);
     let error = held_out(table().with_groups(vec![0; 3])).unwrap_err().to_string();
-    assert_eq!(error, "groups: expected 90, one for each row of x, found 3");
+    assert_eq!(error, "groups: expected 90 groups, one for each row of x, found 3");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use ndarray::ArrayRef2;
 
+use super::checks::{at, check_length, check_targets, check_weights};
 use super::target::TargetData;
 use super::texts::TextsAre;
 use crate::data::{Column, DATE_PARTS, Dictionary, Features, KeptTogether, MemoryCells, MemoryRows, Reader};
@@ -130,12 +131,14 @@ impl Table {
     /// [`Error::Setting`] for columns that are not there, or that hold dates.
     pub fn categorical(mut self, columns: &[usize]) -> Result<Self> {
         let count = self.columns.len();
+        let has_dates = self.columns.iter().any(|(_, holds)| matches!(holds, Holds::Dates(_)));
         for column in columns {
             match self.columns.get_mut(*column) {
                 Some((_, holds @ Holds::Numbers)) => *holds = Holds::Categories,
                 Some((_, Holds::Categories | Holds::Texts(_))) => {}
                 _ => {
-                    let expected = format!("columns below {count} that hold no dates, counted from 0");
+                    let kind = if has_dates { " that hold no dates" } else { "" };
+                    let expected = format!("columns below {count}{kind}, counted from 0");
                     return Err(Error::setting("categorical", expected, column.to_string()));
                 }
             }
@@ -251,7 +254,19 @@ impl Table {
     /// [`Error::Data`] for lengths that differ, infinite values, and weights that are negative or not
     /// finite.
     pub fn into_reader(
+        self,
+        targets: TargetData,
+        names: Vec<String>,
+        weights: Vec<f32>,
+        threads: Option<usize>,
+    ) -> Result<Reader> {
+        self.into_named_reader(["x", "y"], targets, names, weights, threads)
+    }
+
+    /// The same with names for inputs and targets in messages.
+    pub(super) fn into_named_reader(
         mut self,
+        [x, y]: [&str; 2],
         targets: TargetData,
         names: Vec<String>,
         weights: Vec<f32>,
@@ -260,36 +275,30 @@ impl Table {
         let (rows, inputs) = (self.rows, self.inputs());
         if self.values.is_empty() {
             return Err(Error::data(
-                "x",
+                x,
                 Place::default(),
                 "rows and columns",
                 format!("{rows} rows of {inputs} inputs"),
             ));
         }
-        if let Some(at) = self.values.iter().position(|value| value.is_infinite()) {
-            let place =
-                Place { row: Some((at / inputs) as u64 + 1), column: Some(at % inputs + 1), name: None };
-            return Err(Error::data("x", place, "a finite number", self.values[at].to_string()));
+        if let Some(index) = self.values.iter().position(|value| value.is_infinite()) {
+            let (place, found) = (at(index / inputs, Some(index % inputs)), self.values[index].to_string());
+            return Err(Error::data(x, place, "a finite number", found));
         }
         let TargetData(targets) = targets;
-        super::arrays::check_targets("y", &targets, rows, "x")?;
-        super::arrays::check_weights(&weights, rows, "x")?;
+        check_targets(y, &targets, rows, x)?;
+        check_weights(&weights, rows, x)?;
         let KeptTogether { groups, times, copies } = &self.kept_together;
         for (name, found) in [("groups", groups.len()), ("times", times.len()), ("copies", copies.len())] {
-            if found != 0 && found != rows {
-                return Err(Error::data(
-                    name,
-                    Place::default(),
-                    format!("{rows}, one for each row of x"),
-                    found.to_string(),
-                ));
+            if found != 0 {
+                check_length(name, found, name, rows, x)?;
             }
         }
         let (columns, dates) = self.placed();
         let kept_together = std::mem::take(&mut self.kept_together);
         let rows = MemoryRows {
-            name: "x".into(),
-            targets_name: "y".into(),
+            name: x.into(),
+            targets_name: y.into(),
             positions: self.columns.len(),
             columns,
             dates,
