@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Network;
@@ -142,13 +143,10 @@ impl DataSchema {
     ) -> Result<Self, &'static str> {
         let (inputs, outputs) = (transform.columns(network.columns()), network.outputs());
         let of_classes = network.loss().of_classes();
-        let classes = match metadata.get(CLASSES) {
+        let classes = match list(metadata, CLASSES)? {
             _ if !of_classes => Classes::numbered(0),
             None => Classes::numbered(outputs),
-            Some(text) => {
-                let names = strings(text).filter(|names| names.len() == outputs);
-                names.and_then(Classes::named).ok_or(CLASSES)?
-            }
+            Some(names) => Classes::named(names).filter(|classes| classes.len() == outputs).ok_or(CLASSES)?,
         };
         let image = metadata.get(IMAGE).map(|text| image_form(text, inputs).ok_or(IMAGE)).transpose()?;
         let numbers = |key: &'static str, is_fine: fn(&f64) -> bool| {
@@ -167,15 +165,11 @@ impl DataSchema {
             (Some(_), None) => return Err(TARGET_WIDTH),
             (None, Some(_)) => return Err(TARGET_CENTER),
         };
-        let Some(positions) = metadata.get(POSITIONS) else {
+        let Some(positions) = list::<usize>(metadata, POSITIONS)? else {
             return Ok(Self { classes, schema: None, image, target_scale });
         };
         let columns: usize = entry(metadata, FILE_COLUMNS).ok_or(FILE_COLUMNS)?;
-        let positions: Vec<usize> = serde_json::from_str(positions).map_err(|_| POSITIONS)?;
-        let dates: Vec<(usize, usize)> = match metadata.get(DATES) {
-            None => Vec::new(),
-            Some(text) => serde_json::from_str(text).map_err(|_| DATES)?,
-        };
+        let dates: Vec<(usize, usize)> = list(metadata, DATES)?.unwrap_or_default();
         // The parts of a date stand in one column.
         let are_parts = |(first, parts): &(usize, usize)| {
             let of_date = first.checked_add(*parts).and_then(|end| positions.get(*first..end));
@@ -192,34 +186,26 @@ impl DataSchema {
         if positions.len() != inputs || !are_there || !are_different(&own) {
             return Err(POSITIONS);
         }
-        let names = match metadata.get(COLUMNS) {
-            None => None,
-            Some(text) => {
-                let names = strings(text).filter(|names| names.len() == inputs && are_different(names));
-                Some(names.ok_or(COLUMNS)?)
-            }
+        let names = |key, count: usize| match list::<String>(metadata, key)? {
+            Some(names) if names.len() != count || !are_different(&names) => Err(key),
+            names => Ok(names),
         };
+        let input_names = names(COLUMNS, inputs)?;
         let column = |(index, position): (usize, &usize)| Column {
-            name: names.as_ref().map(|names| names[index].clone()),
+            name: input_names.as_ref().map(|names| names[index].clone()),
             position: *position,
         };
         let inputs = positions.iter().enumerate().map(column).collect();
-        let values = match metadata.get(VALUE_POSITIONS) {
+        let values = match list::<usize>(metadata, VALUE_POSITIONS)? {
             None => Vec::new(),
-            Some(text) => {
-                let positions: Vec<usize> = serde_json::from_str(text).map_err(|_| VALUE_POSITIONS)?;
+            Some(positions) => {
                 let are_there = positions.iter().all(|position| *position < columns);
                 if positions.len() != outputs || !are_there || !are_different(&positions) {
                     return Err(VALUE_POSITIONS);
                 }
-                let names = match metadata.get(VALUES) {
-                    None => vec![None; outputs],
-                    Some(text) => {
-                        let names =
-                            strings(text).filter(|names| names.len() == outputs && are_different(names));
-                        names.ok_or(VALUES)?.into_iter().map(Some).collect()
-                    }
-                };
+                let names = names(VALUES, outputs)?;
+                let names: Vec<Option<String>> =
+                    names.map_or_else(|| vec![None; outputs], |names| names.into_iter().map(Some).collect());
                 names.into_iter().zip(positions).map(|(name, position)| Column { name, position }).collect()
             }
         };
@@ -235,10 +221,7 @@ impl DataSchema {
         let flag =
             |key: &'static str| metadata.get(key).map_or(Ok(false), |text| text.parse().map_err(|_| key));
         let (folds_labels, drops_missing_target) = (flag(FOLD_LABELS)?, flag(DROP_MISSING_TARGET)?);
-        let missing = match metadata.get(MISSING) {
-            None => Vec::new(),
-            Some(text) => strings(text).ok_or(MISSING)?,
-        };
+        let missing = list(metadata, MISSING)?.unwrap_or_default();
         let decimal = match metadata.get(DECIMAL).map(String::as_str) {
             // Files of earlier versions do not say.
             None => None,
@@ -275,8 +258,12 @@ fn entry(metadata: &BTreeMap<String, String>, key: &str) -> Option<usize> {
     metadata.get(key)?.parse().ok()
 }
 
-fn strings(text: &str) -> Option<Vec<String>> {
-    serde_json::from_str(text).ok()
+/// An entry that is a list in JSON.
+fn list<T: DeserializeOwned>(
+    metadata: &BTreeMap<String, String>,
+    key: &'static str,
+) -> Result<Option<Vec<T>>, &'static str> {
+    metadata.get(key).map(|text| serde_json::from_str(text).map_err(|_| key)).transpose()
 }
 
 /// Height and width, and 3 behind them where pixels have colours.
