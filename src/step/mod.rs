@@ -18,6 +18,7 @@ mod wave;
 
 pub use activation::Activation;
 pub use dropout::Dropout;
+pub(crate) use exp::exp_wide;
 pub use loss::{Loss, LossRows, Targets};
 pub(crate) use optimizer::formula;
 pub use optimizer::{Optimizer, OptimizerKind, Tile};

@@ -228,8 +228,7 @@ impl OutputDecoder {
         let values = DECODED_ROWS * self.outputs;
         let parts = probabilities.chunks_mut(values).zip(classes.chunks_mut(DECODED_ROWS));
         each(threads, outputs.chunks(values).zip(parts), |(outputs, (probabilities, classes))| {
-            let rows = outputs.chunks_exact(self.outputs).zip(probabilities.chunks_exact_mut(self.outputs));
-            rows.zip(classes).for_each(|((row, to), class)| *class = softmax(row, to) as u32);
+            softmax(outputs, self.outputs, probabilities, classes);
         });
         Predictions { classes, probabilities, values: Vec::new() }
     }
