@@ -15,4 +15,5 @@ pub use event_log::EventLog;
 pub use folder::{CHECKPOINT, CONFIG, HISTORY, MODEL, RUNS, RunFolder, checkpoint, new_folder, refuse_used};
 pub use folds::{CrossValidation, FoldResult, FoldRun};
 pub use lock::FolderLock;
+pub(crate) use run_summary::from_toml;
 pub use run_summary::{RunSummary, read_settings};

@@ -23,17 +23,21 @@ const SECONDS: &str = "seconds";
 /// [`Error::Read`]; [`Error::Data`] for anything but TOML.
 pub fn read_settings(path: &Path) -> Result<Table> {
     let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    let table = toml::from_str(&text).map_err(|error| {
+    let table = from_toml(&text, path, "settings of a run in TOML")?;
+    with_current_names(table, &path.display().to_string())
+}
+
+/// What this text of a file says.
+///
+/// # Errors
+/// [`Error::Data`] for anything but TOML.
+pub(crate) fn from_toml(text: &str, path: &Path, expected: &str) -> Result<Table> {
+    text.parse().map_err(|error: toml::de::Error| {
         let row =
             error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count() as u64);
-        Error::data(
-            path,
-            row.map_or_else(Place::default, Place::row),
-            "settings of a run in TOML",
-            excerpt(&error.message().replace('\n', " ")),
-        )
-    })?;
-    with_current_names(table, &path.display().to_string())
+        let found = error.message().trim().replace('\n', ", ");
+        Error::data(path, row.map_or_else(Place::default, Place::row), expected, excerpt(&found))
+    })
 }
 
 /// What the folder of a run tells.

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::error::{Error, Place, Result, excerpt};
 use crate::memory::check_memory;
 use crate::random::{Purpose, uniform};
+use crate::runs::from_toml;
 
 /// Settings by their names.
 pub type Settings = BTreeMap<String, Value>;
@@ -112,18 +113,7 @@ impl Space {
     /// # Errors
     /// [`Error::Data`] with `path` for anything else.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
-        let bad = |row: Option<u64>, expected: String, found: String| {
-            Error::data(path, Place { row, ..Place::default() }, expected, excerpt(&found))
-        };
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            let row = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
-            let found = error.message().trim().replace('\n', ", ");
-            bad(
-                row.map(|row| row as u64),
-                "settings in TOML, such as lr = { log = [1e-4, 1e-1] }".to_owned(),
-                found,
-            )
-        })?;
+        let table = from_toml(text, path, "settings in TOML, such as lr = { log = [1e-4, 1e-1] }")?;
         let mut settings = BTreeMap::new();
         for (name, value) in table {
             let values = Values::read(&value).ok_or_else(|| {
@@ -132,7 +122,7 @@ impl Space {
                      high and no further apart than f64 counts, of a log above 0",
                     excerpt(&name)
                 );
-                bad(None, expected, value.to_string())
+                Error::data(path, Place::default(), expected, excerpt(&value.to_string()))
             })?;
             settings.insert(name, values);
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::events::Score;
 use super::{Epoch, TrainingWarning, exact};
 use crate::data::{Dataset, Features, Rows, TargetsRef};
-use crate::engine::EngineState;
+use crate::engine::{BatchMetrics, EngineState};
 use crate::error::{Error, Place, Result, excerpt};
 use crate::model::{Model, Parameters};
 use crate::step::OptimizerKind;
@@ -229,6 +229,27 @@ impl Checkpoint {
 }
 
 impl PartOfEpoch {
+    /// Counts a batch: what this step of the epoch gave.
+    ///
+    /// # Errors
+    /// [`Error::NonFiniteLoss`].
+    pub(super) fn count(
+        &mut self,
+        &BatchMetrics { rows, loss, correct }: &BatchMetrics,
+        step: u64,
+        epoch: usize,
+        learning_rate: f32,
+    ) -> Result<()> {
+        self.batches += 1;
+        if !loss.is_finite() {
+            return Err(Error::NonFiniteLoss { loss, step, epoch, batch: self.batches, learning_rate });
+        }
+        self.rows += rows;
+        self.loss += loss;
+        self.correct += correct;
+        Ok(())
+    }
+
     pub(super) fn score(&self) -> Score {
         let rows = self.rows as f64;
         Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows, values: None, classes: None }

@@ -140,19 +140,8 @@ impl Pass {
         }
         let ended = self.engine.poll(taken == 0)?;
         for batch in &ended {
-            self.totals.batches += 1;
-            if !batch.loss.is_finite() {
-                return Err(Error::NonFiniteLoss {
-                    loss: batch.loss,
-                    step: self.before + self.totals.batches,
-                    epoch: 1,
-                    batch: self.totals.batches,
-                    learning_rate: self.config.learning_rate,
-                });
-            }
-            self.totals.rows += batch.rows;
-            self.totals.loss += batch.loss;
-            self.totals.correct += batch.correct;
+            let step = self.before + self.totals.batches + 1;
+            self.totals.count(batch, step, 1, self.config.learning_rate)?;
         }
         Ok(taken > 0 || !ended.is_empty())
     }

@@ -22,19 +22,7 @@ impl Run {
         self.first_batch.get_or_insert_with(Instant::now);
         for batch in batches {
             self.steps += 1;
-            totals.batches += 1;
-            if !batch.loss.is_finite() {
-                return Err(Error::NonFiniteLoss {
-                    loss: batch.loss,
-                    step: self.steps,
-                    epoch: epochs.epoch(),
-                    batch: totals.batches,
-                    learning_rate: self.config.learning_rate,
-                });
-            }
-            totals.rows += batch.rows;
-            totals.loss += batch.loss;
-            totals.correct += batch.correct;
+            totals.count(batch, self.steps, epochs.epoch(), self.config.learning_rate)?;
         }
         let (rows, total) = (totals.rows, self.data.rows());
         self.events.push_back(Event::Progress { epoch: epochs.epoch(), rows, total, score: totals.score() });
