@@ -90,12 +90,12 @@ fn left_by_limits() -> u64 {
 #[cfg(target_os = "linux")]
 const LARGE_BYTES: usize = 2 << 20;
 
-/// Asks the system for large pages where a vector has much room: memory that comes 4 KiB at a time takes longer to come than to
-/// be filled. Where it has none, nothing changes.
+/// Asks the system for large pages where a vector that is still to be filled takes much memory, which takes longer to come 4 KiB at a
+/// time than to be filled. Where the system has none, nothing changes.
 #[cfg(target_os = "linux")]
 pub fn prefer_large_pages<T>(values: &mut Vec<T>) {
     let bytes = values.capacity() * size_of::<T>();
-    if (values.capacity() - values.len()) * size_of::<T>() < LARGE_BYTES {
+    if bytes < LARGE_BYTES {
         return;
     }
     // All pages, also those that begin in front of it: memory of two kinds could not grow in its place.

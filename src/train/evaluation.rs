@@ -8,7 +8,7 @@ use crate::data::{
 };
 use crate::engine::{Device, Engine, EnsembleEngine, Evaluation};
 use crate::error::{Error, Place, Result};
-use crate::memory::check_memory;
+use crate::memory::{check_memory, prefer_large_pages};
 use crate::model::Model;
 use crate::threads::{available, each};
 use crate::train::classified::{accuracy, evaluation};
@@ -225,6 +225,7 @@ impl OutputDecoder {
         }
         let mut classes = vec![0; outputs.len() / self.outputs];
         let mut probabilities = vec![0.0; outputs.len()];
+        prefer_large_pages(&mut probabilities);
         let values = DECODED_ROWS * self.outputs;
         let parts = probabilities.chunks_mut(values).zip(classes.chunks_mut(DECODED_ROWS));
         each(threads, outputs.chunks(values).zip(parts), |(outputs, (probabilities, classes))| {

@@ -12,6 +12,7 @@ use super::packed_rows::PackedRows;
 use super::partitioned_network::PartitionedNetwork;
 use super::tensors::Tensors;
 use crate::data::Rows;
+use crate::memory::prefer_large_pages;
 use crate::step::Activation;
 use crate::threads::each;
 
@@ -57,7 +58,9 @@ impl Evaluated {
             EvaluationOutput::Evaluation => [rows, 0],
             EvaluationOutput::Outputs => [0, rows * outputs],
         };
-        Self { losses: vec![0.0; losses], predictions: vec![0; losses], outputs: vec![0.0; outputs] }
+        let mut outputs = vec![0.0; outputs];
+        prefer_large_pages(&mut outputs);
+        Self { losses: vec![0.0; losses], predictions: vec![0; losses], outputs }
     }
 
     fn all(&mut self) -> EvaluatedPart<'_> {
