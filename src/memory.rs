@@ -111,6 +111,13 @@ pub fn prefer_large_pages<T>(values: &mut Vec<T>) {
 #[cfg(not(target_os = "linux"))]
 pub fn prefer_large_pages<T>(_: &mut Vec<T>) {}
 
+/// Room for so many values, on large pages where the system has them.
+pub fn room<T>(count: usize) -> Vec<T> {
+    let mut values = Vec::with_capacity(count);
+    prefer_large_pages(&mut values);
+    values
+}
+
 /// A size for people: three digits and a unit.
 fn readable(bytes: u128) -> String {
     const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];

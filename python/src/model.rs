@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tinytrain::engine::EngineState;
+use tinytrain::memory::room;
 use tinytrain::model::EnsembleMember;
 use tinytrain::train::{Checkpoint, PartOfEpoch, Predictions, Predictor, Progress};
 use tinytrain::{Device, Error, Form, Parameters, export, trainer};
@@ -88,7 +89,12 @@ impl Model {
         piece: usize,
         threads: Option<usize>,
     ) -> PyResult<(Predictions, u64)> {
-        let mut all = Predictions { classes: Vec::new(), probabilities: Vec::new(), values: Vec::new() };
+        let network = &self.model.network;
+        let outputs = table.rows() * network.outputs();
+        let [rows, probabilities, values] =
+            if network.loss().of_classes() { [table.rows(), outputs, 0] } else { [0, 0, outputs] };
+        let mut all =
+            Predictions { classes: room(rows), probabilities: room(probabilities), values: room(values) };
         let mut unknown = 0;
         for first in (0..table.rows()).step_by(piece) {
             let rows: Vec<u32> = (first..table.rows().min(first + piece)).map(|row| row as u32).collect();

@@ -6,6 +6,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tinytrain::data::NumbersAsText;
+use tinytrain::memory::room;
 use tinytrain::ndarray::Axis;
 use tinytrain::trainer::{self, TextNotes};
 
@@ -38,9 +39,12 @@ fn row_by_row<T: numpy::Element + Copy>(
     number: impl Fn(T) -> f32,
 ) -> PyResult<Vec<f32>> {
     let x = x.as_array();
-    let mut values = Vec::with_capacity(x.len());
+    let mut values = room(x.len());
     for block in x.axis_chunks_iter(Axis(0), (PIECE / x.ncols().max(1)).max(1)) {
-        values.extend(block.iter().map(|value| number(*value)));
+        match block.as_slice() {
+            Some(block) => values.extend(block.iter().map(|value| number(*value))),
+            None => values.extend(block.iter().map(|value| number(*value))),
+        }
         py.check_signals()?;
     }
     Ok(values)

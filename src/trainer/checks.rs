@@ -1,14 +1,25 @@
 //! Checks of what is handed over in memory: shapes that go together, and numbers that are some.
 
-use ndarray::ArrayView2;
+use ndarray::{ArrayRef2, ArrayView2};
 
 use super::target::TargetData;
 use crate::data::MemoryTargets;
 use crate::error::{Error, Place, Result};
+use crate::memory::room;
 
 /// A place in an array, by indices from 0.
 pub(super) fn at(row: usize, column: Option<usize>) -> Place {
     Place { row: Some(row as u64 + 1), column: column.map(|column| column + 1), name: None }
+}
+
+/// The values of an array in the order of its rows.
+pub(super) fn row_by_row(x: &ArrayRef2<f32>) -> Vec<f32> {
+    let mut values = room(x.len());
+    match x.as_slice() {
+        Some(x) => values.extend_from_slice(x),
+        None => values.extend(x),
+    }
+    values
 }
 
 /// The values of an array in the order of its rows, if there are any, and all are finite, or NaN in columns that may miss some.
@@ -38,7 +49,7 @@ pub(super) fn values(
             let found = if value.is_nan() { found_nan.to_owned() } else { value.to_string() };
             Err(Error::data(name, at(row, Some(column)), "a finite number", found))
         }
-        None => Ok(x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec)),
+        None => Ok(row_by_row(&x)),
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use ndarray::ArrayRef2;
 
-use super::checks::{at, check_length, check_targets, check_weights};
+use super::checks::{at, check_length, check_targets, check_weights, row_by_row};
 use super::target::TargetData;
 use super::texts::TextsAre;
 use crate::data::{Column, DATE_PARTS, Dictionary, Features, KeptTogether, MemoryCells, MemoryRows, Reader};
@@ -79,8 +79,7 @@ pub struct Table {
 impl Table {
     /// Columns of numbers without names, [rows, columns]; NaN where one is missing.
     pub fn of_numbers(x: &ArrayRef2<f32>) -> Self {
-        let values = x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec);
-        Self::of_values(values, x.ncols())
+        Self::of_values(row_by_row(x), x.ncols())
     }
 
     /// Columns of numbers without names, so many of them, row after row; NaN where one is missing.
