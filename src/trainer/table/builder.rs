@@ -5,6 +5,7 @@ use std::mem::discriminant;
 use super::{Cells, Holds, Table};
 use crate::data::{DATE_PARTS, KeptTogether, date_of, is_missing};
 use crate::error::{Error, Place, Result};
+use crate::memory::room;
 
 /// Texts of a column that 32-bit floats can number.
 const MOST_TEXTS: usize = 1 << 24;
@@ -88,9 +89,9 @@ impl TableBuilder {
             }
         }
         if is_first {
-            self.values.reserve_exact(self.expected * inputs.len());
+            self.values = room(self.expected * inputs.len());
         }
-        self.values.extend((0..length).flat_map(|row| inputs.iter().map(move |input| input[row])));
+        (0..length).for_each(|row| self.values.extend(inputs.iter().map(|input: &Vec<f32>| input[row])));
         self.rows += length;
         Ok(())
     }
