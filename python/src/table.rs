@@ -41,6 +41,7 @@ fn row_by_row<T: numpy::Element + Copy>(
     let x = x.as_array();
     let mut values = room(x.len());
     for block in x.axis_chunks_iter(Axis(0), (PIECE / x.ncols().max(1)).max(1)) {
+        // Rows one behind the other are copied many numbers at a time.
         match block.as_slice() {
             Some(block) => values.extend(block.iter().map(|value| number(*value))),
             None => values.extend(block.iter().map(|value| number(*value))),
