@@ -111,11 +111,20 @@ pub fn prefer_large_pages<T>(values: &mut Vec<T>) {
 #[cfg(not(target_os = "linux"))]
 pub fn prefer_large_pages<T>(_: &mut Vec<T>) {}
 
-/// Room for so many values, on large pages where the system has them.
-pub fn room<T>(count: usize) -> Vec<T> {
-    let mut values = Vec::with_capacity(count);
+/// Room for so many values of this name, on large pages where the system has them.
+///
+/// # Errors
+/// [`Error::Config`] where the machine has no room.
+pub fn room<T>(count: usize, name: &str) -> Result<Vec<T>> {
+    let bytes = count as u128 * size_of::<T>() as u128;
+    if bytes > SMALL_BYTES {
+        check_memory(bytes, name)?;
+    }
+    let mut values = Vec::new();
+    let reserved = values.try_reserve_exact(count);
+    reserved.map_err(|error| Error::Config(format!("no memory for {name}: {error}")))?;
     prefer_large_pages(&mut values);
-    values
+    Ok(values)
 }
 
 /// A size for people: three digits and a unit.

@@ -165,7 +165,8 @@ fn select(
         }
         _ => rows.targets.clone(),
     };
-    let (columns, loss) = (first.network.outputs(), first.network.loss());
-    let candidates = Candidates { outputs: &outputs, columns, targets: targets.view(), loss };
+    let (columns, loss, counts) = (first.network.outputs(), first.network.loss(), rows.view().counts());
+    let candidates =
+        Candidates { outputs: &outputs, columns, targets: targets.view(), counts: &counts, loss };
     Ok(candidates.select(picks, seed).map(|(picked, _)| picked).unwrap_or_default())
 }

@@ -93,8 +93,11 @@ impl Model {
         let outputs = table.rows() * network.outputs();
         let [rows, probabilities, values] =
             if network.loss().of_classes() { [table.rows(), outputs, 0] } else { [0, 0, outputs] };
-        let mut all =
-            Predictions { classes: room(rows), probabilities: room(probabilities), values: room(values) };
+        let mut all = Predictions {
+            classes: room(rows, "the classes").map_err(exception)?,
+            probabilities: room(probabilities, "the probabilities").map_err(exception)?,
+            values: room(values, "the values").map_err(exception)?,
+        };
         let mut unknown = 0;
         for first in (0..table.rows()).step_by(piece) {
             let rows: Vec<u32> = (first..table.rows().min(first + piece)).map(|row| row as u32).collect();
@@ -126,7 +129,7 @@ impl Model {
     ) -> PyResult<Predicted<'py>> {
         let table = match rows {
             Rows::Table(table) => Arc::clone(&table.0),
-            Rows::Numbers(x) => Arc::new(trainer::Table::of_numbers(&x.as_array())),
+            Rows::Numbers(x) => Arc::new(trainer::Table::of_numbers(&x.as_array()).map_err(exception)?),
         };
         let rows = table.rows();
         let piece = (PIECE * rows.max(1) / table.values().len().max(1)).max(1);

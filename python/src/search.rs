@@ -15,15 +15,16 @@ use crate::settings;
 type Found = (Option<Py<Model>>, Option<String>, usize, f64);
 
 /// Trains each candidate, a JSON object of settings, on each fold, the numbers of its training rows. Returns what they gave, the folds
-/// of the first candidate first. `on_ended` is called as often as one of them has ended.
+/// of the first candidate first. `weights` are those of all rows in each fold, if they differ from fold to fold. `on_ended` is called as often as one of them has ended.
 #[pyfunction]
-#[pyo3(signature = (rows, candidates, folds, *, device="auto", threads=None, repeats=true, names=Vec::new(), on_ended=None))]
+#[pyo3(signature = (rows, candidates, folds, weights, *, device="auto", threads=None, repeats=true, names=Vec::new(), on_ended=None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn search<'py>(
     py: Python<'py>,
     rows: GivenRows<'py>,
     candidates: Vec<String>,
     folds: Vec<PyReadonlyArray1<'py, u32>>,
+    weights: Vec<PyReadonlyArray1<'py, f32>>,
     device: &str,
     threads: Option<usize>,
     repeats: bool,
@@ -35,7 +36,10 @@ pub(crate) fn search<'py>(
     let candidates = candidates.iter().map(|text| settings::read(text)).collect::<PyResult<Vec<_>>>()?;
     let mut members: Vec<Member> = Vec::with_capacity(candidates.len() * folds.len());
     for (fold, rows) in folds.iter().enumerate() {
-        let fold_rows = Source { among: Some(rows.as_array().to_vec()), ..source.clone() };
+        let mut fold_rows = Source { among: Some(rows.as_array().to_vec()), ..source.clone() };
+        if let Some(weights) = weights.get(fold) {
+            fold_rows.weights = weights.as_array().to_vec();
+        }
         fold_rows.check()?;
         let plan = |(index, settings): (usize, &tinytrain::TrainSettings)| TrialPlan {
             number: index * folds.len() + fold,

@@ -39,7 +39,7 @@ fn row_by_row<T: numpy::Element + Copy>(
     number: impl Fn(T) -> f32,
 ) -> PyResult<Vec<f32>> {
     let x = x.as_array();
-    let mut values = room(x.len());
+    let mut values = room(x.len(), "X").map_err(errors::exception)?;
     for block in x.axis_chunks_iter(Axis(0), (PIECE / x.ncols().max(1)).max(1)) {
         // Rows one behind the other are copied many numbers at a time.
         match block.as_slice() {

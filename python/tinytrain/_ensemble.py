@@ -57,7 +57,7 @@ class _Ensemble:
         # A grid that is smaller is gone through again, with other initial weights.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            drawn = list(ParameterSampler(self.param_distributions, self.n_estimators, random_state=seed))
+            drawn = list(ParameterSampler(self.param_distributions, self.n_estimators, random_state=seed % 2**32))
         for candidate in drawn:
             fixed = _FIXED.union(_NOT_HERE, _OWN).intersection(candidate)
             if fixed:
@@ -73,7 +73,7 @@ class _Ensemble:
         for number, candidate in enumerate(self._candidates(seed)):
             member = self._member(**common).set_params(**candidate)
             own = member._settings(seed, validation is not None)
-            own["init_seed"] = (seed if member.init_seed is None else member.init_seed) + number
+            own["init_seed"] = (seed if member.init_seed is None else int(member.init_seed)) + number
             # What gives this network alone.
             made.append(member.set_params(init_seed=own["init_seed"], random_state=seed))
             settings.append(own)

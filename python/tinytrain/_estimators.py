@@ -227,11 +227,16 @@ class _Tinytrain(BaseEstimator):
         ):
             rows = np.ascontiguousarray(X, dtype=np.float32)
             if len(rows) and np.isfinite(rows).all():
-                return self._model.predict(rows, 1)[:3]
+                return self._known(self._model.predict(rows, 1))
         rows = _input.table(self, X, reset=False)
-        *found, unknown = self._model.predict(rows, _settings.threads(self.n_jobs))
+        return self._known(self._model.predict(rows, _settings.threads(self.n_jobs)))
+
+    @staticmethod
+    def _known(predicted):
+        """What was predicted, with a warning where rows hold what no training row held."""
+        *found, unknown = predicted
         if unknown:
-            warnings.warn(f"{unknown} cells of X hold what no training row held", UserWarning, stacklevel=3)
+            warnings.warn(f"{unknown} cells of X hold what no training row held", UserWarning, stacklevel=4)
         return found
 
     def save(self, path):
@@ -464,6 +469,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         from sklearn.utils.class_weight import compute_class_weight
 
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        if not (np.isfinite(of_class).all() and (of_class >= 0).all()):
+            raise ValueError("class_weight: expected finite numbers of 0 or more")
         factors = of_class[np.searchsorted(self.classes_, y)]
         return (factors if weights is None else weights * factors).astype(np.float32)
 
@@ -615,8 +622,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
             return self._fit(X, y, sample_weight, eval_set, groups, times)
 
     def _targets(self, y):
-        columns = getattr(y, "columns", None)
-        self._target_names = [str(name) for name in columns] if columns is not None else _name(y)
+        self._target_names = _input.names_of(y) if hasattr(y, "columns") else _name(y)
         y, self._is_flat = _input.values(self, y)
         self.n_outputs_ = y.shape[1]
         if len(self._target_names) != self.n_outputs_:

@@ -24,7 +24,7 @@ def is_frame(X):
     return is_table and hasattr(X, "__arrow_c_stream__") and not isinstance(X, np.ndarray)
 
 
-def _names(X):
+def names_of(X):
     """The names of a frame's columns, as text."""
     columns = getattr(X, "column_names", None)
     return [str(name) for name in (X.columns if columns is None else columns)]
@@ -48,7 +48,7 @@ def _named(X):
     has_pandas_names = hasattr(X, "iloc")
     if has_pandas_names or _get_feature_names(X) is not None:
         return X
-    return _Names(_names(X))
+    return _Names(names_of(X))
 
 
 def check_names(estimator, X):
@@ -74,7 +74,7 @@ def table(estimator, X, reset):
     if not is_frame(X) or (are_numbers and 0 in X.shape):
         return _of_array(estimator, X, reset)
     _check_feature_names(estimator, _named(X), reset=reset)
-    names, count = _names(X), X.shape[1]
+    names, count = names_of(X), X.shape[1]
     if reset:
         estimator.n_features_in_ = count
     elif count != estimator.n_features_in_:
@@ -106,8 +106,10 @@ def _of_frame(X, names, categorical, trains):
     """A frame as a `Table`."""
     try:
         return Table.of_arrow(X, names, categorical, trains)
+    except OverflowError as error:
+        raise ValueError(f"X holds whole numbers beyond 64 bits: {error}") from error
     except Exception as error:
-        if type(error).__module__ != "pyarrow.lib":
+        if type(error).__module__ != "pyarrow.lib" or isinstance(error, MemoryError):
             raise
         # Arrow has no type for texts and numbers in one column.
         with_texts = _with_texts(X)
@@ -160,6 +162,9 @@ def _of_known_types_of_pandas(X):
     """A frame of pandas whose sparse columns are dense, and whose categories that are intervals are text."""
     import pandas
 
+    # Arrow would convert it, too, whatever it holds.
+    if not isinstance(X.index, pandas.RangeIndex):
+        X = X.reset_index(drop=True)
     is_sparse = [isinstance(dtype, pandas.SparseDtype) for dtype in X.dtypes]
     if any(is_sparse):
         # As scikit-learn says it.
@@ -180,8 +185,11 @@ def _of_array(estimator, X, reset):
     names = getattr(estimator, "feature_names_in_", None)
     categorical = categories(estimator, list(names) if names is not None else [str(i) for i in range(X.shape[1])])
     # Numbers of 32 bits do not tell all larger ones apart.
-    if categorical and getattr(getattr(given, "dtype", None), "kind", "") in "iu" and (np.abs(X[:, categorical]) >= 2**24).any():
+    kind = getattr(getattr(given, "dtype", None), "kind", "")
+    if categorical and kind in "iuO" and (np.abs(X[:, categorical]) >= 2**24).any():
         raise ValueError("categorical: expected whole numbers below 2^24, found larger ones; a frame can hold them")
+    if X.dtype == np.float64 and any(len(np.unique(column)) != len(np.unique(column.astype(np.float32))) for column in X[:, categorical].T):
+        raise ValueError("categorical: expected numbers that 32-bit floats can distinguish; a frame can hold others")
     rows = Table(np.require(X, requirements="A") if X.flags.forc else np.ascontiguousarray(X), categorical)
     if X.dtype == np.float64 and rows.flaws[0]:
         raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
@@ -285,9 +293,11 @@ def texts_of(classes):
 def key_of(text):
     """What is the same of two texts that are one class for the library."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return text
+    # Neither NaN nor what 64-bit floats do not tell apart is a number there.
+    return number if abs(number) < 2**53 else text
 
 
 def values(estimator, y):

@@ -11,9 +11,10 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
 from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._validation import _insert_error_scores, _score
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import _num_samples, check_consistent_length
 
 from . import _input, _settings
 from ._estimators import _Bar, _Tinytrain
@@ -158,7 +159,8 @@ class TinytrainSearchCV(BaseSearchCV):
         X, y = indexable(X, y)
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         folds = [
-            tuple(np.asarray(np.arange(len(rows))[rows] if np.asarray(rows).dtype == bool else rows) for rows in fold)
+            # Booleans and numbers from the end, too.
+            tuple(np.arange(_num_samples(X))[np.asarray(rows, dtype=None if len(rows) else int)] for rows in fold)
             for fold in cv.split(X, y, groups)
         ]
         self.n_splits_ = len(folds)
@@ -167,6 +169,9 @@ class TinytrainSearchCV(BaseSearchCV):
             raise ValueError("No fits were performed. Was the CV iterator empty? Were there no candidates?")
         fitted = self._train(X, y, sample_weight, candidates, folds)
         out = self._scored(fitted, X, y, folds, scorers)
+        if callable(self.scoring):
+            # Names of scores are known where one has been made.
+            _insert_error_scores(out, self.error_score)
         results = self._format_results(candidates, len(folds), out)
         self.multimetric_ = isinstance(out[0]["test_scores"], dict)
         if callable(self.scoring) and self.multimetric_:
@@ -200,6 +205,8 @@ class TinytrainSearchCV(BaseSearchCV):
         y, targets = probe._targets(y)
         check_consistent_length(range(table.shape[0]), y)
         weights = probe._weights(sample_weight, table, y)
+        # Classes that are balanced are so in each fold.
+        own = [self._own_weights(probe, sample_weight, table, y, train) for train, _ in folds] if getattr(probe, "class_weight", None) == "balanced" else []
         made, settings = [], []
         for candidate in candidates:
             fixed = _FIXED.intersection(candidate)
@@ -217,6 +224,7 @@ class TinytrainSearchCV(BaseSearchCV):
                 (table, targets, weights, None, None),
                 settings,
                 [np.ascontiguousarray(train, dtype=np.uint32) for train, _ in folds],
+                own,
                 device=str(self.estimator.device),
                 threads=_settings.threads(self.n_jobs),
                 repeats=getattr(probe, "class_weight", None) is None,
@@ -238,6 +246,16 @@ class TinytrainSearchCV(BaseSearchCV):
             fitted.append((estimator, None, own * share))
         return fitted
 
+    @staticmethod
+    def _own_weights(probe, sample_weight, table, y, train):
+        """How much each row counts in a fold, with weights of the classes there; rows that do not train there have none."""
+        weights = np.zeros(len(y), dtype=np.float32)
+        of_rows = _Tinytrain._weights(probe, sample_weight, table, y)
+        fold = copy.copy(probe)
+        fold.classes_ = np.unique(y[train])
+        weights[train] = fold._of_classes(None if of_rows is None else of_rows[train], y[train])
+        return weights
+
     def _scored(self, fitted, X, y, folds, scorers):
         """What `GridSearchCV` has of each fit."""
         out, failed = [], []
@@ -256,9 +274,8 @@ class TinytrainSearchCV(BaseSearchCV):
                 score = self.error_score if names is None else dict.fromkeys(names, self.error_score)
                 scores = [score, score]
             else:
-                scores = [scorers(estimator, *test[fold])]
-                if train is not None:
-                    scores.append(scorers(estimator, *train[fold]))
+                scored = [test[fold]] if train is None else [test[fold], train[fold]]
+                scores = [_score(estimator, *rows, scorers, None, self.error_score) for rows in scored]
             found = {
                 "fit_error": reason,
                 "test_scores": scores[0],

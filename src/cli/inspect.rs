@@ -261,26 +261,29 @@ impl<'a> Inspection<'a> {
         };
         let header = if written.header == Some(true) { "yes" } else { "no" };
         let mut command = format!(
-            "tinytrain train --data {} --header {header} --delimiter {} --decimal {} --task {} --target",
+            "tinytrain train --data {} --header {header} --delimiter {} --decimal {} --task {}",
             files.iter().map(|file| shell_word(file)).collect::<Vec<_>>().join(" "),
             byte(written.delimiter),
             byte(written.decimal),
             self.task()
         );
-        let mut add = |columns: &mut dyn Iterator<Item = &Column>| {
-            columns.for_each(|column| command += &format!(" {}", word(&column_name(column))));
+        let mut add = |option: &str, columns: &[&Column]| {
+            // What begins as options do would be taken for one.
+            let names = columns.iter().map(|column| column_name(column));
+            let (odd, plain): (Vec<String>, Vec<String>) = names.partition(|name| name.starts_with('-'));
+            if !plain.is_empty() {
+                command += &format!(" {option}");
+            }
+            plain.iter().for_each(|name| command += &format!(" {}", word(name)));
+            odd.iter().for_each(|name| command += &format!(" {option}={}", word(name)));
         };
-        add(&mut self.targets().into_iter());
+        add("--target", &self.targets());
         let is_category = |summary: &&ColumnSummary| matches!(summary.contents, Contents::Categories(_));
         let categories: Vec<&Column> =
             self.columns.iter().filter(is_category).map(|summary| &summary.column).collect();
-        command += " --include";
         let read = self.reader.schema().map(Schema::read_columns).unwrap_or_default();
-        read.iter().for_each(|column| command += &format!(" {}", word(&column_name(column))));
-        if !categories.is_empty() {
-            command += " --categorical";
-            categories.iter().for_each(|column| command += &format!(" {}", word(&column_name(column))));
-        }
+        add("--include", &read.iter().collect::<Vec<_>>());
+        add("--categorical", &categories);
         written.missing.iter().for_each(|text| command += &format!(" --missing-marker={}", word(text)));
         command
     }

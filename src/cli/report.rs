@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::data_paths;
 use crate::error::{Error, Result};
 use crate::output::Destination;
 use crate::report::text::shell_word;
-use crate::report::{PageOptions, page_of_runs, page_of_sweep};
-use crate::runs::{CHECKPOINT, CONFIG, HISTORY, MODEL, RunSummary};
+use crate::report::{PageOptions, page_of_runs, page_of_sweep, spare_other_files};
+use crate::runs::RunSummary;
 use crate::sweep::is_sweep;
 use clap::Args;
 
@@ -40,17 +39,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     }
     let runs = options.runs.iter().map(|path| RunSummary::read(path)).collect::<Result<Vec<RunSummary>>>()?;
     let destination = Destination::check(&options.out)?;
-    let files: Vec<PathBuf> = options
-        .runs
-        .iter()
-        .flat_map(|run| [CONFIG, HISTORY, MODEL, CHECKPOINT].map(|name| run.join(name)))
-        .collect();
-    let files = files.iter().map(|file| (file.as_path(), "which belongs to a run"));
-    data_paths::spare_files("--out", Some(&options.out), files)?;
+    spare_other_files(&options.out)?;
     let device = options.on.device.find(false)?;
     let EvaluationOptions { data, target, written, .. } = &options.on;
     let (data, target) = (data.clone(), target.clone());
-    let page = PageOptions { out: options.out.clone(), data, target, format: written.format() };
+    let page = PageOptions { data, target, format: written.format() };
     let (page, warnings) = page_of_runs(&runs, &page, &device)?;
     warnings.iter().for_each(|warning| warn(warning));
     destination.write(page.as_bytes())?;
@@ -66,6 +59,7 @@ fn of_sweep(sweep: &Path, options: &Options) -> anyhow::Result<()> {
         )));
     }
     let destination = Destination::check(&options.out)?;
-    destination.write(page_of_sweep(sweep, &options.out)?.as_bytes())?;
+    spare_other_files(&options.out)?;
+    destination.write(page_of_sweep(sweep)?.as_bytes())?;
     Ok(print_line(&format!("report: {}", shell_word(destination.path())))?)
 }

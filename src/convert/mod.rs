@@ -6,12 +6,14 @@ mod images;
 pub(crate) mod npz;
 mod table;
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub use arrays::Array;
 pub use images::Images;
 
+use crate::data::excerpt::printable_name;
 use crate::data::{Format, RawTable, Source};
 use crate::error::{Error, Result};
 use crate::named::named;
@@ -163,16 +165,23 @@ impl RawDataset {
                     file(Some(Companion::Names), FileContents::Bytes(names.into_bytes())),
                 ]
             }
-            (OutputFormat::Npz, set) => whole(npz::file(&set.arrays())?),
-            (OutputFormat::Safetensors, set) => whole(arrays::safetensors(&set.arrays())?),
+            (OutputFormat::Npz, set) => whole(npz::file(&set.arrays()?)?),
+            (OutputFormat::Safetensors, set) => whole(arrays::safetensors(&set.arrays()?)?),
         })
     }
 
-    /// Its arrays by their names.
-    fn arrays(&self) -> Vec<(String, Array)> {
-        match self {
+    /// Its arrays by their names, which are all different, and none is that of metadata.
+    fn arrays(&self) -> Result<Vec<(String, Array)>> {
+        let arrays = match self {
             RawDataset::Images(images) => images.arrays(),
             RawDataset::Table(table) => table::arrays(table),
+        };
+        let mut taken = HashSet::from(["__metadata__"]);
+        if let Some((name, _)) = arrays.iter().find(|(name, _)| !taken.insert(name)) {
+            let text =
+                format!("two arrays would be called {}; rename a column", printable_name(name.as_bytes()));
+            return Err(Error::Config(text));
         }
+        Ok(arrays)
     }
 }

@@ -61,9 +61,17 @@ pub(super) fn numbers(table: &RawTable) -> (Vec<f64>, String) {
     (values, json!({ "columns": names, "categories": Value::Object(named) }).to_string() + "\n")
 }
 
+/// The name of a column, or else `column` and its index, behind which `_` stands as often as others have that name.
 fn name(table: &RawTable, column: usize) -> String {
-    let name = table.names().map(|names| names[column].clone()).filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| format!("column{column}"))
+    let names = table.names().unwrap_or_default();
+    let mut name = names.get(column).cloned().unwrap_or_default();
+    if name.is_empty() {
+        name = format!("column{column}");
+        while names.contains(&name) {
+            name.push('_');
+        }
+    }
+    name
 }
 
 fn numbers_of(table: &RawTable, column: usize) -> impl Iterator<Item = f64> {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::data::{Format, TargetsRef, data_paths};
+use crate::data::{Format, TargetsRef};
 use crate::engine::Device;
 use crate::error::{Error, Result};
-use crate::evaluate::{AsRead, EvaluationRows, EvaluationSet, choose_data};
+use crate::evaluate::{AsRead, EvaluationRows, choose_data};
 use crate::model::Model;
 use crate::runs::{MODEL, RunSummary};
 use crate::train::{
@@ -15,8 +15,6 @@ use crate::train::{
 /// What runs are evaluated on for a page.
 #[derive(Debug, Clone)]
 pub struct PageOptions {
-    /// The file that the page is written to, which must be none of the data.
-    pub out: PathBuf,
     /// The data; if there are none, those that each run was tested on, else trained on.
     pub data: Vec<PathBuf>,
     /// The column of the labels or values, if it differs from in training.
@@ -49,7 +47,7 @@ impl EvaluatedRun {
     /// Evaluates the model of a run. The inner error is a sentence: why there is nothing to evaluate, or nothing to evaluate on.
     ///
     /// # Errors
-    /// Those of the model and the device; of data that the options name; [`Error::Config`] for a page in the place of one of them.
+    /// Those of the model and the device; of data that the options name.
     pub fn evaluate(
         run: &RunSummary,
         options: &PageOptions,
@@ -61,9 +59,6 @@ impl EvaluatedRun {
         }
         let model = load_model(&path)?;
         let set = choose_data(&path, &model, &options.data);
-        if let Ok(EvaluationSet { source, .. }) = &set {
-            data_paths::spare_data("--out", Some(&options.out), [Some(source)])?;
-        }
         let rows = set.and_then(|mut set| {
             let reader = set.open(&model, options.target.as_deref(), &options.format)?;
             set.rows_as_read(&model, reader)

@@ -1,7 +1,15 @@
 //! Pages of one file, without network and scripts: their frame, their style, escaped text, tables, and plots as SVG, whose colours
 //! come from the style of the page.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use super::text::{Align, Table, printable};
+use crate::error::{Error, Result};
+
+/// What every page begins with.
+const BEGIN: &str = "<!doctype html>";
 
 /// What all pages look like: light or dark as the reader wants it, wide tables scroll by themselves.
 const STYLE: &str = "
@@ -19,11 +27,30 @@ td.text, th.text { text-align: left; } code { font-size: 13px; user-select: all;
 /// A page with this title, which is text, a style added to the common one, and a body of HTML.
 pub fn page(title: &str, style: &str, body: &str) -> String {
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+        "{BEGIN}\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n\
          <style>{STYLE}{style}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
         escaped(title)
     )
+}
+
+/// Refuses to write a page over a file that is none: data, or what belongs to a run or a sweep.
+///
+/// # Errors
+/// [`Error::Config`] with its name; [`Error::Read`].
+pub fn spare_other_files(out: &Path) -> Result<()> {
+    if !out.is_file() {
+        return Ok(());
+    }
+    let mut start = Vec::new();
+    File::open(out)
+        .and_then(|file| file.take(BEGIN.len() as u64).read_to_end(&mut start))
+        .map_err(|source| Error::Read { path: out.to_owned(), source })?;
+    if start.is_empty() || start.eq_ignore_ascii_case(BEGIN.as_bytes()) {
+        return Ok(());
+    }
+    let expected = "is there and is not a page; choose another name";
+    Err(Error::Config(format!("--out: cannot write to {}, which {expected}", out.display())))
 }
 
 /// Text that HTML takes for nothing else; what is not printable stands as in all other output.

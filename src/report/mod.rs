@@ -20,6 +20,7 @@ use crate::runs::RunSummary;
 
 use self::evaluated_run::EvaluatedRun;
 pub use self::evaluated_run::PageOptions;
+pub use self::html::spare_other_files;
 pub use self::sweep_page::page_of_sweep;
 pub(crate) use self::sweep_page::standing;
 use self::text::evaluation_warnings;

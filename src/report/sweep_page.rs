@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::data::data_paths;
 use crate::error::Result;
 use crate::sweep::{Folder, RankedMember, Record, best, names, ranked};
 use serde_json::Value;
@@ -73,15 +72,12 @@ fn page(ranked: &[RankedMember], best: Option<&RankedMember>, failed: usize, cur
     html::page("Sweep", STYLE, &page)
 }
 
-/// The page of a sweep's folder as it is now, while it may go on, to be written to `out`, which must be none of its files.
+/// The page of a sweep's folder as it is now, while it may go on.
 ///
 /// # Errors
-/// Those of the folder; [`crate::error::Error::Config`] for a page in the place of one of its files.
-pub fn page_of_sweep(path: &Path, out: &Path) -> Result<String> {
+/// Those of the folder.
+pub fn page_of_sweep(path: &Path) -> Result<String> {
     let folder = Folder::open_unlocked(path)?;
-    let files = Folder::FILES.map(|name| folder.file(name));
-    let files = files.iter().map(|file| (file.as_path(), "which belongs to a sweep"));
-    data_paths::spare_files("--out", Some(out), files)?;
     standing(&folder, folder.is_on_folds()?).map(|(page, ..)| page)
 }
 

@@ -170,9 +170,7 @@ pub const SHOWN: usize = 6;
 
 /// The name of a column, or its index.
 pub fn column_name(column: &Column) -> String {
-    // An option would be taken for one.
-    let is_usable = |name: &String| !name.is_empty() && !name.starts_with('-');
-    column.name.clone().filter(is_usable).unwrap_or_else(|| column.position.to_string())
+    column.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| column.position.to_string())
 }
 
 /// A number as a 32-bit float shows it, which is how values are read.

@@ -22,6 +22,8 @@ pub struct Candidates<'a> {
     pub columns: usize,
     /// What the rows are to be: classes, or values in the unit of the outputs.
     pub targets: TargetsRef<'a>,
+    /// How much each row counts.
+    pub counts: &'a [f64],
     /// The loss of the networks. For classes it is always the log loss.
     pub loss: Loss,
 }
@@ -99,25 +101,32 @@ impl Candidates<'_> {
 
     /// How good the predictions are with one more network, `picks` in all.
     fn fit(&self, sums: &[f64], own: &[f64], picks: f64) -> Fit {
-        let rows = (sums.len() / self.columns).max(1) as f64;
+        let all = self.counts.iter().sum::<f64>();
+        // A row that does not count may have what is infinite.
+        let counts = || self.counts.iter().enumerate().filter(|(_, count)| **count > 0.0);
         let mean = |place: usize| (sums[place] + own[place]) / picks;
         match self.targets {
             TargetsRef::Classes(labels) => {
-                let (mut right, mut loss) = (0u64, 0.0);
-                for (row, label) in labels.iter().enumerate() {
-                    let start = row * self.columns;
+                let (mut right, mut loss) = (0.0, 0.0);
+                for (row, count) in counts() {
+                    let (start, label) = (row * self.columns, labels[row] as usize);
                     let best = (1..self.columns).fold(start, |best, column| {
                         if mean(start + column) > mean(best) { start + column } else { best }
                     });
-                    right += u64::from(best == start + *label as usize);
-                    loss -= mean(start + *label as usize).max(f64::MIN_POSITIVE).ln();
+                    right += count * f64::from(best == start + label);
+                    loss -= count * mean(start + label).max(f64::MIN_POSITIVE).ln();
                 }
-                Fit { accuracy: right as f64 / rows, loss: loss / rows }
+                Fit { accuracy: right / all, loss: loss / all }
             }
             TargetsRef::Values { values, .. } => {
-                let of_value = |(place, value): (usize, &f32)| self.of_error(mean(place) - f64::from(*value));
-                let sum: f64 = values.iter().enumerate().map(of_value).sum();
-                Fit { accuracy: 0.0, loss: sum / values.len().max(1) as f64 }
+                let mut loss = 0.0;
+                for (row, count) in counts() {
+                    let first = row * self.columns;
+                    for (place, value) in (first..).zip(&values[first..][..self.columns]) {
+                        loss += count * self.of_error(mean(place) - f64::from(*value));
+                    }
+                }
+                Fit { accuracy: 0.0, loss: loss / (all * self.columns as f64) }
             }
         }
     }
@@ -159,7 +168,8 @@ mod tests {
         let off = |by: f32| values.iter().map(|value| value + by).collect::<Vec<f32>>();
         let outputs = vec![off(0.5), off(0.75), off(-0.75), off(9.0)];
         let targets = TargetsRef::Values { values: &values, columns: 1 };
-        let candidates = Candidates { outputs: &outputs, columns: 1, targets, loss: Loss::Mse };
+        let candidates =
+            Candidates { outputs: &outputs, columns: 1, targets, counts: &[1.0; 4], loss: Loss::Mse };
         let (picked, fit) = candidates.select(1, 1).unwrap();
         assert_eq!((picked, fit.loss), (vec![(0, 1)], 0.25));
         let (picked, fit) = candidates.select(8, 1).unwrap();
@@ -182,13 +192,13 @@ mod tests {
         };
         let outputs = vec![network([2.0, 2.0, -1.0]), network([1.0, 1.0, 1.0]), network([2.0, 2.0, 2.0])];
         let (targets, loss) = (TargetsRef::Classes(&[0, 1, 1]), Loss::CrossEntropy);
-        let candidates = Candidates { outputs: &outputs, columns: 2, targets, loss };
+        let candidates = Candidates { outputs: &outputs, columns: 2, targets, counts: &[1.0; 3], loss };
         let (picked, fit) = candidates.select(3, 1).unwrap();
         assert_eq!(picked, [(2, 3)]);
         let expected = (1.0 + (-2.0f64).exp()).ln();
         assert!((fit.loss - expected).abs() < 1e-9 && fit.accuracy == 1.0);
         let targets = TargetsRef::Classes(&[]);
-        assert!(Candidates { outputs: &[], columns: 2, targets, loss }.select(3, 1).is_none());
+        assert!(Candidates { outputs: &[], columns: 2, targets, counts: &[], loss }.select(3, 1).is_none());
     }
 
     #[test]
@@ -199,7 +209,7 @@ mod tests {
         let outputs = vec![vec![1.5, -1.5, 1.5, -1.5], vec![0.0, 0.0, 0.0, 4.0]];
         let targets = TargetsRef::Values { values: &values, columns: 1 };
         for (loss, best, want) in [(Loss::Mse, 0, 2.25), (Loss::Mae, 1, 1.0), (Loss::Huber, 1, 3.5 / 4.0)] {
-            let candidates = Candidates { outputs: &outputs, columns: 1, targets, loss };
+            let candidates = Candidates { outputs: &outputs, columns: 1, targets, counts: &[1.0; 4], loss };
             let (picked, fit) = candidates.select(1, 1).unwrap();
             assert_eq!((picked, fit.loss), (vec![(best, 1)], want), "{loss:?}");
             for (place, outputs) in outputs.iter().enumerate() {
@@ -210,6 +220,30 @@ mod tests {
                 let mean = rows.map(row).sum::<f64>() / 4.0;
                 assert_eq!(candidates.fit_of(&[(place, 1)]).unwrap().loss, mean, "{loss:?}");
             }
+        }
+    }
+
+    #[test]
+    fn rows_count_as_their_weights_say() {
+        // The first is right where rows count, the second where they do not.
+        let outputs = vec![vec![0.0, 5.0, 1.0, 1.0], vec![1.0, 0.0, 9.0, 0.0]];
+        let counts = [2.0, 0.0, 0.5, 0.0];
+        let classes = TargetsRef::Classes(&[0, 1]);
+        for (targets, columns, counts, want) in [
+            (TargetsRef::Values { values: &[0.0; 4], columns: 1 }, 1, &counts[..], [0.5 / 2.5, 42.5 / 2.5]),
+            (TargetsRef::Values { values: &[0.0; 4], columns: 2 }, 2, &counts[..2], [12.5, 0.5]),
+            (classes, 2, &counts[..2], [5.0f64.exp().ln_1p(), (-1.0f64).exp().ln_1p()]),
+        ] {
+            let candidates = Candidates { outputs: &outputs, columns, targets, counts, loss: Loss::Mse };
+            for (place, want) in want.into_iter().enumerate() {
+                let fit = candidates.fit_of(&[(place, 1)]).unwrap();
+                assert!((fit.loss - want).abs() < 1e-9, "{place}: {fit:?}, not {want}");
+                let is_right =
+                    f64::from(columns == 2 && want < 1.0 && matches!(targets, TargetsRef::Classes(_)));
+                assert_eq!(fit.accuracy, is_right);
+            }
+            let best = usize::from(want[1] < want[0]);
+            assert_eq!(candidates.select(1, 1).unwrap().0, [(best, 1)]);
         }
     }
 
@@ -226,7 +260,8 @@ mod tests {
         let outputs: Vec<Vec<f32>> =
             (0..64).map(|by| values.iter().map(|value| value + by as f32 - 31.0).collect()).collect();
         let targets = TargetsRef::Values { values: &values, columns: 1 };
-        let candidates = Candidates { outputs: &outputs, columns: 1, targets, loss: Loss::Mse };
+        let candidates =
+            Candidates { outputs: &outputs, columns: 1, targets, counts: &[1.0; 64], loss: Loss::Mse };
         for count in [1, 2, 3, 4, 7, 8, 9, 17] {
             assert_eq!(total(&candidates.select(count, 3).unwrap().0), count as u32);
         }

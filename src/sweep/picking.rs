@@ -3,7 +3,7 @@
 use super::ensemble::{Candidates, Fit};
 use super::member::Member;
 use super::sources::Sources;
-use crate::data::{TargetScale, Targets, TargetsRef, Transform};
+use crate::data::{Rows, TargetScale, Targets, TargetsRef, Transform};
 use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::model::{DataSchema, Ensemble, EnsembleMember, Model};
@@ -56,6 +56,8 @@ struct Group {
     columns: usize,
     /// What the rows are to be, in the unit of the outputs.
     targets: Targets,
+    /// How much each row counts.
+    counts: Vec<f64>,
     loss: Loss,
 }
 
@@ -73,8 +75,8 @@ impl EnsembleSelection<'_> {
             let Some(rows) = member.data[0].validation() else { continue };
             let outputs = engine(&model, self.device)?.outputs(&rows.view())?;
             let group = group(&mut groups, &model.transform, member.config.loss, || {
-                let targets = std::iter::once(rows.targets.view());
-                (model.network.outputs(), together(targets, model.data_schema.target_scale.as_ref()))
+                let (outputs, unit) = (model.network.outputs(), &model.data_schema.target_scale);
+                (outputs, together(std::iter::once(rows.view()), unit.as_ref()))
             });
             group.numbers.push(record.member);
             group.outputs.push(outputs);
@@ -100,8 +102,8 @@ impl EnsembleSelection<'_> {
             }
             let group = group(&mut groups, all.training().transform(), member.config.loss, || {
                 let rows = member.data.iter().filter_map(|data| data.test());
-                let targets = rows.map(|rows| rows.targets.view());
-                (all.training().outputs(), together(targets, data_schema.target_scale.as_ref()))
+                let rows = rows.map(|rows| rows.view());
+                (all.training().outputs(), together(rows, data_schema.target_scale.as_ref()))
             });
             group.numbers.push(record.member);
             group.outputs.push(outputs);
@@ -151,28 +153,29 @@ impl EnsembleSelection<'_> {
     }
 }
 
-/// The group of members with this transform, a new one if need be: `of_rows` gives its columns and targets.
+/// The group of members with this transform, a new one if need be: `of_rows` gives its columns, its targets, and how much each row counts.
 fn group<'a>(
     groups: &'a mut Vec<Group>,
     transform: &Transform,
     loss: Loss,
-    of_rows: impl FnOnce() -> (usize, Targets),
+    of_rows: impl FnOnce() -> (usize, (Targets, Vec<f64>)),
 ) -> &'a mut Group {
     let place = groups.iter().position(|group| group.transform == *transform);
     let place = place.unwrap_or_else(|| {
-        let (columns, targets) = of_rows();
+        let (columns, (targets, counts)) = of_rows();
         let (transform, numbers, outputs) = (transform.clone(), Vec::new(), Vec::new());
-        groups.push(Group { transform, numbers, outputs, columns, targets, loss });
+        groups.push(Group { transform, numbers, outputs, columns, targets, counts, loss });
         groups.len() - 1
     });
     &mut groups[place]
 }
 
-/// The targets of some rows behind those of others, values in this unit.
-fn together<'a>(parts: impl Iterator<Item = TargetsRef<'a>>, unit: Option<&TargetScale>) -> Targets {
-    let (mut labels, mut all) = (Vec::new(), None);
+/// The targets of some rows behind those of others, values in this unit, and how much each counts.
+fn together<'a>(parts: impl Iterator<Item = Rows<'a>>, unit: Option<&TargetScale>) -> (Targets, Vec<f64>) {
+    let (mut labels, mut all, mut counts) = (Vec::new(), None, Vec::new());
     for part in parts {
-        match part {
+        counts.extend(part.counts());
+        match part.targets {
             TargetsRef::Classes(part) => labels.extend_from_slice(part),
             TargetsRef::Values { columns, values } => {
                 let (_, all) = all.get_or_insert((columns, Vec::new()));
@@ -183,13 +186,13 @@ fn together<'a>(parts: impl Iterator<Item = TargetsRef<'a>>, unit: Option<&Targe
             }
         }
     }
-    all.map_or(Targets::Classes(labels), |(columns, values)| Targets::Values { columns, values })
+    (all.map_or(Targets::Classes(labels), |(columns, values)| Targets::Values { columns, values }), counts)
 }
 
 impl Group {
     fn view(&self) -> Candidates<'_> {
         let (columns, targets, loss) = (self.columns, self.targets.view(), self.loss);
-        Candidates { outputs: &self.outputs, columns, targets, loss }
+        Candidates { outputs: &self.outputs, columns, targets, counts: &self.counts, loss }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::classified::{Classified, accuracy, evaluation};
-use super::evaluation::engine;
+use super::evaluation::{engine, evaluate};
 use super::value_errors::ValueErrors;
 use crate::data::{Dataset, Features, TargetsRef, Transform};
 use crate::engine::{Device, Engine};
@@ -82,7 +82,7 @@ pub struct Importance {
 /// shuffled as one. `progress` receives how many columns are done, and how many there are.
 ///
 /// # Errors
-/// Those of the device and of `progress`; [`Error::Config`] where the rows have no such measure.
+/// Those of the device and of `progress`; [`Error::Config`] where the rows have no such measure, and [`Error::NonFiniteTest`] where they have no finite loss.
 pub fn importances(
     model: &Model,
     data: &Dataset,
@@ -95,7 +95,11 @@ pub fn importances(
     let mut score = |data: &Dataset| measure(model, &mut *engine, data, scoring);
     let whole = score(data)?;
     if !whole.is_finite() {
-        let text = format!("these {} rows have no measure {}", data.rows(), scoring.name());
+        let loss = evaluate(model, data, device)?.score.loss;
+        if !loss.is_finite() {
+            return Err(Error::NonFiniteTest { path: "the data".into(), loss });
+        }
+        let text = format!("these rows have no measure {}", scoring.name());
         return Err(Error::Config(text));
     }
     let columns = columns(&model.transform, data.inputs);

@@ -12,14 +12,14 @@ pub(super) fn at(row: usize, column: Option<usize>) -> Place {
     Place { row: Some(row as u64 + 1), column: column.map(|column| column + 1), name: None }
 }
 
-/// The values of an array in the order of its rows.
-pub(super) fn row_by_row(x: &ArrayRef2<f32>) -> Vec<f32> {
-    let mut values = room(x.len());
+/// The values of an array of this name in the order of its rows.
+pub(super) fn row_by_row(x: &ArrayRef2<f32>, name: &str) -> Result<Vec<f32>> {
+    let mut values = room(x.len(), name)?;
     match x.as_slice() {
         Some(x) => values.extend_from_slice(x),
         None => values.extend(x),
     }
-    values
+    Ok(values)
 }
 
 /// The values of an array in the order of its rows, if there are any, and all are finite, or NaN in columns that may miss some.
@@ -49,7 +49,7 @@ pub(super) fn values(
             let found = if value.is_nan() { found_nan.to_owned() } else { value.to_string() };
             Err(Error::data(name, at(row, Some(column)), "a finite number", found))
         }
-        None => Ok(row_by_row(&x)),
+        None => row_by_row(&x, name),
     }
 }
 

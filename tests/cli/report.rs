@@ -320,9 +320,13 @@ fn what_cannot_be_is_refused_in_one_line() {
         (&["a", "t.csv"], "cannot read t.csv/config.toml"),
         (&["a", "--data", "none.csv"], "none.csv"),
         (&["a", "--data", "bad.csv"], "bad.csv"),
-        (&["a", "-o", "t.csv"], "--out: cannot write to t.csv, which holds the data; choose another name"),
+        (
+            &["a", "-o", "t.csv"],
+            "--out: cannot write to t.csv, which is there and is not a page; choose another name",
+        ),
         (&["a", "-o", "a/model.safetensors"], "--out: cannot write to a/model.safetensors"),
-        (&["a", "-o", "a/history.csv"], "--out: cannot write to a/history.csv, which belongs to a run"),
+        (&["a", "-o", "a/history.csv"], "--out: cannot write to a/history.csv, which is there and"),
+        (&["a", "-o", "a/log.txt"], "--out: cannot write to a/log.txt, which is there and"),
         (&["a", "-o", "a"], "it is a directory"),
     ] {
         let outcome = place.run(&[&["report"], arguments, &CPU].concat());

@@ -253,7 +253,7 @@ fn the_folder_of_a_sweep_is_its_best_model_and_has_a_page() {
         ),
         (
             ["--out", "s/results.jsonl"],
-            "error: --out: cannot write to s/results.jsonl, which belongs to a sweep; ",
+            "error: --out: cannot write to s/results.jsonl, which is there and is not a page; ",
         ),
     ] {
         let outcome = place.run(&[&["report", "s"], &arguments[..]].concat());

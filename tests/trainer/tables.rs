@@ -179,10 +179,10 @@ fn rows_that_come_in_pieces_are_those_of_whole_columns() {
 fn a_table_without_names_is_an_array() {
     let x = Array2::from_shape_fn((40, 3), |(row, column)| ((row + 2) * (3 + column) % 17) as f32);
     let y: Vec<bool> = x.rows().into_iter().map(|row| row.sum() > 24.0).collect();
-    let reader = Table::of_numbers(&x).into_reader(y.target_data(), Vec::new(), Vec::new(), None);
+    let reader = Table::of_numbers(&x).unwrap().into_reader(y.target_data(), Vec::new(), Vec::new(), None);
     let of_table = trainer().fit_reader(reader.unwrap()).unwrap();
     assert_eq!(of_table.to_bytes().unwrap(), trainer().fit(&x, &y).unwrap().to_bytes().unwrap());
-    assert_eq!(predicted(&of_table, Table::of_numbers(&x)).len(), 80);
+    assert_eq!(predicted(&of_table, Table::of_numbers(&x).unwrap()).len(), 80);
     // A warm start: the loss goes on from where it was.
     let start = |first: Option<&Model>| {
         let run = trainer().start(&x, &y).unwrap();

@@ -34,9 +34,47 @@ impl Groups {
     }
 }
 
+/// A number without the zeros that change nothing, `1` for `01` and `1.0`, where `point` is the decimal mark; other cells as they are,
+/// without blanks around them.
+pub(crate) fn plain(cell: &[u8], point: u8) -> &[u8] {
+    let cell = cell.trim_ascii();
+    let at = cell.iter().position(|byte| *byte == point).unwrap_or(cell.len());
+    let (whole, fraction) = (&cell[..at], cell.get(at + 1..).unwrap_or_default());
+    if whole.is_empty() || !whole.iter().chain(fraction).all(u8::is_ascii_digit) {
+        return cell;
+    }
+    let zeros = |digits: &mut dyn Iterator<Item = &u8>| digits.take_while(|digit| **digit == b'0').count();
+    let from = zeros(&mut whole[..at - 1].iter());
+    let decimals = fraction.len() - zeros(&mut fraction.iter().rev());
+    &cell[from..if decimals == 0 { at } else { at + 1 + decimals }]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_are_equal_are_one_group() {
+        for (cell, point, expected) in [
+            ("1", b'.', "1"),
+            (" 1.0 ", b'.', "1"),
+            ("007", b'.', "7"),
+            ("0", b'.', "0"),
+            ("000.00", b'.', "0"),
+            ("10.250", b'.', "10.25"),
+            ("3.", b'.', "3"),
+            ("1,0", b',', "1"),
+            ("1.000", b',', "1.000"),
+            ("1,000", b'.', "1,000"),
+            (".5", b'.', ".5"),
+            ("1.0.0", b'.', "1.0.0"),
+            ("a1.0", b'.', "a1.0"),
+            ("", b'.', ""),
+            (".", b'.', "."),
+        ] {
+            assert_eq!(str::from_utf8(plain(cell.as_bytes(), point)), Ok(expected), "{cell}");
+        }
+    }
 
     #[test]
     fn groups_are_numbered_as_they_come() {

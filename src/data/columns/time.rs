@@ -1,13 +1,15 @@
 //! When rows are of.
 
+use crate::data::dialect::notation::Notation;
+
 /// Seconds of a day.
 const DAY: f64 = 86_400.0;
 
-/// A finite number, or the seconds from 1970 to a date, `2026-11-22` or `2026/11/22`, or to a time of it: behind a blank or T hours,
+/// A finite number, as the table writes numbers, or the seconds from 1970 to a date, `2026-11-22` or `2026/11/22`, or to a time of it: behind a blank or T hours,
 /// minutes and perhaps seconds, then perhaps an offset from UTC, without which a time is of UTC.
-pub(crate) fn time(cell: &[u8]) -> Option<f64> {
+pub(crate) fn time(cell: &[u8], numbers: Notation) -> Option<f64> {
     let text = str::from_utf8(cell.trim_ascii()).ok()?;
-    if let Ok(number) = text.parse::<f64>() {
+    if let Ok(number) = numbers.plain(text).parse::<f64>() {
         return Some(number).filter(|number| number.is_finite());
     }
     moment(text)
@@ -116,6 +118,8 @@ fn offset(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
+    const POINT: Notation = Notation { point: b'.', grouped: false };
+
     #[test]
     fn times_are_numbers_or_dates() {
         for (cell, expected) in [
@@ -139,7 +143,14 @@ mod tests {
             ("2000-03-01T02:00+02", 951_868_800.0),
             ("2016-12-31T23:59:60Z", 1_483_228_799.0),
         ] {
-            assert_eq!(time(cell.as_bytes()), Some(expected), "{cell}");
+            assert_eq!(time(cell.as_bytes(), POINT), Some(expected), "{cell}");
+        }
+        for (cell, expected) in [("2.650", 2650.0), ("281,5", 281.5), ("1970-01-01 00:00:00.5", 0.5)] {
+            assert_eq!(
+                time(cell.as_bytes(), Notation { point: b',', grouped: true }),
+                Some(expected),
+                "{cell}"
+            );
         }
         for cell in [
             "",
@@ -180,7 +191,7 @@ mod tests {
             "2020-01-01 +1:00",
         ] {
             let expected = (cell == "2020-01-01 ").then_some(1_577_836_800.0);
-            assert_eq!(time(cell.as_bytes()), expected, "{cell}");
+            assert_eq!(time(cell.as_bytes(), POINT), expected, "{cell}");
         }
     }
 

@@ -225,6 +225,12 @@ impl CsvTable {
         Err(self.row_error(at, expected, at.row.len().to_string()))
     }
 
+    /// A cell that is kept as it is written, which must be UTF-8.
+    pub(crate) fn text<'a>(&self, at: &At<'a>, column: usize) -> Result<&'a str> {
+        let text = str::from_utf8(at.row.cell(column));
+        text.map_err(|_| self.cell_error(at, column, "text in UTF-8"))
+    }
+
     /// Refuses a row that holds the names of all columns: files that were put together have their headers among the rows.
     pub(crate) fn refuse_header(&self, at: &At<'_>) -> Result<()> {
         let is_name = |(cell, name): (&[u8], &String)| cell.trim_ascii() == name.as_bytes();

@@ -1,6 +1,6 @@
 //! NPZ files, numpy's archives of arrays, as tables: their rows are made text, which is read like that of any other table.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Seek};
 
@@ -100,7 +100,7 @@ impl Npz {
 
     fn read_arrays(file: &File, length: u64) -> io::Result<Self> {
         let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| bad(error.to_string()))?;
-        let (mut arrays, mut categories, mut left) = (Vec::new(), HashMap::new(), length);
+        let (mut arrays, mut left) = (Vec::<Array>::new(), length);
         for index in 0..archive.len() {
             let mut entry = archive.by_index(index).map_err(|error| bad(error.to_string()))?;
             // All entries together are as long as the file at most.
@@ -116,12 +116,20 @@ impl Npz {
                 return Err(bad("an array that is not whole"));
             }
             let name = entry.name().map_err(|error| bad(error.to_string()))?;
-            let array = Array::from_npy(name.strip_suffix(".npy").unwrap_or(&name), bytes)?;
-            match array.name.strip_suffix(".categories") {
-                Some(of) => drop(categories.insert(of.to_owned(), array)),
-                None => arrays.push(array),
-            }
+            arrays.push(Array::from_npy(name.strip_suffix(".npy").unwrap_or(&name), bytes)?);
         }
+        // Text beside an array of signed numbers that is called so.
+        let of = |array: &Array| array.name.strip_suffix(".categories").map(str::to_owned);
+        let are_codes = |array: &Array| array.kind == Kind::Signed && array.width == 1;
+        let codes: HashSet<String> =
+            arrays.iter().filter(|array| are_codes(array)).map(|array| array.name.clone()).collect();
+        let are_categories = |array: &mut Array| {
+            array.kind == Kind::Text
+                && array.width == 1
+                && of(array).is_some_and(|name| codes.contains(&name))
+        };
+        let categories =
+            arrays.extract_if(.., are_categories).filter_map(|array| Some((of(&array)?, array))).collect();
         let first = arrays.first().ok_or_else(|| bad("no array"))?;
         if let Some(other) = arrays.iter().find(|array| array.rows != first.rows) {
             let (a, b) = (first, other);
@@ -142,6 +150,7 @@ impl Npz {
 
     /// Makes the next row text.
     fn push_row(&mut self) -> io::Result<()> {
+        let start = self.text.len();
         for (number, array) in self.arrays.iter().enumerate() {
             for column in 0..array.width {
                 if number + column > 0 {
@@ -150,14 +159,27 @@ impl Npz {
                 match self.categories.get(&array.name) {
                     Some(categories) => {
                         let code = array.cell(self.row, column)?;
-                        // What has no category is missing.
-                        if let Some(row) = code.parse().ok().filter(|row| *row < categories.rows) {
-                            self.text.extend(categories.cell(row, 0)?.bytes());
+                        match code.parse() {
+                            Ok(row) if row < categories.rows => {
+                                self.text.extend(categories.cell(row, 0)?.bytes());
+                            }
+                            _ if code == "-1" => {}
+                            _ => {
+                                let (row, count) = (self.row + 1, categories.rows);
+                                return Err(bad(format!(
+                                    "{code} in row {row} of array {}, which has {count} categories",
+                                    array.name
+                                )));
+                            }
                         }
                     }
                     None => self.text.extend(array.cell(self.row, column)?.bytes()),
                 }
             }
+        }
+        if self.text.len() == start {
+            // Not a blank line.
+            self.text.extend(b"\"\"");
         }
         self.text.push(b'\n');
         self.row += 1;

@@ -51,6 +51,7 @@ impl RawTable {
             for (start, row) in rows.each_row(delimiter) {
                 let at = At { row: cells.split(row), piece: &rows, start };
                 about.check_cells(&at)?;
+                (0..columns).try_for_each(|column| about.text(&at, column).map(drop))?;
                 table.push(at.row.cells())?;
             }
             piece = pieces.next()?;

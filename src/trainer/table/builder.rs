@@ -89,7 +89,7 @@ impl TableBuilder {
             }
         }
         if is_first {
-            self.values = room(self.expected * inputs.len());
+            self.values = room(self.expected * inputs.len(), "x")?;
         }
         (0..length).for_each(|row| self.values.extend(inputs.iter().map(|input: &Vec<f32>| input[row])));
         self.rows += length;

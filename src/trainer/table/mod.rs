@@ -78,8 +78,11 @@ pub struct Table {
 
 impl Table {
     /// Columns of numbers without names, [rows, columns]; NaN where one is missing.
-    pub fn of_numbers(x: &ArrayRef2<f32>) -> Self {
-        Self::of_values(row_by_row(x), x.ncols())
+    ///
+    /// # Errors
+    /// [`Error::Config`] where the machine has no memory for them.
+    pub fn of_numbers(x: &ArrayRef2<f32>) -> Result<Self> {
+        Ok(Self::of_values(row_by_row(x, "x")?, x.ncols()))
     }
 
     /// Columns of numbers without names, so many of them, row after row; NaN where one is missing.

@@ -2,6 +2,7 @@
 
 use super::{FirstMissing, RowParser};
 use crate::data::columns::categories::MISSING;
+use crate::data::columns::groups::plain;
 use crate::data::columns::time::{PARTS, date, time};
 use crate::data::dialect::Kind;
 use crate::data::dialect::notation::grouped;
@@ -126,14 +127,15 @@ impl RowParser {
     pub(crate) fn group(&mut self, at: &At<'_>) -> Result<Option<u32>> {
         let Some(column) = self.table.columns.group else { return Ok(None) };
         let cell = at.row.cell(column);
-        let number = self.groups.number(cell, self.table.dialect.is_missing(cell));
+        let dialect = &self.table.dialect;
+        let number = self.groups.number(plain(cell, dialect.numbers.point), dialect.is_missing(cell));
         number.map(Some).ok_or_else(|| self.table.cell_error(at, column, "fewer groups"))
     }
 
     /// The time of the row, if the table has times.
     pub(crate) fn time(&self, at: &At<'_>) -> Result<Option<f64>> {
         let Some(column) = self.table.columns.time else { return Ok(None) };
-        let found = time(at.row.cell(column));
+        let found = time(at.row.cell(column), self.table.dialect.numbers);
         let expected =
             "a time: a number, or a date such as 2026-11-22, 2026/11/22 10:30 or 2026-11-22T10:30:00+02:00";
         found.map(Some).ok_or_else(|| self.table.cell_error(at, column, expected))

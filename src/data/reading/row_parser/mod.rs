@@ -154,8 +154,8 @@ impl RowParser {
         rows.weights.extend(self.weight(at)?);
         rows.groups.extend(self.group(at)?);
         rows.times.extend(self.time(at)?);
-        let id = table.columns.id.map(|id| String::from_utf8_lossy(at.row.cell(id)).into_owned());
-        rows.ids.extend(id);
+        let id = table.columns.id.map(|id| table.text(at, id)).transpose()?;
+        rows.ids.extend(id.map(str::to_owned));
         Ok(())
     }
 
