@@ -94,9 +94,9 @@ impl Model {
         let [rows, probabilities, values] =
             if network.loss().of_classes() { [table.rows(), outputs, 0] } else { [0, 0, outputs] };
         let mut all = Predictions {
-            classes: room(rows, "the classes").map_err(exception)?,
-            probabilities: room(probabilities, "the probabilities").map_err(exception)?,
-            values: room(values, "the values").map_err(exception)?,
+            classes: room(rows, "an array of classes").map_err(exception)?,
+            probabilities: room(probabilities, "an array of probabilities").map_err(exception)?,
+            values: room(values, "an array of values").map_err(exception)?,
         };
         let mut unknown = 0;
         for first in (0..table.rows()).step_by(piece) {

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tinytrain import TinytrainClassifier, TinytrainRegressor
+from tinytrain import TinytrainClassifier, TinytrainRegressor, load
 
 SMALL = {"hidden": (16,), "epochs": 8, "random_state": 3}
 
@@ -292,3 +292,54 @@ def test_the_preset_for_tables_is_the_default_where_rows_validate(iris):
         for named, is_same in ((preset, True), (other, False)):
             expected = TinytrainClassifier(**own, preset=named).fit(X, y, **rows).predict_proba(X)
             assert (found == expected).all() == is_same, (given, named)
+
+
+def test_labels_may_be_called_as_numbers_that_are_none(iris, tmp_path):
+    X, _ = iris
+    for names in (["a", "nan", "x"], ["NaN", "inf", "nan"], ["9007199254740993", "9007199254740992", "1"]):
+        y = np.array(names)[np.digitize(X[:, 2], [2.5, 4.9])]
+        fitted = TinytrainClassifier(hidden=(8,), epochs=60, random_state=1).fit(X, y)
+        assert list(fitted.classes_) == sorted(names) and fitted.score(X, y) > 0.8
+        np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1)
+        fitted.save(tmp_path / "model.safetensors")
+        assert (load(tmp_path / "model.safetensors").predict_proba(X) == fitted.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("weight", [-1, np.nan, np.inf])
+def test_weights_of_classes_are_numbers_of_0_or_more(iris, weight):
+    X, y = iris
+    classifier = TinytrainClassifier(hidden=(8,), epochs=2, class_weight={0: weight})
+    with pytest.raises(ValueError, match="class_weight: expected finite numbers of 0 or more"):
+        classifier.fit(X, y)
+    with pytest.raises(ValueError, match="class_weight: expected finite numbers of 0 or more"):
+        classifier.partial_fit(X, y, classes=[0, 1, 2])
+
+
+def test_few_rows_and_many_are_warned_of_alike(iris):
+    X, y = iris
+    X = np.c_[y.astype(float), X]
+    model = TinytrainClassifier(hidden=(8,), epochs=2, categorical=[0]).fit(X, y)._model
+    fitted = TinytrainClassifier()
+    fitted._loaded(model)
+    X[:, 0] = 9
+    for times in (1, 30):
+        with pytest.warns(UserWarning, match=f"{times * 150} cells of X hold what no training row held") as caught:
+            fitted.predict(np.tile(X, (times, 1)))
+        assert caught[0].filename == __file__
+
+
+def test_categories_that_32_bits_do_not_tell_apart_are_refused():
+    y = np.arange(60) % 3
+    X = np.c_[2.0**24 + y, np.ones(60)]
+    for given in (X, X.astype(int), X.astype(int).astype(object)):
+        with pytest.raises(ValueError, match="categorical: expected"):
+            TinytrainClassifier(hidden=(8,), epochs=2, categorical=[0]).fit(given, y)
+    # Others are numbers as they are.
+    TinytrainClassifier(hidden=(8,), epochs=2, categorical=[0]).fit(np.c_[0.1 + y, np.ones(60)], y)
+
+
+def test_what_memory_cannot_hold_is_an_error():
+    y = np.arange(6000) % 3000
+    fitted = TinytrainClassifier(hidden=4, epochs=1, device="cpu").fit(y[:, None] / 3000, y)
+    with pytest.raises(ValueError, match="an array of probabilities needs .* of memory"):
+        fitted.predict_proba(np.broadcast_to(np.float32(1), (50_000_000, 1)))

@@ -202,3 +202,22 @@ def test_pandas_without_pyarrow_hands_over_numbers():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_index_of_a_frame_is_not_looked_at():
+    X = np.random.default_rng(1).standard_normal((60, 3))
+    y = X[:, 0] > 0
+    plain = TinytrainClassifier(hidden=(8,), epochs=2, random_state=1).fit(pd.DataFrame(X, columns=list("abc")), y)
+    for index in ([1, "x"] * 30, [(1, 2), 3] * 30, [2**64] * 60):
+        frame = pd.DataFrame(X, columns=list("abc"), index=pd.Index(index, dtype=object))
+        fitted = TinytrainClassifier(hidden=(8,), epochs=2, random_state=1).fit(frame, y)
+        assert (fitted.predict_proba(frame) == plain.predict_proba(frame)).all()
+    with pytest.raises(ValueError, match="beyond 64 bits"):
+        TinytrainClassifier().fit(pd.DataFrame({"a": [2**70 + row for row in range(60)]}), y)
+
+
+def test_targets_of_arrow_have_their_names():
+    X = np.random.default_rng(1).standard_normal((60, 3))
+    table = pa.table({"u": X[:, 0], "v": X[:, 1]})
+    fitted = TinytrainRegressor(hidden=(8,), epochs=2, random_state=1).fit(X, table)
+    assert fitted._target_names == ["u", "v"]

@@ -94,3 +94,30 @@ def test_rows_that_validate_are_those_of_each_fit_alone(iris, is_weighted):
             fitted = clone(base).set_params(**params).fit(X[train], y[train], **own)
             scores.append(-log_loss(y[test], fitted.predict_proba(X[test])))
         assert np.mean(scores) == pytest.approx(found, rel=1e-12)
+
+
+@pytest.mark.parametrize("sample_weight", [None, np.arange(150) % 3])
+def test_classes_are_balanced_in_each_fold(iris, sample_weight):
+    X, y = iris
+    base = TinytrainClassifier(hidden=(8,), epochs=8, random_state=1, class_weight="balanced")
+    folds = [(np.arange(-150, -40), np.arange(110, 150)), (np.arange(150) % 4 > 0, np.arange(0, 150, 4))]
+    # GridSearchCV gives the weights to the scorer, too; those of other rows do not change how it trains.
+    ours, theirs = (of(base, {"lr": [0.01, 0.1]}, cv=folds, scoring=_log_loss) for of in (TinytrainSearchCV, GridSearchCV))
+    fitted = [search.fit(X, y, sample_weight=sample_weight).cv_results_["mean_test_score"] for search in (ours, theirs)]
+    np.testing.assert_array_equal(*fitted)
+
+
+def _log_loss(estimator, X, y, sample_weight=None):
+    return -np.log(estimator.predict_proba(X)[np.arange(len(X)), y]).mean()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("scoring", ["roc_auc", ["accuracy", "roc_auc"], lambda estimator, X, y: {"accuracy": estimator.score(X, y)}])
+def test_scores_that_cannot_be_made_are_those_of_a_grid_search(iris, scoring):
+    X, y = iris
+    base = TinytrainClassifier(hidden=(8,), epochs=8, random_state=1)
+    refit = False if scoring == "roc_auc" else "accuracy"
+    fitted = [of(base, {"lr": [1e38, 0.1]}, cv=3, scoring=scoring, refit=refit).fit(X, y) for of in (TinytrainSearchCV, GridSearchCV)]
+    for key in fitted[1].cv_results_:
+        if "_test_" in key:
+            np.testing.assert_array_equal(*(search.cv_results_[key] for search in fitted), err_msg=key)

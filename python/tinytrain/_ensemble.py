@@ -68,6 +68,8 @@ class _Ensemble:
         self._validate_params()
         rows, validation = self._given(X, y, sample_weight, eval_set, groups, times)
         seed = self._seed()
+        if not 0 <= seed < 2**64:
+            raise ValueError(f"random_state: expected a whole number from 0 to 2^64 - 1, found {seed}")
         common = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
         made, settings = [], []
         for number, candidate in enumerate(self._candidates(seed)):

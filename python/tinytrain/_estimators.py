@@ -227,12 +227,12 @@ class _Tinytrain(BaseEstimator):
         ):
             rows = np.ascontiguousarray(X, dtype=np.float32)
             if len(rows) and np.isfinite(rows).all():
-                return self._known(self._model.predict(rows, 1))
+                return self._warned(self._model.predict(rows, 1))
         rows = _input.table(self, X, reset=False)
-        return self._known(self._model.predict(rows, _settings.threads(self.n_jobs)))
+        return self._warned(self._model.predict(rows, _settings.threads(self.n_jobs)))
 
     @staticmethod
-    def _known(predicted):
+    def _warned(predicted):
         """What was predicted, with a warning where rows hold what no training row held."""
         *found, unknown = predicted
         if unknown:
@@ -495,7 +495,9 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
             except OverflowError:
                 # Whole numbers beyond 64 bits.
                 classes = np.asarray(names)
-            break
+            # What is no number, or the same one as another, is text.
+            if dtype is not np.float64 or len(np.unique(classes[np.isfinite(classes)])) == len(names):
+                break
         self.classes_, order = np.unique(classes, return_index=True)
         self._model = model
         self._arrange(order)

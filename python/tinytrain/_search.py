@@ -206,7 +206,9 @@ class TinytrainSearchCV(BaseSearchCV):
         check_consistent_length(range(table.shape[0]), y)
         weights = probe._weights(sample_weight, table, y)
         # Classes that are balanced are so in each fold.
-        own = [self._own_weights(probe, sample_weight, table, y, train) for train, _ in folds] if getattr(probe, "class_weight", None) == "balanced" else []
+        fold_weights = []
+        if getattr(probe, "class_weight", None) == "balanced":
+            fold_weights = [self._fold_weights(probe, sample_weight, table, y, train) for train, _ in folds]
         made, settings = [], []
         for candidate in candidates:
             fixed = _FIXED.intersection(candidate)
@@ -224,7 +226,7 @@ class TinytrainSearchCV(BaseSearchCV):
                 (table, targets, weights, None, None),
                 settings,
                 [np.ascontiguousarray(train, dtype=np.uint32) for train, _ in folds],
-                own,
+                fold_weights,
                 device=str(self.estimator.device),
                 threads=_settings.threads(self.n_jobs),
                 repeats=getattr(probe, "class_weight", None) is None,
@@ -247,7 +249,7 @@ class TinytrainSearchCV(BaseSearchCV):
         return fitted
 
     @staticmethod
-    def _own_weights(probe, sample_weight, table, y, train):
+    def _fold_weights(probe, sample_weight, table, y, train):
         """How much each row counts in a fold, with weights of the classes there; rows that do not train there have none."""
         weights = np.zeros(len(y), dtype=np.float32)
         of_rows = _Tinytrain._weights(probe, sample_weight, table, y)

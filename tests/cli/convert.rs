@@ -95,6 +95,35 @@ fn several_files_are_one_table() {
 }
 
 #[test]
+fn no_column_is_lost_by_its_name() {
+    let place = Workplace::new();
+    place.write("unnamed.csv", ",column0,y\n5,1,u\n9,3,v\n");
+    place.write("numbers.csv", "a,a.categories,b.categories,z\n1,10,5,u\n0,20,6,v\n");
+    place.write("one.csv", "a\n1\nNA\n3\n");
+    for (name, expected) in [
+        ("unnamed", "column0_,column0,y\n5,1,u\n9,3,v\n"),
+        ("numbers", "a,a.categories,b.categories,z\n1,10,5,u\n0,20,6,v\n"),
+        ("one", "a\n1\n\"\"\n3\n"),
+    ] {
+        assert_eq!(convert(&place, &[&format!("{name}.csv"), "--out", "t.npz"]).code, 0, "{name}");
+        assert_eq!(String::from_utf8(converted(&place, "t.npz", "t.csv")).unwrap(), expected);
+        std::fs::remove_file(place.path("t.csv")).unwrap();
+    }
+    place.write("texts.csv", "a,a.categories\nx,10\ny,20\n");
+    place.write("metadata.csv", "__metadata__,b\n1,2\n");
+    place.write("latin.csv", b"a,b\n1,\xe9\n");
+    for (name, expected) in [
+        ("texts", "error: two arrays would be called a.categories; rename a column"),
+        ("metadata", "error: two arrays would be called __metadata__; rename a column"),
+        ("latin", "error: latin.csv, row 2, column 2 (b): expected text in UTF-8, found "),
+    ] {
+        let outcome = convert(&place, &[&format!("{name}.csv"), "--out", "t.safetensors"]);
+        assert_eq!((outcome.code, place.path("t.safetensors").exists()), (2, false), "{name}");
+        assert!(outcome.error().starts_with(expected), "{}", outcome.stderr);
+    }
+}
+
+#[test]
 fn tables_become_arrays_by_the_names_of_their_columns() {
     let place = Workplace::new();
     place.write("t.csv", TABLE);
