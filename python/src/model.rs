@@ -210,6 +210,12 @@ impl Model {
         columns.unwrap_or_else(|| self.model.transform.columns(self.model.network.columns()))
     }
 
+    /// The columns that are categories, counted from 0.
+    #[getter]
+    fn categorical(&self) -> Vec<usize> {
+        trainer::Table::categorical_of(&self.model)
+    }
+
     /// The contents of its file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.model.to_bytes().map(|bytes| PyBytes::new(py, &bytes)).map_err(exception)

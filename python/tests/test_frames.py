@@ -221,3 +221,18 @@ def test_targets_of_arrow_have_their_names():
     table = pa.table({"u": X[:, 0], "v": X[:, 1]})
     fitted = TinytrainRegressor(hidden=(8,), epochs=2, random_state=1).fit(X, table)
     assert fitted._target_names == ["u", "v"]
+
+
+def test_categories_are_told_apart_behind_load(tmp_path):
+    y = np.arange(60) % 3
+    for ids in (2**24 + y, 100_000_001 + 2 * y, np.array([0.123456788, 0.123456789, 1.0])[y], y):
+        frame = pd.DataFrame({"a": np.ones(60), "id": ids, "b": np.arange(60.0)})
+        fitted = TinytrainClassifier(hidden=(16,), epochs=100, random_state=1, categorical=["id"]).fit(frame, y)
+        assert fitted.score(frame, y) > 0.95
+        fitted.save(tmp_path / "model.safetensors")
+        loaded = tinytrain.load(tmp_path / "model.safetensors")
+        assert (loaded.predict_proba(frame) == fitted.predict_proba(frame)).all()
+        # Models of arrays take frames as they take arrays.
+        if ids is y:
+            array = TinytrainClassifier(hidden=(16,), epochs=2, random_state=1, categorical=[1]).fit(frame.to_numpy(), y)
+            assert (array.predict_proba(frame.to_numpy()) == array._outputs(frame)[1]).all()

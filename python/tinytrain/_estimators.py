@@ -228,7 +228,7 @@ class _Tinytrain(BaseEstimator):
             rows = np.ascontiguousarray(X, dtype=np.float32)
             if len(rows) and np.isfinite(rows).all():
                 return self._warned(self._model.predict(rows, 1))
-        rows = _input.table(self, X, reset=False)
+        rows = _input.table(self, X, reset=False, model=self._model)
         return self._warned(self._model.predict(rows, _settings.threads(self.n_jobs)))
 
     @staticmethod

@@ -64,8 +64,8 @@ def _are_numbers_of_pandas(X):
     return all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes)
 
 
-def table(estimator, X, reset):
-    """Rows as a `Table`; checks or remembers the columns."""
+def table(estimator, X, reset, model=None):
+    """Rows as a `Table`, for this model if there is one; checks or remembers the columns."""
     if is_frame(X):
         X = _of_known_types(X)
     elif type(X).__name__ == "LazyFrame":
@@ -86,6 +86,9 @@ def table(estimator, X, reset):
         found = f"Found array with {X.shape[0]} sample(s) (shape={X.shape})"
         raise ValueError(f"{found} while a minimum of {least} is required by {type(estimator).__name__}.")
     categorical = categories(estimator, names)
+    if model is not None:
+        # Also of one that was loaded: 32-bit floats do not tell all numbers apart that are categories.
+        categorical = sorted({*categorical, *model.categorical})
     try:
         rows = _of_frame(X, names, [names[column] for column in categorical], reset)
     except ImportError as error:

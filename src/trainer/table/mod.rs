@@ -176,17 +176,13 @@ impl Table {
     /// # Errors
     /// [`Error::Data`] for another number of columns, and for columns that hold something else than in training.
     pub fn fitted_to(self, model: &Model) -> Result<Self> {
-        let schema = model.data_schema.schema.as_ref();
-        let inputs = model.transform.columns(model.network.columns());
-        let categories = model.transform.categories();
-        let dates = schema.map_or(&[][..], |schema| &schema.dates);
-        let (mut wanted, mut input) = (Vec::new(), 0);
-        while input < inputs {
-            let date = dates.iter().find(|(first, _)| *first == input).map(|(_, parts)| *parts);
-            wanted.push((date, categories.binary_search(&input).is_ok()));
-            input += date.unwrap_or(1).max(1);
-        }
-        self.fitted(wanted)
+        self.fitted(columns_of(model))
+    }
+
+    /// The columns that are categories of a model, counted from 0.
+    pub fn categorical_of(model: &Model) -> Vec<usize> {
+        let columns = columns_of(model).into_iter().enumerate();
+        columns.filter(|(_, (_, is_category))| *is_category).map(|(column, _)| column).collect()
     }
 
     /// The same as columns of which each is dates of so many parts, or categories or not.
@@ -351,4 +347,19 @@ impl Table {
         }
         (placed, dates)
     }
+}
+
+/// What the columns of a model hold: of dates how many parts, and whether they are categories.
+fn columns_of(model: &Model) -> Vec<(Option<usize>, bool)> {
+    let schema = model.data_schema.schema.as_ref();
+    let inputs = model.transform.columns(model.network.columns());
+    let categories = model.transform.categories();
+    let dates = schema.map_or(&[][..], |schema| &schema.dates);
+    let (mut wanted, mut input) = (Vec::new(), 0);
+    while input < inputs {
+        let date = dates.iter().find(|(first, _)| *first == input).map(|(_, parts)| *parts);
+        wanted.push((date, categories.binary_search(&input).is_ok()));
+        input += date.unwrap_or(1).max(1);
+    }
+    wanted
 }
