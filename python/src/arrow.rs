@@ -203,6 +203,11 @@ impl Column {
     }
 
     fn add_durations<T: ArrowPrimitiveType<Native = i64>>(&mut self, array: &dyn Array, second: f64) {
+        if self.is_categorical {
+            let seconds =
+                array.as_primitive::<T>().iter().map(|value| value.map(|value| value as f64 / second));
+            return self.add_texts(seconds.map(|seconds| seconds.map(|seconds| seconds.to_string())));
+        }
         self.add_numbers::<T>(array, |value| (value as f64 / second) as f32);
     }
 

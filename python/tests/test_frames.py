@@ -225,7 +225,8 @@ def test_targets_of_arrow_have_their_names():
 
 def test_categories_are_told_apart_behind_load(tmp_path):
     y = np.arange(60) % 3
-    for ids in (2**24 + y, 100_000_001 + 2 * y, np.array([0.123456788, 0.123456789, 1.0])[y], y):
+    spans = pd.to_timedelta(20_000_000 + y, "s")
+    for ids in (2**24 + y, 100_000_001 + 2 * y, np.array([0.123456788, 0.123456789, 1.0])[y], spans, y):
         frame = pd.DataFrame({"a": np.ones(60), "id": ids, "b": np.arange(60.0)})
         fitted = TinytrainClassifier(hidden=(16,), epochs=100, random_state=1, categorical=["id"]).fit(frame, y)
         assert fitted.score(frame, y) > 0.95
