@@ -47,6 +47,8 @@ class Model:
     def columns(self) -> list[str] | None: ...
     @property
     def column_count(self) -> int: ...
+    @property
+    def categorical(self) -> list[int]: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Model: ...
@@ -95,6 +97,7 @@ def search(
     rows: _Rows,
     candidates: Sequence[str],
     folds: Sequence[NDArray[np.uint32]],
+    weights: Sequence[NDArray[np.float32]],
     *,
     device: str = "auto",
     threads: int | None = None,
