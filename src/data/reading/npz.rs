@@ -118,9 +118,10 @@ impl Npz {
             let name = entry.name().map_err(|error| bad(error.to_string()))?;
             arrays.push(Array::from_npy(name.strip_suffix(".npy").unwrap_or(&name), bytes)?);
         }
-        // Text beside an array of signed numbers that is called so.
+        // Text beside an array of whole numbers that is called so.
         let of = |array: &Array| array.name.strip_suffix(".categories").map(str::to_owned);
-        let are_codes = |array: &Array| array.kind == Kind::Signed && array.width == 1;
+        let are_codes =
+            |array: &Array| matches!(array.kind, Kind::Signed | Kind::Unsigned) && array.width == 1;
         let codes: HashSet<String> =
             arrays.iter().filter(|array| are_codes(array)).map(|array| array.name.clone()).collect();
         let are_categories = |array: &mut Array| {
