@@ -56,6 +56,7 @@ fn or_end(memory: *mut u8, size: usize) -> *mut u8 {
         return memory;
     }
     ENDS.set(true);
+    tinytrain::output::remove_all();
     // Where nobody can be told, the exit code stays.
     let _ = writeln!(io::stderr(), "error: the system has no memory left for {size} bytes more");
     process::exit(1)

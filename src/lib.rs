@@ -12,7 +12,7 @@
 //!
 //! The modules have the rest: [`data`] (tables, images, the order of an epoch), [`settings`] (the options and their defaults),
 //! [`train`](mod@train) (the epoch loop), [`model`] (networks and their file), [`step`] (activations, losses, optimizers, learning rates),
-//! [`engine`] (what computes), [`sweep`], [`runs`], [`evaluate`](mod@evaluate), [`profile`], [`convert`]. Features of the crate add
+//! [`engine`] (what computes), [`sweep`], [`runs`], [`evaluate`](mod@evaluate), [`profile`]. Features of the crate add
 //! more: `gpu` (default) kernels on wgpu, `check` and `tune`; `export` ONNX, C, numpy, JSON and TensorBoard; `plots` pictures;
 //! `cli` (default) the program, with all of them.
 //!
@@ -48,7 +48,6 @@
 #[cfg(feature = "gpu")]
 pub mod check;
 mod clock;
-pub mod convert;
 pub mod data;
 pub mod engine;
 pub mod error;
@@ -81,6 +80,8 @@ pub mod tune;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
+pub mod input;
 #[doc(hidden)]
 pub mod memory;
 #[doc(hidden)]

@@ -1,6 +1,8 @@
 //! Files that are whole or not there.
 
+mod own;
 mod temporary;
+mod unfinished;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
+pub use own::{is_at, open_own};
 pub use temporary::is_name as is_temporary;
+pub use unfinished::{Unfinished, remove_all};
 
 /// A path that has been found writable. Nothing is created before [`Destination::write`].
 #[derive(Debug, Clone)]
@@ -60,10 +64,16 @@ impl Destination {
         Ok(Self { path, makes_folders: true })
     }
 
-    /// The same file, for which no folder is made: where it has vanished, to write is an error.
-    #[must_use]
-    pub fn in_its_folder(self) -> Self {
-        Self { makes_folders: false, ..self }
+    /// As [`Destination::check`], for a file of a folder of ours: a link is an error, and no folder is made for it.
+    ///
+    /// # Errors
+    /// [`Error::Write`] with the reason.
+    pub fn check_own(path: &Path) -> Result<Self> {
+        if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+            let source = io::Error::other("it is a link");
+            return Err(Error::Write { path: path.to_owned(), source });
+        }
+        Ok(Self { makes_folders: false, ..Self::check(path)? })
     }
 
     /// The file.
@@ -73,7 +83,12 @@ impl Destination {
 
     /// Whether both are one file, however they are named.
     pub fn is_same(&self, other: &Destination) -> bool {
-        whereabouts(&self.path) == whereabouts(&other.path)
+        self.is_at(&other.path)
+    }
+
+    /// Whether it is the file at this path, however that is named.
+    pub fn is_at(&self, path: &Path) -> bool {
+        whereabouts(&self.path) == whereabouts(path)
     }
 
     /// Writes the file: missing folders are made, an existing file is replaced in one step.
@@ -109,6 +124,7 @@ impl Destination {
             fs::create_dir_all(folder)?;
         }
         let mut file = temporary::create(folder)?;
+        let _unfinished = Unfinished::new(file.path());
         write(file.as_file_mut())?;
         // Until now nobody else could read it. One that is replaced hands down its permissions.
         let permissions = match fs::metadata(&self.path) {

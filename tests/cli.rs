@@ -8,8 +8,6 @@ mod cache;
 mod categories;
 #[path = "cli/check.rs"]
 mod check;
-#[path = "cli/convert.rs"]
-mod convert;
 #[path = "cli/dates.rs"]
 mod dates;
 #[path = "cli/decimals.rs"]
@@ -23,6 +21,9 @@ mod disks;
 mod eval;
 #[path = "cli/export.rs"]
 mod export;
+#[cfg(unix)]
+#[path = "cli/folders.rs"]
+mod folders;
 #[path = "cli/folds.rs"]
 mod folds;
 #[cfg(unix)]

@@ -114,7 +114,6 @@ readers! {
     idx 1500,
     idx_packed 1500,
     table 3000,
-    raw_table 1500,
     gzip 1000,
     zstd 1000,
     npz 1500,

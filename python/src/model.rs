@@ -235,6 +235,7 @@ impl Model {
             epoch: PartOfEpoch::default(),
             kept: None,
             order: None,
+            settings: Vec::new(),
             rows: None,
             was_restarted: false,
         };

@@ -71,7 +71,7 @@ def build_module(out, has_threads=False):
     program = bindgen()
     found = program and subprocess.run([program, "--version"], capture_output=True, text=True).stdout.strip()
     if found != f"wasm-bindgen {version}":
-        sys.exit(f"wasm-bindgen {version} is needed: cargo install wasm-bindgen-cli --version {version} --locked")
+        sys.exit(f"wasm-bindgen {version} is needed: cargo install wasm-bindgen-cli --version {version}")
     wasm = target / f"{TARGET}/{profile}/tinytrain_web.wasm"
     subprocess.run([program, "--target", "web", "--no-typescript", "--out-dir", out, wasm], check=True, stderr=subprocess.DEVNULL)
 

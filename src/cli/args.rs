@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::engine::DeviceRequest;
 use crate::error::Error;
 use crate::gpu::DeviceOptions;
-pub use crate::settings::values::{count, duration, parse};
+pub use crate::settings::values::{count, duration, parse, threads, within};
 use clap::ValueEnum;
 
 use super::process;
@@ -49,6 +49,16 @@ impl fmt::Display for ImageSize {
 pub fn two_or_more(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number >= 2);
     number.ok_or_else(|| "expected a whole number, 2 or more".to_owned())
+}
+
+/// A number of repetitions of which there must be several.
+pub fn repeats(text: &str) -> Result<usize, String> {
+    within(text, 2..=1_000_000)
+}
+
+/// A number of picks of an ensemble.
+pub fn picks(text: &str) -> Result<usize, String> {
+    within(text, 1..=10_000)
 }
 
 /// A limit of time: up to a day.

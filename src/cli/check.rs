@@ -6,7 +6,6 @@ use crate::check::{GradientRecord, Outcome, TrainingRecord, cpu_engine, gpu_engi
 use crate::engine::{Device, DeviceRequest};
 use crate::error::{Error, Result};
 use crate::kernels::Compute;
-use crate::output::Destination;
 use crate::settings::{DatasetInfo, LEARNING, NETWORK, TrainSettings};
 use clap::Args;
 use serde_json::Value;
@@ -14,6 +13,7 @@ use serde_json::Value;
 use super::args::{self, Format};
 use super::devices;
 use super::output::{Console, object, print_line};
+use super::output_place::destination;
 use super::training::only;
 use crate::report::text::counted;
 
@@ -75,10 +75,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let config = options.learning.resolve(&DatasetInfo::default())?;
     TrainingRecord::config(&config, options.steps.unwrap_or(1))?;
     let record = options.save.as_ref().zip(options.steps);
-    let record = record.map(|(folder, steps)| Ok((Destination::check(&folder.join(SAVED_STEPS))?, steps)));
+    let record = record.map(|(folder, steps)| Ok((destination("--save", &folder.join(SAVED_STEPS))?, steps)));
     let record = record.transpose().map_err(|error: Error| error)?;
     let destination =
-        options.save.as_ref().map(|folder| Destination::check(&folder.join(SAVED))).transpose()?;
+        options.save.as_ref().map(|folder| destination("--save", &folder.join(SAVED))).transpose()?;
     let choice = devices::find_and_report(&options.device, options.bounds_checks, false)?;
     if let Some((destination, steps)) = record {
         destination.write(&TrainingRecord::from_device(&choice, &config, steps)?.to_bytes()?)?;

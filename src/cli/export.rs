@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::export::{Form, export};
-use crate::output::Destination;
 use clap::Args;
 
 use super::model_choice::ModelChoice;
-use super::output::print;
+use super::output::{print, shown};
+use super::output_place::destination;
 use crate::data::data_paths;
 
 /// Export a model to other programs.
@@ -67,7 +67,7 @@ impl Formats {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, model_file) = options.which.load(&options.model)?;
     let is_stdout = options.out == Path::new("-");
-    let destination = (!is_stdout).then(|| Destination::check(&options.out)).transpose()?;
+    let destination = (!is_stdout).then(|| destination("--out", &options.out)).transpose()?;
     let read = [(model_file.as_path(), "which is the model")];
     data_paths::spare_files("--out", Some(&options.out), read.into_iter())?;
     let name =
@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let contents = export(&model, options.form.form(), &name)?;
     match destination {
         Some(destination) => destination.write(&contents)?,
-        None => print(&contents)?,
+        None => print(&shown(contents))?,
     }
     Ok(())
 }

@@ -10,7 +10,6 @@ use crate::runs::{CrossValidation, FoldResult, FoldRun};
 use crate::settings::Preset;
 use crate::step::Loss;
 use crate::train::{Config, Event, Score, Started, TrainingData};
-use anyhow::Context;
 use serde_json::{Map, Value};
 use toml::Table;
 
@@ -28,7 +27,13 @@ use crate::report::text::{loss, one_class, percent, seconds, unknown_cells};
 ///
 /// # Errors
 /// Those of the options, the data, the device and the output.
-pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyhow::Result<()> {
+pub fn run(
+    options: &Options,
+    count: usize,
+    own: &Table,
+    interrupts: &Interrupts,
+    start: Instant,
+) -> anyhow::Result<()> {
     if options.out.is_some() {
         anyhow::bail!(Error::Config(
             "--out cannot be combined with --folds: cross-validation saves no model; train without --folds to save one"
@@ -40,7 +45,6 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
         DataPaths::from_options(options)?.open(options, own)?;
     let of_columns = left_out(reader.left_out());
     as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
-    let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let (preset, weight) = (settings.preset_for(&info), training.columns.weight.as_deref());
     let in_fold = |index: usize| move |error: anyhow::Error| in_fold(error, weight, index, count);
     let measured = Measurements::default();
@@ -59,7 +63,6 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
         preset,
         count,
         device,
-        interrupts,
         notices,
         doubts,
         table: None,
@@ -70,6 +73,7 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
     let mut results = Vec::new();
     let mut first = Some(first);
     for index in 0..count {
+        interrupts.end_with(format!("interrupted in fold {} of {count}; no model is saved", index + 1));
         let mut train = || {
             let fold = first.take().map_or_else(|| rows.fold(index), Ok)?;
             folds.fold(fold, &mut console)
@@ -116,7 +120,6 @@ struct Folds<'a> {
     preset: Preset,
     count: usize,
     device: Device,
-    interrupts: Interrupts,
     /// Notices to print when training begins.
     notices: Vec<String>,
     /// Warnings to print before them.
@@ -151,21 +154,13 @@ impl Folds<'_> {
         let (device, config) = (self.device.clone(), fold.config.clone());
         let result = fold.train(&device, &mut |event| self.take(event, &config, console));
         console.progress().bar.clear();
-        match result {
-            Err(Error::Interrupted) => {
-                let message =
-                    format!("interrupted in fold {} of {}; no model is saved", index + 1, self.count);
-                Err(self.interrupts.ended(message).into())
-            }
-            result => Ok(result?),
-        }
+        Ok(result?)
     }
 
     fn take(&mut self, event: Event, config: &Config, console: &mut Console) -> Result<()> {
         match event {
             Event::Progress { epoch, rows, total, score } => {
                 console.progress().update(epoch, rows, total, score.loss, accuracy(Some(&score), config));
-                return if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) };
             }
             Event::Unknown { cells, .. } => self.unknown.extend(&cells),
             Event::OneClass { set, class } => {

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use crate::engine::predicts_soon;
 use crate::error::Error;
 use crate::model::Model;
-use crate::output::Destination;
 use crate::pictures::{Bar, bars};
 use crate::train::{Importance, Scoring, Shuffling, importances};
 use clap::Args;
@@ -15,7 +14,7 @@ use super::args::{self, Format};
 use super::devices::DeviceChoice;
 use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
-use super::output_place::ending_of;
+use super::output_place::{destination, ending_of};
 use super::progress;
 use super::table_options::DialectOptions;
 use crate::data::data_paths;
@@ -51,7 +50,7 @@ pub struct Options {
     #[arg(long, value_name = "MEASURE")]
     measure: Option<Scoring>,
     /// Shuffles per column; confidence intervals are those of their mean.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = args::two_or_more, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = args::repeats, allow_hyphen_values = true)]
     repeats: usize,
     /// Maximum number of rows to use, chosen at random. [default: all]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
@@ -82,7 +81,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, model_file) = options.which.load(&options.model)?;
     let names = names(&model, &options.model.display().to_string())?;
     let scoring = scoring(&model, options.measure)?;
-    let svg = options.svg.as_deref().map(Destination::check).transpose()?;
+    let svg = options.svg.as_deref().map(|path| destination("--svg", path)).transpose()?;
     let mut set = held_out_of(&options.model, &model, options.data.as_slice())?;
     let files = [
         (model_file.as_path(), "which is the model"),
@@ -105,7 +104,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if data.rows() < all {
         samples += &format!(", chosen among the {all}");
     }
-    let predictions = data.rows() * (1 + options.repeats * data.inputs);
+    let predictions = data.rows().saturating_mul(1 + options.repeats * data.inputs);
     let device = options.device.find(predicts_soon(&model.network, predictions))?;
     let mut bar = progress::Bar::new(true);
     let shuffling = Shuffling { scoring, repeats: options.repeats, seed: options.seed };

@@ -12,7 +12,6 @@ pub mod process;
 mod args;
 mod check;
 mod config_file;
-mod convert;
 mod data_text;
 mod devices;
 mod eval;
@@ -45,7 +44,9 @@ mod tune;
 use std::ffi::OsString;
 use std::time::Instant;
 
+use self::process::Interrupts;
 use crate::report::text::shell_word;
+use anyhow::Context;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -66,7 +67,6 @@ enum Command {
     Predict(predict::Options),
     Importance(importance::Options),
     Inspect(inspect::Options),
-    Convert(convert::Options),
     Export(export::Options),
     Devices(devices::Options),
     Check(check::Options),
@@ -84,7 +84,15 @@ enum Command {
 /// `start` is when the process began.
 #[must_use]
 pub fn main(words: Vec<OsString>, start: Instant) -> u8 {
-    match run(&words, start) {
+    let done = Interrupts::watch().context("cannot watch for signals").and_then(|interrupts| {
+        run(&words, &interrupts, start).map_err(|error| match error.downcast_ref() {
+            Some(crate::error::Error::Interrupted) if interrupts.has_come() => {
+                interrupts.ended("interrupted".to_owned()).into()
+            }
+            _ => error,
+        })
+    });
+    match done {
         Ok(()) => 0,
         Err(error) => {
             output::print_error(&error);
@@ -119,17 +127,16 @@ fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
 }
 
 /// A usage error or a request for help is a [`clap::Error`], all else has a [`crate::error::Error`] in its chain.
-fn run(words: &[OsString], start: Instant) -> anyhow::Result<()> {
+fn run(words: &[OsString], interrupts: &Interrupts, start: Instant) -> anyhow::Result<()> {
     let matches = Cli::command().try_get_matches_from(words).map_err(|error| with_tip(error, words))?;
     let command = Cli::from_arg_matches(&matches)?.command;
     crate::vectors::check()?;
     match command {
-        Command::Train(options) => train::run(*options, start),
+        Command::Train(options) => train::run(*options, interrupts, start),
         Command::Eval(options) => eval::run(&options),
         Command::Predict(options) => predict::run(&options),
         Command::Importance(options) => importance::run(&options),
         Command::Inspect(options) => inspect::run(&options),
-        Command::Convert(options) => convert::run(&options),
         Command::Export(options) => export::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Check(options) => check::run(&options),
@@ -145,7 +152,7 @@ fn run(words: &[OsString], start: Instant) -> anyhow::Result<()> {
             let line: Vec<String> =
                 words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
             let matches = matches.subcommand_matches("sweep").expect("it is the command that was read");
-            sweep::run(&options, matches, &line, start)
+            sweep::run(&options, matches, &line, interrupts, start)
         }
     }
 }

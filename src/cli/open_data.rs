@@ -1,6 +1,8 @@
 //! The data that `train` and `sweep` read, and options that would change nothing of what is trained on them.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::data::{ImageOptions, ReadOptions, Reader, Source, Target, data_paths};
 use crate::error::{Error, Result};
@@ -19,6 +21,8 @@ pub struct DataPaths {
     train: Source,
     validation: Option<Source>,
     test: Option<Source>,
+    /// Ends a wait for rows once it is set.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 /// Readers of the data, which have started.
@@ -49,7 +53,13 @@ impl DataPaths {
         let tests_itself = options.training.settings.test_fraction.is_some() || options.folds.is_some();
         let test = options.test.as_deref().map(data_paths::test).transpose()?;
         let validation = options.validation.as_deref().map(data_paths::test).transpose()?;
-        Ok(Self { train, validation, test: test.or(beside.filter(|_| !tests_itself)) })
+        Ok(Self { train, validation, test: test.or(beside.filter(|_| !tests_itself)), stop: None })
+    }
+
+    /// The same files, for whose rows nobody waits once this is set.
+    #[must_use]
+    pub fn stopped_by(self, stop: Arc<AtomicBool>) -> Self {
+        Self { stop: Some(stop), ..self }
     }
 
     /// Warnings of held-out files whose rows train.
@@ -76,7 +86,7 @@ impl DataPaths {
     /// Those of the data and of the options.
     pub fn open(&self, options: &Options, given: &Table) -> Result<OpenData> {
         let training = &options.training;
-        let mut read = training.read_options()?;
+        let mut read = ReadOptions { stop: self.stop.clone(), ..training.read_options()? };
         (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
         let mut reader = open_training(&self.train, &mut read)?;
         let validates = self.validation.is_some();
@@ -87,7 +97,7 @@ impl DataPaths {
         let target = training.columns.target_like(&reader, training.settings.loss)?;
         let like = training.columns.written.like(reader.schema().cloned(), target);
         let images = reader.image().map(ImageOptions::from).unwrap_or_default();
-        let mut like = ReadOptions { threads: read.threads, images, ..like };
+        let mut like = ReadOptions { threads: read.threads, images, stop: self.stop.clone(), ..like };
         like.columns.refuse_missing = read.columns.refuse_missing;
         let open =
             |source: &Option<Source>| source.as_ref().map(|source| Reader::open(source, &like)).transpose();

@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -28,7 +29,41 @@ fn error_line(error: &anyhow::Error) -> String {
 /// [`Error::Output`].
 pub fn print(bytes: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
+    let _printing = Printing::new();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::Output)
+}
+
+/// Data for standard output: as they are for other programs, and for a terminal without what a terminal obeys.
+pub fn shown(data: Vec<u8>) -> Vec<u8> {
+    if !io::stdout().is_terminal() {
+        return data;
+    }
+    let text = String::from_utf8_lossy(&data);
+    text.split('\n').map(printable).collect::<Vec<String>>().join("\n").into_bytes()
+}
+
+/// Threads that print at the moment.
+static PRINTING: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a thread prints, or waits for a reader that takes nothing.
+pub fn is_printing() -> bool {
+    PRINTING.load(Ordering::Relaxed) > 0
+}
+
+/// Keep it while printing.
+struct Printing;
+
+impl Printing {
+    fn new() -> Self {
+        PRINTING.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Printing {
+    fn drop(&mut self) {
+        PRINTING.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Prints a line of text on standard output; what is not printable is escaped.
@@ -87,6 +122,14 @@ pub fn print_error(error: &anyhow::Error) {
     };
 }
 
+/// Prints the error that ends the program in the middle of its work, in place of a progress bar.
+pub fn print_end(message: &str) {
+    if io::stderr().is_terminal() {
+        let _ = io::stderr().lock().write_all(b"\r\x1b[2K");
+    }
+    let _ = notice(&format!("error: {message}"));
+}
+
 /// Tells something on standard error that is no result.
 pub fn note(line: &str) {
     let _ = notice(line);
@@ -114,6 +157,7 @@ pub fn usage_line(message: &str) -> String {
 
 /// Prints a line of text on standard error; what is not printable is escaped.
 fn notice(line: &str) -> io::Result<()> {
+    let _printing = Printing::new();
     io::stderr().lock().write_all((printable(line) + "\n").as_bytes())
 }
 
@@ -156,7 +200,7 @@ impl Console {
 
     fn log(&self, line: &str) {
         if let Some(mut file) = self.log.as_ref() {
-            let time = humantime::format_rfc3339_millis(std::time::SystemTime::now());
+            let time = humantime::format_rfc3339_millis(super::process::now());
             // What is told is no result: a run does not end because its log cannot be written.
             let _ = file.write_all(format!("{time} {}\n", printable(line)).as_bytes());
         }

@@ -1,14 +1,14 @@
 //! Where a run writes: a folder, or one file with the model alone.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::Destination;
 
 use crate::report::text::shell_word;
-use crate::runs::{MODEL, RUNS, RunFolder, new_folder, refuse_used};
+use crate::runs::{CONFIG, MODEL, RUN_FILES, RUNS, RunFolder, new_folder, refuse_used};
+use crate::sweep::{Folder, is_sweep};
 
 /// Endings of files that no run and no sweep writes by `--out`: text, tables, archives, and models of other programs.
 const OTHERS: &str = "onnx c h npz json csv gz zst pt pth py txt toml pkl joblib h5 keras ckpt tflite bin zip npy parquet html";
@@ -38,6 +38,29 @@ pub fn ending_of(path: &Path, endings: &str) -> Option<String> {
     endings.split(' ').any(|other| other == ending).then_some(ending)
 }
 
+/// A file that an option names, which belongs to no run and to no sweep.
+///
+/// # Errors
+/// [`Error::Write`] when nothing can be written there; [`Error::Config`] for a file of a run or a sweep.
+pub fn destination(option: &str, path: &Path) -> Result<Destination> {
+    let destination = Destination::check(path)?;
+    let folder = destination.path().parent().unwrap_or(Path::new(""));
+    let name = destination.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_of_run = folder.join(CONFIG).exists()
+        && (RUN_FILES.contains(&name) || name.starts_with("events.out.tfevents."));
+    let is_of_sweep = is_sweep(folder) && Folder::FILES.contains(&name)
+        || folder.file_name().is_some_and(|it| it == "members") && folder.parent().is_some_and(is_sweep);
+    let owner = match (is_of_run, is_of_sweep) {
+        (true, _) => "run",
+        (_, true) => "sweep",
+        _ => return Ok(destination),
+    };
+    let found = path.display();
+    Err(Error::Config(format!(
+        "{option}: cannot write to {found}, which is a file of a {owner}; choose another name"
+    )))
+}
+
 /// Where a run writes. Nothing exists of it before training begins.
 #[derive(Debug)]
 pub enum OutputPlace {
@@ -61,14 +84,14 @@ impl OutputPlace {
     /// # Errors
     /// [`Error::Write`] when nothing can be written there, [`Error::Config`] for a folder with a run in it.
     pub fn find(out: Option<&Path>, data: &str) -> Result<Self> {
-        let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "-");
+        let time = humantime::format_rfc3339_seconds(super::process::now()).to_string().replace(':', "-");
         let name = format!("{time}-{data}");
         if let Some(path) = out {
             refuse_file_name(path, "a folder, or a file named *.safetensors")?;
             let is_model =
                 path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"));
             if is_model || path.exists() && !path.is_dir() {
-                return Ok(Self::Model(Destination::check(path)?));
+                return Ok(Self::Model(destination("--out", path)?));
             }
             refuse_used(path)?;
         }
@@ -77,20 +100,20 @@ impl OutputPlace {
         Ok(Self::Planned { path: out.map(Path::to_owned), name })
     }
 
-    /// Whether the model goes into this file, or into a folder of this name.
+    /// Whether its files are where they were written.
+    pub fn is_in_place(&self) -> bool {
+        !matches!(self, Self::Folder(folder) if folder.check().is_err())
+    }
+
+    /// Whether it writes this file, or makes a folder of this name.
     pub fn is(&self, destination: &Destination) -> bool {
-        let own = match self {
+        let folder = match self {
             Self::Model(file) => return file.is_same(destination),
-            Self::Planned { path: Some(path), .. } => {
-                if Destination::check(path).is_ok_and(|folder| folder.is_same(destination)) {
-                    return true;
-                }
-                path.join(MODEL)
-            }
+            Self::Planned { path: Some(path), .. } => path,
             Self::Planned { .. } => return false,
-            Self::Folder(folder) => folder.file(MODEL),
+            Self::Folder(folder) => folder.path(),
         };
-        Destination::check(&own).is_ok_and(|own| own.is_same(destination))
+        destination.is_at(folder) || RUN_FILES.iter().any(|name| destination.is_at(&folder.join(name)))
     }
 
     /// The folder, which is made if it is not there; nothing where the model alone is wanted.

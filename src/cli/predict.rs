@@ -9,7 +9,6 @@ use crate::data::{
 };
 use crate::engine::predicts_soon;
 use crate::model::Model;
-use crate::output::Destination;
 use crate::prediction_lines::{Form, Lines};
 use crate::threads::{available, in_order};
 use crate::train::{OutputDecoder, Predictions, Predictor};
@@ -18,8 +17,8 @@ use clap::Args;
 
 use super::devices::DeviceChoice;
 use super::model_choice::ModelChoice;
-use super::output::warn;
-use super::output_place::ending_of;
+use super::output::{shown, warn};
+use super::output_place::{destination, ending_of};
 use super::{args, table_options};
 use crate::report::text::{counted, shell_word, unknown_cells};
 
@@ -62,7 +61,7 @@ pub struct Options {
     #[command(flatten)]
     device: DeviceChoice,
     /// Maximum number of threads. Does not affect results. [default: one per core, at most 8 to read and write]
-    #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = args::threads, allow_hyphen_values = true)]
     threads: Option<usize>,
     #[command(flatten)]
     written: table_options::DialectOptions,
@@ -74,7 +73,7 @@ pub struct Options {
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, model_file) = options.which.load(&options.model)?;
-    let out = options.out.as_deref().map(Destination::check).transpose()?;
+    let out = options.out.as_deref().map(|path| destination("--out", path)).transpose()?;
     let files = options.files.iter().map(|file| (file.as_path(), "which holds the data"));
     let model_file = [(model_file.as_path(), "which is the model")];
     data_paths::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
@@ -141,8 +140,9 @@ impl Work<'_> {
         let mut header = lines.header(names_files, options.id.as_deref());
         let mut out = io::BufWriter::new(out);
         let write = |text: Vec<u8>| {
-            let header = header.take().unwrap_or_default();
-            out.write_all(&header).and_then(|()| out.write_all(&text)).map_err(Error::Output)
+            let data = [header.take().unwrap_or_default(), text].concat();
+            let data = if options.out.is_none() { shown(data) } else { data };
+            out.write_all(&data).map_err(Error::Output)
         };
         let (lines, reading) = (&*lines, &*reading);
         let threads = options.threads.unwrap_or_else(|| available().min(MOST_THREADS));

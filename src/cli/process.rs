@@ -1,12 +1,15 @@
 //! The process: what drivers see of its environment, where the user's caches are, and the signals that end it (Ctrl-C and SIGTERM).
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::{env, fmt, io};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+use std::{env, fmt, io, thread};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::{flag, low_level};
+
+use crate::output;
 
 /// Keeps Mesa's Vulkan layer that chooses among GPUs from asking Wayland, which complains on standard error where
 /// there is no session. Call it before any thread starts.
@@ -44,13 +47,36 @@ pub fn tuning_file() -> Option<PathBuf> {
     cache_folder().map(|folder| folder.join("tuning.json"))
 }
 
+/// The time, within the years 1970 to 9999 that a time stamp can hold, however the clock is set.
+pub fn now() -> SystemTime {
+    stampable(SystemTime::now())
+}
+
+fn stampable(time: SystemTime) -> SystemTime {
+    const LAST: Duration = Duration::from_secs(253_402_300_799);
+    time.clamp(SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH + LAST)
+}
+
 /// What a shell adds to a signal's number for the exit code of a program that the signal has ended.
 const SIGNALLED: i32 = 128;
+/// The stack of the thread that looks for signals.
+const STACK_BYTES: usize = 128 << 10;
 
-/// Watches for signals: the first asks the run to end, a second one ends the program at once.
-#[derive(Debug)]
+/// How often a signal is looked for.
+const POLL: Duration = Duration::from_millis(50);
+
+/// After this many looks at a thread that prints nobody takes what it prints.
+const BLOCKED: u32 = 4;
+
+/// Watches for signals. The first one ends the program, unless a loop asks for signals itself ([`Interrupts::ask`]); the second one ends it
+/// in any case.
+#[derive(Debug, Clone)]
 pub struct Interrupts {
     signal: Arc<AtomicUsize>,
+    /// Set by the first signal, so that readers of data wait no longer.
+    come: Arc<AtomicBool>,
+    /// The message with which the first signal ends the program; nothing where a loop asks for it.
+    message: Arc<Mutex<Option<String>>>,
 }
 
 /// The run ended because a signal asked for it.
@@ -71,19 +97,62 @@ impl fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 impl Interrupts {
-    /// Begins to watch.
+    /// Begins to watch. The first signal ends the program, whatever it does: files that are nothing to keep yet are removed.
     ///
     /// # Errors
     /// When the system does not let it.
     pub fn watch() -> io::Result<Self> {
-        let (signal, again) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let watched = Self {
+            signal: Arc::default(),
+            come: Arc::default(),
+            message: Arc::new(Mutex::new(Some("interrupted".to_owned()))),
+        };
         for number in [SIGINT, SIGTERM] {
-            // In this order: what is registered first is asked first, and at the first signal `again` is not set yet.
-            flag::register_conditional_shutdown(number, SIGNALLED + number, Arc::clone(&again))?;
-            flag::register(number, Arc::clone(&again))?;
-            flag::register_usize(number, Arc::clone(&signal), number as usize)?;
+            // In this order: what is registered first is asked first, and at the first signal `come` is not set yet.
+            flag::register_conditional_shutdown(number, SIGNALLED + number, Arc::clone(&watched.come))?;
+            flag::register(number, Arc::clone(&watched.come))?;
+            flag::register_usize(number, Arc::clone(&watched.signal), number as usize)?;
         }
-        Ok(Self { signal })
+        let watcher = watched.clone();
+        let watch = move || {
+            let mut printed = 0;
+            loop {
+                thread::sleep(POLL);
+                printed = if super::output::is_printing() { printed + 1 } else { 0 };
+                watcher.end_if_unasked(printed >= BLOCKED);
+            }
+        };
+        // Where there is no room for a thread, the second signal ends the program.
+        let _ = thread::Builder::new().name("signals".to_owned()).stack_size(STACK_BYTES).spawn(watch);
+        Ok(watched)
+    }
+
+    /// From now on the caller asks for the first signal by [`Interrupts::has_come`].
+    pub fn ask(&self) {
+        *self.message() = None;
+    }
+
+    /// From now on the first signal ends the program with this message.
+    pub fn end_with(&self, message: String) {
+        *self.message() = Some(message);
+    }
+
+    fn message(&self) -> MutexGuard<'_, Option<String>> {
+        self.message.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the program if a signal has come that no loop asks for, or that none can ask for as it waits to print.
+    fn end_if_unasked(&self, is_blocked: bool) {
+        let (signal, message) = (self.signal.load(Ordering::Relaxed), self.message());
+        if signal == 0 || message.is_none() && !is_blocked {
+            return;
+        }
+        output::remove_all();
+        if let Some(message) = message.as_ref().filter(|_| !is_blocked) {
+            super::output::print_end(message);
+        }
+        // Other threads are at work, so nothing of them is taken down.
+        low_level::exit(SIGNALLED + signal as i32);
     }
 
     /// Whether a signal has come.
@@ -91,8 +160,27 @@ impl Interrupts {
         self.signal.load(Ordering::Relaxed) != 0
     }
 
-    /// What ends the program after a signal.
+    /// Set by the first signal.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.come)
+    }
+
+    /// The error that ends the program after a signal.
     pub fn ended(&self, message: String) -> Interrupted {
         Interrupted { code: (SIGNALLED as usize + self.signal.load(Ordering::Relaxed)) as u8, message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_clock_gives_a_time_stamp() {
+        let year = Duration::from_secs(365 * 24 * 60 * 60);
+        let stamp = |time| humantime::format_rfc3339_seconds(stampable(time)).to_string();
+        assert_eq!(stamp(SystemTime::UNIX_EPOCH - 20 * year), "1970-01-01T00:00:00Z");
+        assert_eq!(stamp(SystemTime::UNIX_EPOCH + 9000 * year), "9999-12-31T23:59:59Z");
+        assert_eq!(stamp(SystemTime::UNIX_EPOCH + year), "1971-01-01T00:00:00Z");
     }
 }

@@ -15,6 +15,7 @@ use clap::Args;
 use super::args::{self, Format};
 use super::open_data::open_alone;
 use super::output::{Console, print_json, print_line, print_lines};
+use super::output_place::destination;
 use super::profile_text::{comparison_lines, lines};
 use super::progress::Bar;
 use super::training::{Kernels, Training, of_steps, only};
@@ -65,7 +66,7 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let training = &options.training;
     training.check(DatasetInfo::default())?;
-    let trace = options.trace.as_deref().map(Destination::check).transpose()?;
+    let trace = options.trace.as_deref().map(|path| destination("--trace", path)).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
     let (source, beside) = data_paths::training(&training.data)?;
     let files = plots.iter().flatten().flatten().map(|file| ("--plots", file));
@@ -125,7 +126,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// Where each picture goes, as SVG and as PNG.
 fn destinations(folder: &Path) -> crate::error::Result<Vec<[Destination; 2]>> {
-    let file = |name: &str, kind: &str| Destination::check(&folder.join(format!("{name}.{kind}")));
+    let file = |name: &str, kind: &str| destination("--plots", &folder.join(format!("{name}.{kind}")));
     PICTURES.iter().map(|name| Ok([file(name, "svg")?, file(name, "png")?])).collect()
 }
 

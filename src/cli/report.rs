@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::output::Destination;
 use crate::report::text::shell_word;
 use crate::report::{PageOptions, page_of_runs, page_of_sweep, spare_other_files};
 use crate::runs::RunSummary;
@@ -12,6 +11,7 @@ use clap::Args;
 
 use super::evaluation_options::EvaluationOptions;
 use super::output::{print_line, warn};
+use super::output_place::destination;
 
 /// Make an HTML page of runs: their curves, the settings in which they differ, and how good their models are.
 ///
@@ -38,7 +38,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         return of_sweep(sweep, options);
     }
     let runs = options.runs.iter().map(|path| RunSummary::read(path)).collect::<Result<Vec<RunSummary>>>()?;
-    let destination = Destination::check(&options.out)?;
+    let destination = destination("--out", &options.out)?;
     spare_other_files(&options.out)?;
     let device = options.on.device.find(false)?;
     let EvaluationOptions { data, target, written, .. } = &options.on;
@@ -58,7 +58,7 @@ fn of_sweep(sweep: &Path, options: &Options) -> anyhow::Result<()> {
             "{path} is the folder of a sweep and cannot be combined with other folders, --data or --target; use tinytrain eval --model {path} to evaluate its best model"
         )));
     }
-    let destination = Destination::check(&options.out)?;
+    let destination = destination("--out", &options.out)?;
     spare_other_files(&options.out)?;
     destination.write(page_of_sweep(sweep)?.as_bytes())?;
     Ok(print_line(&format!("report: {}", shell_word(destination.path())))?)

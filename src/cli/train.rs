@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::data::Reader;
+use crate::data::{Reader, data_paths};
 use crate::engine::{Detail, Device, DeviceRequest, Observer, Recorder};
 use crate::error::Error;
-use crate::output::Destination;
 use crate::profile::Profile;
 use crate::settings::{DatasetInfo, TrainSettings};
 use crate::train::{Checkpoint, Config, End, Event, Run, Summary, TrainingData, refit};
-use anyhow::Context;
 use toml::Table;
 
 use super::args::Format;
@@ -18,7 +16,7 @@ use super::config_file::{check_resume, merged, table};
 use super::data_text::{column_lines, read_first_line};
 use super::folds;
 use super::open_data::{DataPaths, OpenData, refuse_unused_rate};
-use super::output_place::OutputPlace;
+use super::output_place::{OutputPlace, destination};
 use super::process::Interrupts;
 use super::train_options::{Options, RunOptions, TrainOptions};
 use super::train_report::{Setting, TrainReport};
@@ -29,7 +27,7 @@ use crate::runs::{self, CONFIG, RunFolder};
 ///
 /// # Errors
 /// Those of the options, the data, the device and the output.
-pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
+pub fn run(options: TrainOptions, interrupts: &Interrupts, start: Instant) -> anyhow::Result<()> {
     let own = table(&options)?;
     let resumed = match &options.run.resume {
         Some(run) => {
@@ -47,9 +45,9 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
     let TrainOptions { options, run } = &options;
     options.check()?;
     if let Some(folds) = options.folds {
-        return folds::run(options, folds, &own, start);
+        return folds::run(options, folds, &own, interrupts, start);
     }
-    let profile = options.profile.as_deref().map(Destination::check).transpose()?;
+    let profile = options.profile.as_deref().map(|path| destination("--profile", path)).transpose()?;
     let (folder, checkpoint) = resumed.unzip();
     let mut checkpoint = checkpoint.flatten();
     let mut output = match folder {
@@ -68,23 +66,16 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
     }
     if let Some(file) = profile.as_ref().filter(|file| output.is(file)) {
         let found = file.path().display();
-        anyhow::bail!(Error::Config(format!(
-            "--profile: {found} is where the model is saved; choose another name"
-        )));
+        anyhow::bail!(Error::Config(format!("--profile: {found} is a file of the run; choose another name")));
     }
-    let paths = DataPaths::from_options(options)?;
+    let paths = DataPaths::from_options(options)?.stopped_by(interrupts.flag());
     paths.spare("--out", options.out.as_deref())?;
     paths.spare("--profile", options.profile.as_deref())?;
-    let interrupts = Interrupts::watch().context("cannot watch for signals")?;
-    let call = TrainRequest {
-        options,
-        run,
-        given: &given,
-        own: &own,
-        paths: &paths,
-        interrupts: &interrupts,
-        start,
-    };
+    for (option, out) in [("--out", &options.out), ("--profile", &options.profile)] {
+        let read = run.config.iter().map(|file| (file.as_path(), "which holds the settings"));
+        data_paths::spare_files(option, out.as_deref(), read)?;
+    }
+    let call = TrainRequest { options, run, given: &given, own: &own, paths: &paths, interrupts, start };
     let mut lost = None;
     loop {
         let observer = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));
@@ -176,11 +167,16 @@ impl TrainRequest<'_> {
         if let Some(checkpoint) = &checkpoint {
             report = report.resumed_at(checkpoint);
         }
-        let mut trained = Run::new(config.clone(), data, device.clone(), observer.clone())?.began_at(start);
+        let trained = Run::new(config.clone(), data, device.clone(), observer.clone())?;
+        let mut trained = trained.began_at(start).resumable();
         if let Some(checkpoint) = checkpoint {
             trained.resume(checkpoint)?;
         }
         let done = drive(&mut trained, &mut report);
+        if !interrupts.has_come() && once_more.is_none() {
+            // All is saved that a run needs to continue.
+            interrupts.end_with("interrupted".to_owned());
+        }
         let may_fall_back = run.fallback.is_some()
             || options.training.device() == DeviceRequest::Auto && trained.steps() == 0;
         let done = match done {

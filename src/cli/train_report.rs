@@ -182,6 +182,8 @@ impl<'a> TrainReport<'a> {
 
     /// Makes the folder of the run, with all that it holds before an epoch has ended.
     fn begin(&mut self, started: &Started) -> Result<()> {
+        // From here on there is something to save first.
+        self.interrupts.ask();
         let Self { config, preset, given, run, .. } = *self;
         if let Some(folder) = self.output.folder()?
             && !std::mem::replace(&mut self.has_begun, true)
@@ -253,7 +255,8 @@ impl<'a> TrainReport<'a> {
                     self.console.notice(&notice);
                 }
             }
-            Event::Restarted { .. } => {}
+            // All rows are read next, which hears no signal.
+            Event::Restarted { .. } => self.interrupts.end_with("interrupted".to_owned()),
             Event::OneClass { set, class } => {
                 self.console.warn(&one_class(class, &format!("the {set} rows")));
             }
@@ -350,7 +353,7 @@ impl<'a> TrainReport<'a> {
                 Err(self.interrupts.ended(message).into())
             }
             (Ok(summary), Some(Saved { path, .. })) => self.summary(&summary, &path).map_err(Into::into),
-            (Err(error), Some(Saved { what, path })) if path.is_file() => {
+            (Err(error), Some(Saved { what, path })) if path.is_file() && self.output.is_in_place() => {
                 let hint = weights_hint(&error, self.options.training.columns.weight.as_deref());
                 let message = format!("{error}{hint}; {what} is kept at {}", path.display());
                 Err(error).context(message)

@@ -146,7 +146,7 @@ pub fn accuracy(score: Option<&Score>, config: &Config) -> Option<f64> {
 
 /// The measures of predicted values of the model that was kept, for people: a line, and one more for each of several targets.
 fn value_figures(kept: Option<&Epoch>, names: &[String]) -> (String, Vec<String>) {
-    let Some(epoch) = kept else { return ("no epoch".to_owned(), Vec::new()) };
+    let Some(epoch) = kept else { return ("not evaluated".to_owned(), Vec::new()) };
     let (set, score, note) = match (&epoch.test, &epoch.validation) {
         (Some(test), _) => ("test", test, ""),
         (None, Some(validation)) => ("validation", validation, " (no test data)"),
@@ -210,7 +210,7 @@ pub fn reached(summary: &Summary, loss: Loss) -> (String, Vec<String>) {
             format!("validation accuracy {} (no test data)", percent(validation.accuracy))
         }
         Some((None, None, train)) => format!("train accuracy {} (no test data)", percent(train.accuracy)),
-        None => "no epoch".to_owned(),
+        None => "not evaluated".to_owned(),
     };
     (line, Vec::new())
 }
@@ -219,7 +219,7 @@ pub fn reached(summary: &Summary, loss: Loss) -> (String, Vec<String>) {
 pub fn end_text(summary: &Summary, [total, first]: [Duration; 2]) -> String {
     let epochs = counted(summary.epochs.len() as u64, "epoch", "epochs");
     let kept = match (summary.epochs.len(), summary.kept) {
-        (all, kept) if all == kept => String::new(),
+        (all, kept) if all == kept || kept == 0 => String::new(),
         (_, kept) => format!(" (best model, epoch {kept})"),
     };
     let end = match summary.end {

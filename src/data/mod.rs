@@ -42,5 +42,4 @@ pub use reader::summary::{ColumnSummary, Contents};
 pub use reader::{Block, Reader};
 pub use reading::locate::{Source, Sources, is_png, labels_beside, locate};
 pub use reading::options::ReadOptions;
-pub use reading::raw_table::RawTable;
 pub use splitting::{Fold, Part, Parts, Split};

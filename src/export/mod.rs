@@ -6,6 +6,7 @@
 mod c;
 mod intervals;
 mod json;
+mod npz;
 mod numpy;
 mod onnx;
 mod outline;

@@ -1,7 +1,7 @@
 //! NPZ: every array of a model under a name.
 
+use super::npz::{self, Array};
 use super::outline::{Coding, Made, Member, Outline, Output};
-use crate::convert::{Array, npz};
 use crate::data::NumericScaling;
 use crate::error::Result;
 use crate::model::{FREQUENCIES, MIXED};

@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, TensorView};
@@ -19,6 +17,7 @@ use super::{
 };
 use crate::data::Transform;
 use crate::error::{Error, Place, Result, excerpt};
+use crate::input;
 
 /// Metadata keys.
 const ENSEMBLE: &str = "ensemble";
@@ -137,13 +136,7 @@ impl Model {
     /// [`Error::Read`] if there is no such file, [`Error::Data`] if it is no model of ours or not whole.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let unread = |source| Error::Read { path: path.to_owned(), source };
-        let found = fs::metadata(path).map_err(unread)?;
-        if !found.is_file() {
-            return Err(unread(io::Error::other("it is not a regular file")));
-        }
-        let bytes = fs::read(path).map_err(unread)?;
-        Self::from_bytes(&bytes, path)
+        Self::from_bytes(&input::read(path, u64::MAX)?, path)
     }
 
     /// Reads the contents of a model file; `path` stands in messages.

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
 
+use super::own::is_at;
+
 /// What the name begins with; [`RANDOM`] letters and digits follow.
 const PREFIX: &str = ".tinytrain-";
 const RANDOM: usize = 6;
@@ -27,7 +29,7 @@ pub(super) fn create(folder: &Path) -> io::Result<NamedTempFile> {
         let file = builder().tempfile_in(folder)?;
         match file.as_file().try_lock() {
             // A sweep came between creation and lock, and has removed it or is about to.
-            Ok(()) if !is_at(file.path(), file.as_file()) => {}
+            Ok(()) if !is_at(file.as_file(), file.path()) => {}
             Err(TryLockError::WouldBlock) => {}
             // Where the file system keeps no locks, a sweep gets none and removes nothing.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
@@ -66,24 +68,10 @@ pub fn is_name(name: &str) -> bool {
 fn remove_abandoned(path: &Path) -> io::Result<()> {
     // ReferenceNetwork file systems give the lock only to those who may write.
     let file = OpenOptions::new().read(true).write(true).open(path).or_else(|_| File::open(path))?;
-    if file.try_lock().is_ok() && is_at(path, &file) {
+    if file.try_lock().is_ok() && is_at(&file, path) {
         fs::remove_file(path)?;
     }
     Ok(())
-}
-
-/// Whether the path still names this file.
-fn is_at(path: &Path, file: &File) -> bool {
-    let (Ok(found), Ok(held)) = (fs::symlink_metadata(path), file.metadata()) else { return false };
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        (found.dev(), found.ino()) == (held.dev(), held.ino())
-    }
-    #[cfg(not(unix))]
-    {
-        found.is_file() && held.is_file()
-    }
 }
 
 #[cfg(test)]
@@ -105,7 +93,7 @@ mod tests {
         for name in spared.iter().chain(&[".tinytrain-folder"]) {
             assert!(path(name).exists(), "{name}");
         }
-        assert!(held.path().exists() && is_at(held.path(), held.as_file()));
+        assert!(held.path().exists() && is_at(held.as_file(), held.path()));
         assert!(!path(".tinytrain-ABC123").exists() && !path(".tinytrain-zzzzzz").exists());
         let (file, left) = held.keep().unwrap();
         drop(file);
@@ -130,6 +118,6 @@ mod tests {
         std::os::unix::fs::symlink(&target, &link).unwrap();
         sweep(root.path());
         assert!(link.exists() && target.exists());
-        assert!(!is_at(&link, &File::open(&target).unwrap()));
+        assert!(!is_at(&File::open(&target).unwrap(), &link));
     }
 }

@@ -9,6 +9,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontFamily, register_font};
 
 use crate::error::{Error, Result};
+use crate::printable::printable;
 
 /// Width and height in pixels.
 pub const SIZE: (u32, u32) = (1200, 700);
@@ -119,12 +120,12 @@ fn text_style<'a>() -> TextStyle<'a> {
 
 /// Writes a line whose left edge and middle are at `place`.
 pub fn write<B: DrawingBackend>(area: &Area<B>, text: &str, place: (i32, i32)) -> Drawn<B> {
-    area.draw_text(text, &text_style().pos(Pos::new(HPos::Left, VPos::Center)), place)
+    area.draw_text(&printable(text), &text_style().pos(Pos::new(HPos::Left, VPos::Center)), place)
 }
 
 /// Writes a line whose right edge and middle are at `place`.
 pub fn write_before<B: DrawingBackend>(area: &Area<B>, text: &str, place: (i32, i32)) -> Drawn<B> {
-    area.draw_text(text, &text_style().pos(Pos::new(HPos::Right, VPos::Center)), place)
+    area.draw_text(&printable(text), &text_style().pos(Pos::new(HPos::Right, VPos::Center)), place)
 }
 
 /// A text cut to a width, with an ellipsis for the rest.
@@ -149,13 +150,13 @@ pub fn fitting<B: DrawingBackend>(
 
 /// Writes a line whose middle is at `place`.
 pub fn write_centered<B: DrawingBackend>(area: &Area<B>, text: &str, place: (i32, i32)) -> Drawn<B> {
-    area.draw_text(text, &text_style().pos(Pos::new(HPos::Center, VPos::Center)), place)
+    area.draw_text(&printable(text), &text_style().pos(Pos::new(HPos::Center, VPos::Center)), place)
 }
 
 /// Writes the picture's title and, below it, what it shows.
 pub fn title<B: DrawingBackend>(area: &Area<B>, title: &str, below: &str) -> Drawn<B> {
     let large = (FontFamily::SansSerif, 20.0).into_font().color(&BLACK);
-    area.draw_text(title, &large.pos(Pos::new(HPos::Left, VPos::Center)), (20, 24))?;
+    area.draw_text(&printable(title), &large.pos(Pos::new(HPos::Left, VPos::Center)), (20, 24))?;
     write(area, below, (20, 50))
 }
 

@@ -7,16 +7,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::output::{Destination, is_temporary};
+use crate::input;
+use crate::output::{Destination, is_temporary, open_own};
 #[cfg(feature = "export")]
 use crate::tensorboard::EventFile;
 use crate::train::{Checkpoint, Epoch};
 
 use super::figures::{TEST, VALIDATION, score_fields};
-use super::lock::{FolderLock, LOCK};
+use super::lock::{FolderLock, Fresh, LOCK, RUNS};
 
-/// The folder of runs without `--out`.
-pub const RUNS: &str = "runs";
 /// Its settings, by which it is repeated and goes on.
 pub const CONFIG: &str = "config.toml";
 /// A line an epoch.
@@ -26,18 +25,16 @@ pub const MODEL: &str = "model.safetensors";
 /// From which it goes on.
 pub const CHECKPOINT: &str = "checkpoint.safetensors";
 const LOG: &str = "log.txt";
+/// The names of all its files, except event files for TensorBoard.
+pub const RUN_FILES: [&str; 6] = [CONFIG, HISTORY, MODEL, CHECKPOINT, LOG, LOCK];
 
 /// The folder of a run, which no other run writes into while this lives.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     lock: FolderLock,
-    /// Whether it was made by this run, and holds nothing to keep yet.
-    is_fresh: bool,
-    /// Folders that were made for it, the innermost first.
-    made: Vec<PathBuf>,
-    /// Event files that this run has begun.
-    events: Vec<PathBuf>,
+    /// Folders and files that this run has made, as long as there is nothing to keep.
+    fresh: Option<Fresh>,
 }
 
 fn unwritable(path: &Path, source: io::Error) -> Error {
@@ -48,34 +45,20 @@ impl RunFolder {
     /// A new one.
     ///
     /// # Errors
-    /// [`Error::Write`]; [`Error::Config`] if it holds a run.
+    /// [`Error::Write`]; [`Error::Config`] if it holds anything, or if another process takes it at the same time.
     pub fn create(path: &Path) -> Result<Self> {
-        refuse_used(path)?;
-        let missing =
-            path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
-        let mut made: Vec<PathBuf> = missing.map(Path::to_owned).collect();
-        if path.starts_with(RUNS) {
-            made = vec![path.to_owned(), PathBuf::from(RUNS)];
-        }
-        fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
-        let lock = FolderLock::take(path).inspect_err(|_| remove_empty(&made))?;
-        let folder = Self { path: path.to_owned(), lock, is_fresh: true, made, events: Vec::new() };
-        // Another run may have been faster.
-        if folder.file(CONFIG).exists() {
-            return Err(used(path));
-        }
-        Ok(folder)
+        let (lock, fresh) = FolderLock::take_new(path, refuse_used)?;
+        Ok(Self { path: path.to_owned(), lock, fresh: Some(fresh) })
     }
 
     /// The folder of a run that continues.
     ///
     /// # Errors
-    /// [`Error::Read`] where there is none, [`Error::Config`] if it goes on elsewhere.
+    /// [`Error::Read`] where there is none, [`Error::Config`] if another process trains there.
     pub fn open(path: &Path) -> Result<Self> {
         let config = path.join(CONFIG);
         fs::metadata(&config).map_err(|source| Error::Read { path: config, source })?;
-        let (made, events) = (Vec::new(), Vec::new());
-        Ok(Self { path: path.to_owned(), lock: FolderLock::take(path)?, is_fresh: false, made, events })
+        Ok(Self { path: path.to_owned(), lock: FolderLock::take(path)?, fresh: None })
     }
 
     /// A file in it.
@@ -88,25 +71,46 @@ impl RunFolder {
         &self.path
     }
 
+    /// Checks whether the folder is still that of this run.
+    ///
+    /// # Errors
+    /// [`Error::Config`] where it was moved, removed or replaced.
+    pub fn check(&self) -> Result<()> {
+        self.lock.check()
+    }
+
+    /// Names a file that this run is about to make, for as long as there is nothing to keep.
+    fn begin_file(&mut self, path: &Path) {
+        if let Some(fresh) = &mut self.fresh {
+            fresh.add(path);
+        }
+    }
+
     /// Writes a file that is whole or not there.
     ///
     /// # Errors
-    /// [`Error::Write`].
+    /// [`Error::Write`]; [`Error::Config`] if the folder is no longer that of this run.
     pub fn write(&mut self, name: &str, contents: &[u8]) -> Result<PathBuf> {
         let path = self.file(name);
-        // A folder that somebody has moved or removed is not made anew, as half of a run.
-        Destination::check(&path)?.in_its_folder().write(contents)?;
-        self.is_fresh &= name != MODEL;
+        self.lock.check()?;
+        let destination = Destination::check_own(&path)?;
+        self.begin_file(&path);
+        destination.write(contents)?;
+        if name == MODEL {
+            self.fresh = None;
+        }
         Ok(path)
     }
 
     /// Writes the checkpoint after `steps` steps. One before the first step is nothing to keep when an error ends the run.
     ///
     /// # Errors
-    /// [`Error::Write`].
+    /// As [`RunFolder::write`].
     pub fn write_checkpoint(&mut self, contents: &[u8], steps: u64) -> Result<()> {
         self.write(CHECKPOINT, contents)?;
-        self.is_fresh &= steps == 0;
+        if steps > 0 {
+            self.fresh = None;
+        }
         Ok(())
     }
 
@@ -125,8 +129,11 @@ impl RunFolder {
     /// [`Error::Write`].
     pub fn add(&self, epoch: &Epoch, of_classes: bool) -> Result<()> {
         let path = self.file(HISTORY);
-        let append =
-            || OpenOptions::new().append(true).open(&path)?.write_all(line(epoch, of_classes).as_bytes());
+        self.lock.check()?;
+        let append = || {
+            let mut file = open_own(&path, OpenOptions::new().append(true))?;
+            file.write_all(line(epoch, of_classes).as_bytes())
+        };
         append().map_err(|source| unwritable(&path, source))
     }
 
@@ -136,8 +143,9 @@ impl RunFolder {
     /// # Errors
     /// Those of [`EventFile::create`].
     pub fn event_file(&mut self, first: usize) -> Result<EventFile> {
+        self.lock.check()?;
         let file = EventFile::create(&self.path, first)?;
-        self.events.push(file.path().to_owned());
+        self.begin_file(file.path());
         Ok(file)
     }
 
@@ -145,30 +153,21 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`Error::Write`].
-    pub fn log(&self) -> Result<File> {
+    pub fn log(&mut self) -> Result<File> {
         let path = self.file(LOG);
-        OpenOptions::new().append(true).create(true).open(&path).map_err(|source| unwritable(&path, source))
+        self.lock.check()?;
+        self.begin_file(&path);
+        open_own(&path, OpenOptions::new().append(true).create(true))
+            .map_err(|source| unwritable(&path, source))
     }
 }
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        self.lock.give_back();
-        if self.is_fresh {
-            for name in [CONFIG, HISTORY, LOG, CHECKPOINT] {
-                let _ = fs::remove_file(self.file(name));
-            }
-            for events in &self.events {
-                let _ = fs::remove_file(events);
-            }
-            remove_empty(&self.made);
+        if let Some(fresh) = self.fresh.take() {
+            fresh.remove(&self.lock);
         }
     }
-}
-
-/// Removes folders, the innermost first. Only empty ones can be removed this way: what else is there stays.
-fn remove_empty(made: &[PathBuf]) {
-    let _ = made.iter().try_for_each(fs::remove_dir);
 }
 
 /// The checkpoint of a run; nothing where it was killed before it had one, or a model.
@@ -177,16 +176,17 @@ fn remove_empty(made: &[PathBuf]) {
 /// [`Error::Read`] and [`Error::Data`] where it cannot be read.
 pub fn checkpoint(run: &Path) -> Result<Option<Checkpoint>> {
     let path = run.join(CHECKPOINT);
-    match fs::read(&path) {
+    let is_missing = |source: &io::Error| source.kind() == io::ErrorKind::NotFound;
+    match input::read(&path, u64::MAX) {
         Ok(bytes) => Checkpoint::from_bytes(&bytes, &path).map(Some),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !run.join(MODEL).exists() => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Error::Config(format!(
+        Err(Error::Read { source, .. }) if is_missing(&source) && !run.join(MODEL).exists() => Ok(None),
+        Err(Error::Read { source, .. }) if is_missing(&source) => Err(Error::Config(format!(
             "cannot resume {run}: it has no {CHECKPOINT}, as the run stopped before its first checkpoint, or the file was \
              removed; use --config {config} to start it again",
             run = run.display(),
             config = run.join(CONFIG).display()
         ))),
-        Err(source) => Err(Error::Read { path, source }),
+        Err(error) => Err(error),
     }
 }
 

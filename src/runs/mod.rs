@@ -12,8 +12,10 @@ mod run_summary;
 pub use checkpoints::{CheckpointClock, CheckpointInterval};
 #[cfg(feature = "export")]
 pub use event_log::EventLog;
-pub use folder::{CHECKPOINT, CONFIG, HISTORY, MODEL, RUNS, RunFolder, checkpoint, new_folder, refuse_used};
+pub use folder::{
+    CHECKPOINT, CONFIG, HISTORY, MODEL, RUN_FILES, RunFolder, checkpoint, new_folder, refuse_used,
+};
 pub use folds::{CrossValidation, FoldResult, FoldRun};
-pub use lock::FolderLock;
+pub use lock::{FolderLock, Fresh, RUNS};
 pub(crate) use run_summary::from_toml;
 pub use run_summary::{RunSummary, read_settings};

@@ -1,7 +1,6 @@
 //! What the folders of runs tell: their settings, their epochs, the best of them, and in what they differ.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use toml::Table;
 use super::folder::{CHECKPOINT, CONFIG, HISTORY, MODEL};
 use super::lock::FolderLock;
 use crate::error::{Error, Place, Result, excerpt};
+use crate::input::{self, RECORDS_BYTES, SETTINGS_BYTES};
 use crate::settings::text::{values, with_current_names};
 
 /// Columns of a history.
@@ -22,7 +22,7 @@ const SECONDS: &str = "seconds";
 /// # Errors
 /// [`Error::Read`]; [`Error::Data`] for anything but TOML.
 pub fn read_settings(path: &Path) -> Result<Table> {
-    let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let text = input::read_text(path, SETTINGS_BYTES)?;
     let table = from_toml(&text, path, "settings of a run in TOML")?;
     with_current_names(table, &path.display().to_string())
 }
@@ -62,11 +62,11 @@ impl RunSummary {
         let text = |(name, value)| (name, values(&value).join(" "));
         let settings = settings.into_iter().map(text).collect();
         let history = path.join(HISTORY);
-        let epochs = match fs::read_to_string(&history) {
+        let epochs = match input::read_text(&history, RECORDS_BYTES) {
             Ok(text) => epochs(&text, &history)?,
             // It has just begun, or was killed as it began.
-            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(source) => return Err(Error::Read { path: history, source }),
+            Err(Error::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error),
         };
         let mut summary = Self { path: path.to_owned(), settings, epochs, state: "" };
         let wanted: Option<usize> = summary.settings.get("epochs").and_then(|epochs| epochs.parse().ok());

@@ -91,7 +91,7 @@ impl Measurements {
         if found.len() > MOST_BYTES {
             return Err(bad(format!("{} bytes", found.len())));
         }
-        let contents: Value = serde_json::from_slice(&fs::read(path).map_err(unread)?)
+        let contents: Value = serde_json::from_slice(&crate::input::read(path, MOST_BYTES)?)
             .map_err(|_| bad("something else, or a part of them".to_owned()))?;
         if contents["format"] != FORMAT {
             return Err(bad("something else, or those of another version".to_owned()));

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use self::resolve::DatasetInfo;
 pub use self::values::{Embeddings, List, Parametrization, Patience, Preset, ScaleTarget, YesNo};
 #[cfg(feature = "cli")]
-use self::values::{count, duration, parse};
+use self::values::{count, duration, parse, threads};
 use crate::data::Scale;
 use crate::model::Init;
 use crate::step::ScheduleKind;
@@ -66,7 +66,7 @@ pub struct TrainSettings {
     #[serde(with = "text")]
     pub init_seed: Option<u64>,
     /// Maximum number of CPU threads. Does not affect results. [default: one per core]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub threads: Option<usize>,
     /// How a GPU divides a step into dispatches: plain, fused, two-dispatch or resident. [default: the fastest, as

@@ -1,7 +1,7 @@
 //! Values of settings, and how they are read.
 
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, RangeInclusive};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -168,6 +168,23 @@ pub fn count(text: &str) -> Result<usize, String> {
         Ok(0) | Err(_) => Err("expected a whole number, 1 or more".to_owned()),
         Ok(number) => Ok(number),
     }
+}
+
+/// A whole number within bounds.
+///
+/// # Errors
+/// What was expected.
+pub fn within(text: &str, bounds: RangeInclusive<usize>) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| bounds.contains(number));
+    number.ok_or_else(|| format!("expected a whole number from {} to {}", bounds.start(), bounds.end()))
+}
+
+/// A number of threads.
+///
+/// # Errors
+/// What was expected.
+pub fn threads(text: &str) -> Result<usize, String> {
+    within(text, 1..=1024)
 }
 
 /// A time, as `60s`, `1h 5m` or a number of seconds.

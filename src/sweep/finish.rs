@@ -15,7 +15,6 @@ use crate::data::Dataset;
 use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::output::Destination;
 use crate::train::{Score, evaluate, load_model};
 
 /// A sweep that is over.
@@ -171,7 +170,7 @@ impl<'b> FinishedSweep<'b> {
             let of_member = |(number, picks): (usize, u32)| {
                 let record = self.folder.records.iter().find(|record| record.member == number);
                 let name = record.and_then(|record| record.model.as_ref());
-                name.map(|name| Ok((load_model(&self.folder.file(name))?, picks)))
+                name.map(|name| Ok((load_model(&self.folder.model(name)?)?, picks)))
             };
             let networks = chosen.members().into_iter().filter_map(of_member).collect::<Result<_>>()?;
             finished.ensemble = self.save(&chosen, networks)?;
@@ -201,9 +200,7 @@ impl<'b> FinishedSweep<'b> {
         if first.record.is_broken_off() {
             (self.tell)(FinishEvent::BrokenOff { member: number, epochs });
         }
-        // Whoever told of it may have its model.
-        let is_refit = first.record.model.is_none();
-        let mut numbers: Vec<usize> = is_refit.then_some(number).into_iter().collect();
+        let mut numbers = vec![number];
         numbers.extend(chosen.iter().flat_map(SelectedEnsemble::members).map(|(member, _)| member));
         let members = self.members.iter().filter(|member| numbers.contains(&member.number));
         let on_progress = &mut |done, of| {
@@ -212,10 +209,8 @@ impl<'b> FinishedSweep<'b> {
         };
         let refit = refit(members, self.sources, self.device, self.threads, on_progress)?;
         let (models, mut failed) = (refit.models, refit.failed);
-        finished.best = match models.get(&number).filter(|_| is_refit) {
-            Some(model) => Some(self.write(BEST, &as_saved(model, self.names))?),
-            None => self.folder.keep_best(&first.record)?,
-        };
+        let best = models.get(&number).map(|model| as_saved(model, self.names));
+        finished.best = best.map(|model| self.write(BEST, &model)).transpose()?;
         if let Some(chosen) = chosen
             && let Some(chosen) = chosen.without(|member| !models.contains_key(&member))
         {
@@ -261,8 +256,6 @@ impl<'b> FinishedSweep<'b> {
     }
 
     fn write(&self, name: &str, model: &Model) -> Result<PathBuf> {
-        let path = self.folder.file(name);
-        Destination::check(&path)?.write(&model.to_bytes()?)?;
-        Ok(path)
+        self.folder.write_bytes(name, &model.to_bytes()?)
     }
 }

@@ -3,16 +3,16 @@
 //! `ensemble.safetensors`.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::member::FinishedMember;
-use super::space::Settings;
 use crate::error::{Error, Result};
 use crate::error::{Place, excerpt};
-use crate::output::Destination;
-use crate::runs::{CONFIG, FolderLock};
+use crate::input::{self, RECORDS_BYTES};
+use crate::output::{Destination, open_own};
+use crate::runs::{CONFIG, FolderLock, Fresh};
 use crate::train::{Score, TrainedRows};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -22,7 +22,6 @@ use super::record::Record;
 const COMMAND: &str = "sweep.json";
 const RESULTS: &str = "results.jsonl";
 const HISTORY: &str = "history.csv";
-const ASKED: &str = "asked.jsonl";
 const MEMBERS: &str = "members";
 /// The trials by score.
 pub const LEADERBOARD: &str = "leaderboard.csv";
@@ -47,17 +46,6 @@ struct Command {
 /// What tells the rows of a sweep from others: those that train, that validate and that test, of each file.
 pub type FileRows = [Option<TrainedRows>; 3];
 
-/// A member that has been asked for: a line of `asked.jsonl`, whose number counts from 0.
-#[derive(Debug, Deserialize, Serialize)]
-pub struct Asked {
-    /// The arguments of `tinytrain train` that train it.
-    pub arguments: Vec<String>,
-    /// Its number.
-    pub member: usize,
-    /// Its own settings.
-    pub settings: Settings,
-}
-
 /// Models of a member, as they are saved.
 #[derive(Debug, Default)]
 pub struct Models {
@@ -75,6 +63,8 @@ pub struct Folder {
     pub records: Vec<Record>,
     /// `None` in a folder that is only read.
     lock: Option<FolderLock>,
+    /// Files of a new sweep, as long as no trial has ended.
+    fresh: Option<Fresh>,
 }
 
 /// Whether a folder is that of a sweep.
@@ -88,35 +78,30 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
 
 impl Folder {
     /// Its files, but for the page.
-    pub const FILES: [&str; 7] = [COMMAND, RESULTS, HISTORY, ASKED, LEADERBOARD, BEST, ENSEMBLE];
+    pub const FILES: [&str; 6] = [COMMAND, RESULTS, HISTORY, LEADERBOARD, BEST, ENSEMBLE];
 
     /// A new folder, or one that holds nothing that would be written over.
     ///
     /// # Errors
     /// [`Error::Write`]; [`Error::Config`] if it holds a sweep, a run, or files of the same names.
     pub fn create(path: &Path, command: &[String], rows: Option<FileRows>) -> Result<Self> {
-        if path.join(COMMAND).exists() {
-            return Err(used(path));
-        }
-        fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
-        let folder = Self::locked(path, Some(FolderLock::take(path)?));
-        // Another sweep may have been faster.
-        if path.join(COMMAND).exists() {
-            return Err(used(path));
-        }
-        folder.begin(command, rows)
+        let (lock, mut fresh) = FolderLock::take_new(path, refuse_used)?;
+        // The command comes last: without it the folder is none of a sweep.
+        let names = [MEMBERS, RESULTS, HISTORY, COMMAND];
+        names.iter().for_each(|name| fresh.add(&path.join(name)));
+        let mut folder = Self::locked(path, Some(lock));
+        folder.fresh = Some(fresh);
+        fs::create_dir_all(folder.file(MEMBERS)).map_err(|source| unwritable(path, source))?;
+        folder.write(RESULTS, "")?;
+        folder.write(HISTORY, HISTORY_HEADER)?;
+        let command = json!({ "version": env!("CARGO_PKG_VERSION"), "arguments": command, "rows": rows });
+        folder.write(COMMAND, &(command.to_string() + "\n"))?;
+        Ok(folder)
     }
 
-    /// Writes what a folder holds before a member has ended.
-    fn begin(self, command: &[String], rows: Option<FileRows>) -> Result<Self> {
-        refuse_files(&self.path)?;
-        fs::create_dir_all(self.file(MEMBERS)).map_err(|source| unwritable(&self.path, source))?;
-        // The command comes last: without it the folder is none of a sweep.
-        self.write(RESULTS, "")?;
-        self.write(HISTORY, HISTORY_HEADER)?;
-        let command = json!({ "version": env!("CARGO_PKG_VERSION"), "arguments": command, "rows": rows });
-        self.write(COMMAND, &(command.to_string() + "\n"))?;
-        Ok(self)
+    /// Keeps a folder without a trial that has ended; otherwise it is removed with this.
+    pub fn keep(&mut self) {
+        self.fresh = None;
     }
 
     /// A folder with a sweep in it. What a sweep that was killed had half written is left out.
@@ -124,33 +109,6 @@ impl Folder {
     /// # Errors
     /// [`Error::Read`], [`Error::Write`] and [`Error::Data`] where it holds none.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::opened(path, |lock| lock.map(Some))
-    }
-
-    /// The same for a folder that is only read, which may be write-protected.
-    ///
-    /// # Errors
-    /// As [`Folder::open`].
-    pub fn open_to_read(path: &Path) -> Result<Self> {
-        Self::opened(path, |lock| match lock {
-            Err(Error::Write { source, .. })
-                if matches!(source.kind(), ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) =>
-            {
-                Ok(None)
-            }
-            lock => lock.map(Some),
-        })
-    }
-
-    /// As [`Folder::open_to_read`], without a lock: the sweep may continue meanwhile.
-    ///
-    /// # Errors
-    /// As [`Folder::open`].
-    pub fn open_unlocked(path: &Path) -> Result<Self> {
-        Self::locked(path, None).read_back()
-    }
-
-    fn opened(path: &Path, lock: impl Fn(Result<FolderLock>) -> Result<Option<FolderLock>>) -> Result<Self> {
         // Without a sweep there it is left as it is.
         fs::metadata(path.join(RESULTS))
             .map_err(|source| Error::Read { path: path.join(RESULTS), source })?;
@@ -160,21 +118,19 @@ impl Folder {
                 "cannot open the sweep in {path}: it was stopped before it began to train; start it again with --out {path}"
             )));
         }
-        Self::locked(path, lock(FolderLock::take(path))?).read_back()
+        Self::locked(path, Some(FolderLock::take(path)?)).read_back()
     }
 
-    /// A folder that is opened, or else created, for a moment: waits for others that do the same.
+    /// As [`Folder::open`], without a lock: the sweep may continue meanwhile.
     ///
     /// # Errors
-    /// As [`Folder::create`] and [`Folder::open`].
-    pub fn open_or_create(path: &Path, command: &[String]) -> Result<Self> {
-        fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
-        let folder = Self::locked(path, Some(FolderLock::wait(path)?));
-        if path.join(COMMAND).exists() { folder.read_back() } else { folder.begin(command, None) }
+    /// As [`Folder::open`].
+    pub fn open_unlocked(path: &Path) -> Result<Self> {
+        Self::locked(path, None).read_back()
     }
 
     fn locked(path: &Path, lock: Option<FolderLock>) -> Self {
-        Self { path: path.to_owned(), records: Vec::new(), lock }
+        Self { path: path.to_owned(), records: Vec::new(), lock, fresh: None }
     }
 
     /// Reads what members have left.
@@ -184,7 +140,12 @@ impl Folder {
         let text = folder.read(RESULTS)?;
         let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         for (row, line) in (1..).zip(whole.lines()) {
-            let record = serde_json::from_str(line).map_err(|error| broken(&results, row, &error))?;
+            let record: Record = serde_json::from_str(line).map_err(|error| broken(&results, row, &error))?;
+            if let Some(name) = record.models().find(|name| !is_model_of(name, record.member)) {
+                let expected =
+                    format!("a model of trial {}, such as {}", record.member, model_name(record.member, ""));
+                return Err(Error::data(&results, Place::row(row), expected, excerpt(name)));
+            }
             folder.records.push(record);
         }
         let ended: HashSet<usize> = folder.records.iter().map(|record| record.member).collect();
@@ -251,7 +212,22 @@ impl Folder {
     /// # Errors
     /// [`Error::Write`].
     pub fn write(&self, name: &str, contents: &str) -> Result<()> {
-        Destination::check(&self.file(name))?.write(contents.as_bytes())
+        self.write_bytes(name, contents.as_bytes()).map(drop)
+    }
+
+    /// Writes a file that is whole or not there; says where it is.
+    ///
+    /// # Errors
+    /// [`Error::Write`]; [`Error::Config`] if the folder is no longer that of this sweep.
+    pub fn write_bytes(&self, name: &str, contents: &[u8]) -> Result<PathBuf> {
+        self.check_lock()?;
+        let path = self.file(name);
+        Destination::check_own(&path)?.write(contents)?;
+        Ok(path)
+    }
+
+    fn check_lock(&self) -> Result<()> {
+        self.lock.as_ref().map_or(Ok(()), FolderLock::check)
     }
 
     /// Writes down a member that has ended, its record last: models and epochs without a record are ignored.
@@ -259,6 +235,7 @@ impl Folder {
     /// # Errors
     /// [`Error::Write`].
     pub fn add(&mut self, record: Record, ended: Option<&FinishedMember>, models: &Models) -> Result<()> {
+        self.keep();
         let record = self.save(record, ended, models)?;
         self.append(RESULTS, &line(&record))?;
         self.records.push(record);
@@ -271,6 +248,7 @@ impl Folder {
     /// # Errors
     /// [`Error::Write`].
     pub fn add_dropped(&mut self, dropped: Vec<(Record, &FinishedMember, Models)>) -> Result<()> {
+        self.keep();
         let mut text = self.read(RESULTS)?;
         let mut records = Vec::new();
         for (record, ended, models) in dropped {
@@ -286,8 +264,8 @@ impl Folder {
     /// Saves the models and epochs of a member. Gives its record with their names.
     fn save(&self, mut record: Record, ended: Option<&FinishedMember>, models: &Models) -> Result<Record> {
         let save = |part: &str, bytes: &[u8]| {
-            let name = format!("{MEMBERS}/{:05}{part}.safetensors", record.member);
-            Destination::check(&self.file(&name))?.write(bytes)?;
+            let name = model_name(record.member, part);
+            self.write_bytes(&name, bytes)?;
             Ok::<_, Error>(name)
         };
         if let Some(bytes) = &models.whole {
@@ -300,27 +278,6 @@ impl Folder {
             self.append(HISTORY, &history(ended))?;
         }
         Ok(record)
-    }
-
-    /// Takes members of another folder, with their epochs and models; none of them is here already.
-    ///
-    /// # Errors
-    /// [`Error::Read`] and [`Error::Write`].
-    pub fn take(&mut self, other: &Folder) -> Result<()> {
-        let history = other.read(HISTORY)?;
-        self.append(HISTORY, history.split_once('\n').map_or("", |(_, lines)| lines))?;
-        for record in &other.records {
-            let bytes = |name: &String| {
-                let path = other.file(name);
-                fs::read(&path).map_err(|source| Error::Read { path, source })
-            };
-            let models = Models {
-                whole: record.model.as_ref().map(bytes).transpose()?,
-                of_folds: record.fold_models.iter().map(bytes).collect::<Result<_>>()?,
-            };
-            self.add(record.clone(), None, &models)?;
-        }
-        Ok(())
     }
 
     /// Checks whether each member that was trained on `folds` folds has its fold models, by which an ensemble is picked.
@@ -349,46 +306,6 @@ impl Folder {
         self.read(HISTORY)
     }
 
-    /// Members that have been asked for.
-    ///
-    /// # Errors
-    /// [`Error::Read`], and [`Error::Data`] for what is not in the order of their numbers.
-    pub fn asked(&self) -> Result<Vec<Asked>> {
-        let path = self.file(ASKED);
-        if !path.exists() {
-            return Ok(Vec::new());
-        }
-        let mut text = self.read(ASKED)?;
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        if whole < text.len() {
-            // Nobody has been told of a member that was half written.
-            text.truncate(whole);
-            self.write(ASKED, &text)?;
-        }
-        let member = |(number, line): (usize, &str)| {
-            let row = number as u64 + 1;
-            let asked: Asked = serde_json::from_str(line).map_err(|error| broken(&path, row, &error))?;
-            if asked.member == number {
-                return Ok(asked);
-            }
-            let (expected, found) = (format!("trial {number}"), format!("trial {}", asked.member));
-            Err(Error::data(&path, Place::row(row), expected, found))
-        };
-        text.lines().enumerate().map(member).collect()
-    }
-
-    /// The next `count` members for an external program to train, as lines of JSON; they are recorded.
-    ///
-    /// # Errors
-    /// Those of the folder, and of `member`, which makes that of a number.
-    pub fn ask(&self, count: usize, member: impl Fn(usize) -> Result<Asked>) -> Result<String> {
-        let first = self.asked()?.len();
-        let lines = (first..first + count).map(|number| member(number).map(|asked| line(&asked)));
-        let lines = lines.collect::<Result<String>>()?;
-        self.append(ASKED, &lines)?;
-        Ok(lines)
-    }
-
     /// Checks whether the rows are those with which the sweep began: scores on others are none to compare, and rows that validate now
     /// may have trained members then.
     ///
@@ -408,16 +325,23 @@ impl Folder {
     /// [`Error::Read`] and [`Error::Write`].
     pub fn keep_best(&self, best: &Record) -> Result<Option<PathBuf>> {
         let Some(name) = &best.model else { return Ok(None) };
-        let (from, path) = (self.file(name), self.file(BEST));
-        let bytes = fs::read(&from).map_err(|source| Error::Read { path: from, source })?;
-        Destination::check(&path)?.write(&bytes)?;
-        Ok(Some(path))
+        let bytes = input::read(&self.model(name)?, u64::MAX)?;
+        self.write_bytes(BEST, &bytes).map(Some)
+    }
+
+    /// The model file of a trial, by the name in its record.
+    ///
+    /// # Errors
+    /// [`Error::Read`] for one that leads outside the folder.
+    pub fn model(&self, name: &str) -> Result<PathBuf> {
+        input::inside(&self.path, name)
     }
 
     fn append(&self, name: &str, text: &str) -> Result<()> {
+        self.check_lock()?;
         let path = self.file(name);
         let append = || -> io::Result<()> {
-            let mut file: File = OpenOptions::new().append(true).create(true).open(&path)?;
+            let mut file = open_own(&path, OpenOptions::new().append(true).create(true))?;
             file.write_all(text.as_bytes())?;
             file.sync_data()
         };
@@ -425,12 +349,19 @@ impl Folder {
     }
 
     fn read(&self, name: &str) -> Result<String> {
-        let path = self.file(name);
-        fs::read_to_string(&path).map_err(|source| Error::Read { path, source })
+        input::read_text(&self.file(name), RECORDS_BYTES)
     }
 }
 
-/// A record, or a requested member, as a line.
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if let (Some(fresh), Some(lock)) = (self.fresh.take(), &self.lock) {
+            fresh.remove(lock);
+        }
+    }
+}
+
+/// A record as a line.
 fn line(record: &impl Serialize) -> String {
     // Neither maps of texts nor numbers can fail; what is not finite becomes null.
     serde_json::to_string(record).unwrap_or_default() + "\n"
@@ -443,21 +374,37 @@ fn used(path: &Path) -> Error {
     ))
 }
 
-/// Refuses a folder of a run, and one with files that a sweep would write over, but for those that one has only begun.
-fn refuse_files(path: &Path) -> Result<()> {
-    let is_other = |name: &str, begun: &str| match fs::read(path.join(name)) {
-        Ok(bytes) => bytes != begun.as_bytes(),
+/// Refuses a folder of a sweep or a run, and one with files that a sweep would write over, except those of a sweep that was stopped as it
+/// began.
+fn refuse_used(path: &Path) -> Result<()> {
+    if path.join(COMMAND).exists() {
+        return Err(used(path));
+    }
+    let is_other = |name: &str, begun: &str| match fs::symlink_metadata(path.join(name)) {
+        Ok(_) => input::read(&path.join(name), begun.len() as u64).map_or(true, |it| it != begun.as_bytes()),
         Err(error) => error.kind() != ErrorKind::NotFound,
     };
     let begun = [(RESULTS, ""), (HISTORY, HISTORY_HEADER)].into_iter();
     let mut other = begun.filter(|(name, begun)| is_other(name, begun)).map(|(name, _)| name);
     let files = [CONFIG, LEADERBOARD, PAGE, BEST, ENSEMBLE];
-    let there = || files.into_iter().find(|name| path.join(name).exists());
+    let there = || files.into_iter().find(|name| fs::symlink_metadata(path.join(name)).is_ok());
     let Some(name) = other.next().or_else(there) else { return Ok(()) };
     let path = path.display();
     Err(Error::Config(format!(
         "--out: {path} holds other files, such as {name}; choose a new or empty folder"
     )))
+}
+
+/// The name of a model of a trial in the folder; `part` tells the models of folds apart.
+fn model_name(member: usize, part: &str) -> String {
+    format!("{MEMBERS}/{member:05}{part}.safetensors")
+}
+
+/// Whether a trial may have a model of this name.
+fn is_model_of(name: &str, member: usize) -> bool {
+    let fold = || name.strip_suffix(".safetensors")?.rsplit_once("-fold-")?.1.parse::<usize>().ok();
+    name == model_name(member, "")
+        || fold().is_some_and(|fold| name == model_name(member, &format!("-fold-{fold}")))
 }
 
 fn broken(path: &Path, row: u64, error: &serde_json::Error) -> Error {

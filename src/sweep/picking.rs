@@ -71,7 +71,7 @@ impl EnsembleSelection<'_> {
         for (record, member) in self.candidates(|_| true) {
             self.continues()?;
             let Some(name) = &record.model else { continue };
-            let model = load_model(&self.folder.file(name))?;
+            let model = load_model(&self.folder.model(name)?)?;
             let Some(rows) = member.data[0].validation() else { continue };
             let outputs = engine(&model, self.device)?.outputs(&rows.view())?;
             let group = group(&mut groups, &model.transform, member.config.loss, || {
@@ -113,7 +113,7 @@ impl EnsembleSelection<'_> {
 
     /// What a model makes of the rows that were held out of its training, values in the unit of `all` rows.
     fn out_of_fold(&self, name: &str, data: &SharedData, all: &DataSchema) -> Result<Vec<f32>> {
-        let path = self.folder.file(name);
+        let path = self.folder.model(name)?;
         let model = load_model(&path)?;
         let Some(rows) = data.test() else { return Ok(Vec::new()) };
         let DataSchema { classes, target_scale: own, .. } = &model.data_schema;

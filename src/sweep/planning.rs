@@ -6,7 +6,6 @@ use toml::Table;
 use super::member::Member;
 #[cfg(feature = "gpu")]
 use super::pack::pack_schedule;
-use super::shards::Shard;
 use super::space::{Range, Settings, Space, Values};
 use crate::engine::{Device, Measurements};
 use crate::error::{Error, Result};
@@ -74,18 +73,15 @@ pub struct TrialPlanner<'a> {
     pub origin: &'a str,
     /// How often each trial is trained, with different initial weights.
     pub seeds: usize,
-    /// The part of the members that is trained here.
-    pub shard: Option<Shard>,
 }
 
 impl TrialPlanner<'_> {
-    /// The members with these settings, each as often as there are seeds, without those of other shards.
+    /// The members with these settings, each as often as there are seeds.
     ///
     /// # Errors
     /// [`Error::Config`], in one line, for unknown or conflicting settings.
     pub fn plan(&self, trials: &[Settings]) -> Result<Vec<TrialPlan>> {
-        let numbers =
-            (0..trials.len() * self.seeds).filter(|number| self.shard.is_none_or(|shard| shard.has(*number)));
+        let numbers = 0..trials.len() * self.seeds;
         numbers.map(|number| self.member(number, trials[number / self.seeds].clone())).collect()
     }
 
@@ -174,8 +170,7 @@ mod tests {
     #[test]
     fn members_have_what_all_have_and_settings_and_first_weights_of_their_own() {
         let base = TrainSettings { seed: Some(5), epochs: Some(3), ..TrainSettings::default() };
-        let planning =
-            TrialPlanner { base: &base, info: DatasetInfo::default(), origin: "o", seeds: 2, shard: None };
+        let planning = TrialPlanner { base: &base, info: DatasetInfo::default(), origin: "o", seeds: 2 };
         let trials = [json!({ "lr": 0.5 }), json!({ "hidden": [7, 3], "epochs": 9 })];
         let trials = trials.map(|trial| serde_json::from_value::<Settings>(trial).unwrap());
         let planned = planning.plan(&trials).unwrap();
@@ -188,9 +183,6 @@ mod tests {
             (3, None, Some(9), Some(8)),
         ];
         assert_eq!(found.collect::<Vec<_>>(), expected);
-        let shard = TrialPlanner { shard: Some("2/2".parse().unwrap()), ..planning };
-        let numbers: Vec<usize> = shard.plan(&trials).unwrap().iter().map(|planned| planned.number).collect();
-        assert_eq!(numbers, [1, 3]);
         let bad =
             |trial: Value| planning.plan(&[serde_json::from_value(trial).unwrap()]).unwrap_err().to_string();
         assert!(bad(json!({ "lr": "x" })).starts_with("o: --lr: "), "{}", bad(json!({ "lr": "x" })));

@@ -16,7 +16,7 @@ use crate::settings::text::text_of;
 pub struct Record {
     /// Its number.
     pub member: usize,
-    /// How it has ended: `done`, `dropped`, `time`, `failed`, or `told` by another program.
+    /// How it has ended: `done`, `dropped`, `time`, or `failed`.
     pub end: String,
     /// Why it has failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,6 +70,11 @@ fn mean_fields(
 }
 
 impl Record {
+    /// The names of all its models.
+    pub fn models(&self) -> impl Iterator<Item = &String> {
+        self.model.iter().chain(&self.fold_models)
+    }
+
     /// The record of a member that is scored by test rows, or by validation rows.
     pub fn from_finished(
         ended: &FinishedMember,

@@ -22,6 +22,7 @@ use self::proto::{
     SessionLog, SessionStartInfo, Summary, SummaryMetadata, What,
 };
 use crate::error::{Error, Result};
+use crate::input::{self, RECORDS_BYTES};
 
 /// How the names of event files begin; the seconds since 1970 follow, by which TensorBoard orders them.
 const PREFIX: &str = "events.out.tfevents.";
@@ -134,7 +135,7 @@ impl EventFile {
 pub fn last_step(folder: &Path) -> Result<usize> {
     let mut last = 0;
     for (_, path) in event_files(folder)? {
-        let bytes = fs::read(&path).map_err(|source| Error::Read { path, source })?;
+        let bytes = input::read(&path, RECORDS_BYTES)?;
         for event in record::records(&bytes).map_while(|data| Event::decode(data).ok()) {
             let step = usize::try_from(event.step).unwrap_or(0);
             match event.what {

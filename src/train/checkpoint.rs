@@ -6,6 +6,7 @@ use std::time::Duration;
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
+use super::config::fixed::FixedSettings;
 use super::events::Score;
 use super::{Epoch, TrainingWarning, exact};
 use crate::data::{Dataset, Features, Rows, TargetsRef};
@@ -48,9 +49,10 @@ pub struct Progress {
     pub epoch: PartOfEpoch,
     /// The epoch of the model that is kept, counted from 1, and what speaks against that model.
     pub kept: Option<(usize, Option<TrainingWarning>)>,
-    /// In which order the rows of this part of the epoch were trained; nothing in checkpoints of earlier versions, which did not say.
-    #[serde(default)]
+    /// The order in which the rows of this part of the epoch were trained; nothing of a model that no run continues with.
     pub order: Option<TrainedOrder>,
+    /// The settings that decide a step, by the names of their options; none of a model that no run continues with.
+    pub settings: FixedSettings,
     /// What the training rows were, where all had been read.
     pub rows: Option<TrainedRows>,
     /// Whether later rows had shown something that the first ones had not, so that all were read before training began again.

@@ -20,12 +20,16 @@ use super::model_selection::{ModelSelection, SelectedModel};
 use super::shared_data::{HeldOutRows, RunData, SharedData};
 use super::training_data::TrainingData;
 use crate::clock::Instant;
+use crate::data::Dataset;
 #[cfg(feature = "gpu")]
 use crate::engine::verified_engine;
 use crate::engine::{Device, Engine, EngineState, Observer};
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
 use crate::threads::block;
+
+/// The longest work that a run begins when its time is over.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// A run without an engine, between two steps.
 struct SuspendedRun {
@@ -70,6 +74,8 @@ pub struct Run {
     began: Instant,
     /// Whether it must not begin when its time is over.
     needs_time: bool,
+    /// Whether it stops within an epoch when its time is over.
+    is_resumable: bool,
     /// Whether the engine is compared with the CPU engine before it trains.
     #[cfg(feature = "gpu")]
     is_verified: bool,
@@ -120,6 +126,7 @@ impl Run {
             is_stopped: false,
             began: Instant::now(),
             needs_time: false,
+            is_resumable: false,
             #[cfg(feature = "gpu")]
             is_verified: false,
             refused: Vec::new(),
@@ -132,6 +139,13 @@ impl Run {
     #[must_use]
     pub fn began_at(self, began: Instant) -> Self {
         Self { began, needs_time: true, ..self }
+    }
+
+    /// When its time is over within an epoch, the run stops there, as [`Run::stop`] does it, so that it can continue from a checkpoint.
+    /// Otherwise the rows that were trained so far count as the epoch.
+    #[must_use]
+    pub fn resumable(self) -> Self {
+        Self { is_resumable: true, ..self }
     }
 
     /// Begins with these parameters, as of a model that was trained before, and with what the optimizer remembered then; nothing of
@@ -274,13 +288,22 @@ impl Run {
         })
     }
 
+    /// Whether all rows of the epoch are trained, and the held-out rows will be evaluated in a moment.
+    fn can_end_epoch(&self) -> bool {
+        let Some(ActiveRun { totals, epoch_began, .. }) = &self.trained else { return false };
+        let known = self.held_out.as_ref().map(|sets| sets.iter().flatten().map(Dataset::rows).sum());
+        let held_out: usize = known.unwrap_or_else(|| self.data.held_out_rows().iter().sum());
+        let evaluating = epoch_began.elapsed().mul_f64(held_out as f64 / totals.rows.max(1) as f64);
+        self.data.rows() == Some(totals.rows) && evaluating < MOMENT
+    }
+
     async fn advance(&mut self) -> Result<()> {
         if self.trained.is_none() {
             return self.start(None).await;
         }
         self.compare_rows()?;
         if self.is_stopped {
-            return self.interrupt().await;
+            return self.interrupt(End::Interrupted).await;
         }
         if let Some(limit) =
             self.config.max_time.filter(|_| self.needs_time && self.steps == 0 && self.is_over())
@@ -292,17 +315,26 @@ impl Run {
             // What the caller did with the epoch before, as to save its model, is none of its time.
             trained.epoch_began = Instant::now();
         }
-        let advanced = trained
-            .epochs
-            .advance(&mut *trained.engine, &mut self.data, &trained.seen, &self.observer)
-            .await?;
+        let advanced =
+            trained.epochs.advance(&mut *trained.engine, &mut self.data, &trained.seen, &self.observer);
+        let advanced = match advanced.await {
+            // The reader waits for rows no longer.
+            Err(Error::Interrupted) => {
+                self.is_stopped = true;
+                return Ok(());
+            }
+            advanced => advanced?,
+        };
         match advanced {
             Advance::Batches(batches) => {
                 self.count(&batches)?;
-                if self.is_over()
-                    && let Some(trained) = &mut self.trained
-                {
-                    trained.epochs.end();
+                if self.is_over() {
+                    if self.is_resumable && !self.can_end_epoch() {
+                        return self.interrupt(End::Time).await;
+                    }
+                    if let Some(trained) = &mut self.trained {
+                        trained.epochs.end();
+                    }
                 }
                 Ok(())
             }

@@ -45,7 +45,7 @@ fn values_out_of_range_of_a_profile() {
     refused(&place, &[&train("data")[..], &["--profile", images]].concat(), &["--profile", "holds the data"]);
     for same in ["m", "./m"] {
         let both = [&train("data")[..], &["--out", "m", "--profile", same]].concat();
-        refused(&place, &both, &["--profile:", "m is where the model is saved; choose another name"]);
+        refused(&place, &both, &["--profile:", "m is a file of the run; choose another name"]);
     }
     let both = ["profile", "--data", "data", "--plots", "d", "--trace", "d/./timeline.svg"];
     refused(&place, &both, &["--trace: ", "is a file that --plots writes"]);

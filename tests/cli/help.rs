@@ -48,7 +48,6 @@ fn help_names_every_option_and_gives_an_example() {
         ),
         ("devices", vec!["format"]),
         ("importance", vec!["model", "data", "measure", "repeats", "seed", "svg", "device", "format"]),
-        ("convert", vec!["out", "to", "header", "delimiter", "decimal"]),
         ("export", vec!["onnx", "numpy", "c", "json", "model", "out"]),
         ("completions", vec!["help"]),
         ("man", vec!["help"]),

@@ -148,22 +148,3 @@ fn what_is_no_image_is_named() {
         "error: --image-size: expected PNG images in folders, one for each class, found other data";
     assert_eq!((outcome.code, outcome.error()), (2, expected));
 }
-
-#[test]
-fn images_are_converted_if_their_folders_are_named_by_numbers() {
-    let place = place();
-    let convert = ["convert", "test", "--out", "m.csv"];
-    let refused = place.run(&convert);
-    let line = "error: cannot convert test: labels of images must be numbers from 0 to 255, but the class \"blue\" is not such a number; \
-                rename the folders of the classes\n";
-    assert_eq!((refused.code, refused.stderr.as_str()), (2, line));
-    for (number, name) in ["blue", "green", "red"].into_iter().enumerate() {
-        std::fs::rename(place.path(&format!("test/{name}")), place.path(&format!("test/{number}"))).unwrap();
-    }
-    place.succeed(&convert);
-    let table = std::fs::read_to_string(place.path("m.csv")).unwrap();
-    let labels: Vec<&str> = table.lines().map(|line| line.split_once(',').unwrap().0).collect();
-    assert_eq!(labels.len(), 61);
-    assert_eq!([labels[0], labels[1], labels[21], labels[60]], ["label", "0", "1", "2"]);
-    assert_eq!(table.lines().nth(1).unwrap().split(',').count(), 1 + 4 * 6);
-}

@@ -126,3 +126,16 @@ fn values_have_importances_too_and_images_none() {
         (2, "error: m.safetensors: expected a model of a table, found one of images")
     );
 }
+
+#[test]
+fn a_picture_holds_no_control_characters() {
+    let place = Workplace::new();
+    let text = colors(60).replacen("size", "si\u{1b}[2Jze\u{202e}", 1);
+    place.write("t.csv", text);
+    let train = ["train", "--data", "t.csv", "--hidden", "4", "--epochs", "2", "--device", "cpu", "--quiet"];
+    place.succeed(&[&train[..], &["--preset", "plain", "--out", "m.safetensors"]].concat());
+    place.succeed(&["importance", "--model", "m.safetensors", "--device", "cpu", "--svg", "i.svg"]);
+    let svg = std::fs::read_to_string(place.path("i.svg")).unwrap();
+    assert!(svg.contains("\\u{1b}[2J"), "{svg}");
+    assert!(!svg.chars().any(|letter| letter.is_control() && letter != '\n' || letter == '\u{202e}'));
+}

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -106,4 +107,74 @@ fn a_second_signal_ends_at_once() {
     }
     assert!(signals >= 2);
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// Ends with this exit code within a few seconds; the processor may be busy with other tests.
+fn ends(mut child: Child, code: i32, name: &str) -> String {
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{name} does not hear the signal");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{name}: {error}");
+    error
+}
+
+/// One signal ends a program whose input stalls, before it trains; it leaves nothing.
+#[test]
+fn one_signal_is_heard_while_input_stalls() {
+    let place = Workplace::new();
+    place.write("t.csv", Points::new(1000, 4).csv(NAMES));
+    place.succeed(&["train", "--data", "t.csv", "--epochs", "1", "--device", "cpu", "--quiet", "--out", "m"]);
+    let before = place.entries();
+    let rows = Points::new(1000, 4).csv(NAMES);
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        for arguments in [
+            &["train", "--data", "-", "--device", "cpu", "--out", "new"][..],
+            &["train", "--data", "-", "--device", "cpu", "--folds", "3"],
+            &["sweep", "--data", "-", "--device", "cpu", "--trials", "2", "--out", "new"],
+            &["predict", "--model", "m", "--device", "cpu", "--out", "predicted.csv", "-"],
+            &["eval", "--model", "m", "--device", "cpu", "--data", "-"],
+            &["importance", "--model", "m", "--device", "cpu", "--data", "-"],
+            &["inspect", "-"],
+        ] {
+            let mut command = place.command(arguments);
+            let mut child =
+                command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+            let mut input = child.stdin.take().unwrap();
+            input.write_all(rows.as_bytes()).unwrap();
+            input.flush().unwrap();
+            // It watches for signals from its first line on; then it waits for rows.
+            std::thread::sleep(Duration::from_millis(300));
+            kill(&child, signal);
+            let error = ends(child, code, arguments[0]);
+            assert!(error.ends_with("error: interrupted\n"), "{arguments:?}: {error}");
+            assert_eq!(place.entries(), before, "{arguments:?}");
+            drop(input);
+        }
+    }
+}
+
+/// A run that waits for rows in the middle of its first epoch saves where it is.
+#[test]
+fn one_signal_is_heard_while_a_run_waits_for_rows() {
+    let place = Workplace::new();
+    let run = ["--data", "-", "--target", "class", "--out", "run"];
+    let train: Vec<&str> =
+        TRAIN.iter().filter(|word| !["--out", "m.safetensors"].contains(word)).copied().collect();
+    let mut command = place.command(&[&train[..], &run].concat());
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    input.write_all(Rows::new(6000, 3).csv().as_bytes()).unwrap();
+    input.flush().unwrap();
+    read_to(&mut events, |event| event["event"] == "start");
+    std::thread::sleep(Duration::from_millis(300));
+    kill(&child, "-TERM");
+    let error = ends(child, 143, "train");
+    assert!(error.contains("is saved at run/model.safetensors; continue with"), "{error}");
+    assert!(place.path("run/checkpoint.safetensors").exists());
 }

@@ -119,22 +119,6 @@ fn arrays_train_as_the_table_of_the_same_numbers_does() {
 }
 
 #[test]
-fn what_convert_has_written_is_read_back() {
-    let (place, _) = place();
-    place.succeed(&["convert", "t.csv", "--out", "c.npz"]);
-    let expected = weights(&place, "t.csv", &["--target", "y"]);
-    assert!(weights(&place, "c.npz", &[]) == expected);
-    place.succeed(&["convert", "c.npz", "--out", "c.csv"]);
-    let cells = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
-    assert_eq!(cells("c.csv"), cells("t.csv"));
-    // Missing cells, and text with what means something in a table.
-    place.write("odd.csv", "a,b\n1.5,\"x, \"\"y\"\"\"\n,z\n-3e-07,\n");
-    place.succeed(&["convert", "odd.csv", "--out", "odd.npz"]);
-    place.succeed(&["convert", "odd.npz", "--out", "back.csv"]);
-    assert_eq!(cells("back.csv"), "a,b\n1.5,\"x, \"\"y\"\"\"\n,z\n-3e-7,\n");
-}
-
-#[test]
 fn whole_numbers_are_classes_and_floats_are_values() {
     let (place, points) = place();
     let x = npy("<i2", "False", "(300, 1)", &bytes((0..300i16).map(|row| (row % 50 - 25).to_le_bytes())));

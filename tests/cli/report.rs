@@ -325,8 +325,8 @@ fn what_cannot_be_is_refused_in_one_line() {
             "--out: cannot write to t.csv, which is there and is not a page; choose another name",
         ),
         (&["a", "-o", "a/model.safetensors"], "--out: cannot write to a/model.safetensors"),
-        (&["a", "-o", "a/history.csv"], "--out: cannot write to a/history.csv, which is there and"),
-        (&["a", "-o", "a/log.txt"], "--out: cannot write to a/log.txt, which is there and"),
+        (&["a", "-o", "a/history.csv"], "--out: cannot write to a/history.csv, which is a file of a run"),
+        (&["a", "-o", "a/log.txt"], "--out: cannot write to a/log.txt, which is a file of a run"),
         (&["a", "-o", "a"], "it is a directory"),
     ] {
         let outcome = place.run(&[&["report"], arguments, &CPU].concat());

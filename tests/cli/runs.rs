@@ -150,6 +150,85 @@ fn a_time_limit_counts_from_the_start_of_the_program() {
     assert!(!place.path("r/model.safetensors").exists());
 }
 
+/// A limit within an epoch stops the run there: no part of an epoch counts as one, and nothing of it is left out when the run continues.
+#[test]
+fn a_run_that_its_time_limit_stops_continues_bit_for_bit() {
+    let place = Workplace::new();
+    place.write("t.csv", Points::new(4000, 4).csv(NAMES));
+    let arguments =
+        [&TRAIN[..], &["--preset", "plain", "--hidden", "300,300", "--epochs", "3", "--quiet"]].concat();
+    place.succeed(&[&arguments[..], &["--out", "whole"]].concat());
+    let rows_of = |folder: &str| {
+        let history = String::from_utf8(read(&place, &format!("{folder}/history.csv"))).unwrap();
+        let rows = |line: &str| line.rsplit(',').nth(1).unwrap().to_owned();
+        history.lines().skip(1).map(rows).collect::<Vec<String>>()
+    };
+    let all = rows_of("whole");
+    let mut stopped = 0;
+    for milliseconds in [20, 40, 80, 120, 160, 240, 320, 480, 640, 960] {
+        let (folder, limit) = (format!("r{milliseconds}"), format!("{milliseconds}ms"));
+        let outcome = place.run(&[&arguments[..], &["--max-time", &limit, "--out", &folder]].concat());
+        if outcome.code == 1 {
+            assert!(outcome.stderr.contains("ended before the first step"), "{}", outcome.stderr);
+            continue;
+        }
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let rows = rows_of(&folder);
+        assert_eq!(rows, all[..rows.len()], "whole epochs alone");
+        if rows.len() < 3 {
+            stopped += 1;
+            let listed = place.succeed(&["runs", "."]).stdout;
+            let line = listed.lines().find(|line| line.starts_with(&folder)).unwrap();
+            assert!(line.contains("resumable"), "{line}");
+        }
+        place.succeed(&["train", "--resume", &folder, "--max-time", "1h", "--quiet"]);
+        assert!(place.model(&folder).tensors == place.model("whole").tensors, "{limit}");
+    }
+    assert!(stopped > 0, "no limit ended a run before its end");
+}
+
+#[test]
+fn a_checkpoint_of_other_settings_is_refused() {
+    let place = place();
+    let arguments = [&TRAIN[..], &SMALL, &["--optimizer", "adam", "--epochs", "2", "--quiet", "--out", "r"]];
+    place.succeed(&arguments.concat());
+    let settings = String::from_utf8(read(&place, "r/config.toml")).unwrap();
+    let before = read(&place, "r/model.safetensors");
+    for (name, value) in [
+        ("optimizer", "\"adamw\""),
+        ("optimizer", "\"sgd\""),
+        ("lr", "0.5"),
+        ("lr-schedule", "\"cosine\""),
+        ("betas", "[0.1, 0.1]"),
+        ("eps", "1.0"),
+        ("weight-decay", "0.5"),
+        ("clip-norm", "0.001"),
+        ("label-smoothing", "0.5"),
+        ("class-weights", "[1, 2, 3]"),
+        ("lr-biases", "0.5"),
+        ("warmup", "20"),
+        ("init", "\"xavier\""),
+        ("init-seed", "77"),
+        ("batch-size", "7"),
+        ("dropout", "0.5"),
+        ("keep", "\"last\""),
+    ] {
+        let others = settings.lines().filter(|line| !line.starts_with(&format!("{name} = ")));
+        let changed: String = others.map(|line| format!("{line}\n")).collect();
+        place.write("r/config.toml", format!("{changed}{name} = {value}\n"));
+        let outcome = place.run(&["train", "--resume", "r", "--epochs", "4", "--quiet"]);
+        assert_eq!(outcome.code, 2, "{name}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(&format!("cannot resume: --{name} was ")),
+            "{name}: {}",
+            outcome.stderr
+        );
+        assert!(read(&place, "r/model.safetensors") == before, "{name}");
+    }
+    place.write("r/config.toml", &settings);
+    place.succeed(&["train", "--resume", "r", "--epochs", "4", "--quiet"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_run_that_is_stopped_goes_on_bit_for_bit() {

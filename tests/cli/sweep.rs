@@ -105,43 +105,25 @@ fn a_member_is_the_same_file_trained_alone_and_among_others() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_members_on_any_number_of_threads_and_in_any_shards() {
+fn the_same_seed_gives_the_same_members_on_any_number_of_threads() {
     let place = table();
     place.write("space.toml", "lr = { log = [1e-3, 1e-1] }\nhidden = [[4], [8, 4], []]\n");
     let common = ["--space", "space.toml", "--trials", "7", "--preset", "plain", "--epochs", "2"];
     let with = |more: &[&str]| swept(&place, &[&common[..], more].concat());
-    let whole = with(&["--out", "whole", "--threads", "1"]);
-    let shards: Vec<Vec<Value>> = ["1/3", "2/3", "3/3"]
-        .iter()
-        .enumerate()
-        .map(|(index, shard)| with(&["--out", &format!("part{index}"), "--shard", shard, "--threads", "2"]))
-        .collect();
-    assert_eq!(shards.iter().map(|shard| members(shard).len()).collect::<Vec<_>>(), [3, 2, 2]);
-    let merged =
-        place.succeed(&["sweep", "merge", "part0", "part1", "part2", "--out", "merged", "--ensemble", "3"]);
-    assert!(merged.stdout.contains("ensemble: 3 picks of "), "{}", merged.stdout);
+    let one = with(&["--out", "one", "--threads", "1"]);
+    with(&["--out", "three", "--threads", "3"]);
     for number in 0..7 {
         let name = format!("members/{number:05}.safetensors");
-        assert_eq!(bytes(&place, &format!("whole/{name}")), bytes(&place, &format!("merged/{name}")));
+        assert_eq!(bytes(&place, &format!("one/{name}")), bytes(&place, &format!("three/{name}")));
     }
-    assert_eq!(bytes(&place, "whole/best.safetensors"), bytes(&place, "merged/best.safetensors"));
+    assert_eq!(bytes(&place, "one/best.safetensors"), bytes(&place, "three/best.safetensors"));
     let ranks = |name: &str| {
         let text = String::from_utf8(bytes(&place, &format!("{name}/leaderboard.csv"))).unwrap();
         text.lines().map(|line| line.split(',').take(6).collect::<Vec<_>>().join(",")).collect::<Vec<_>>()
     };
-    assert_eq!(ranks("whole"), ranks("merged"));
-    // The settings are another seed's with another seed.
+    assert_eq!(ranks("one"), ranks("three"));
     let other = with(&["--out", "other", "--seed", "2"]);
-    assert_ne!(members(&whole)[&0]["settings"], members(&other)[&0]["settings"]);
-    // A shard that is there already, and one of another sweep.
-    for (parts, expected) in [
-        (["part0", "part0"], "part0 is named twice; name each shard once"),
-        (["part0", "other"], "found another sweep"),
-    ] {
-        let outcome = place.run(&["sweep", "merge", parts[0], parts[1], "--out", &format!("m{}", parts[1])]);
-        assert_eq!(outcome.code, 2);
-        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
-    }
+    assert_ne!(members(&one)[&0]["settings"], members(&other)[&0]["settings"]);
 }
 
 #[test]
@@ -357,8 +339,6 @@ fn what_a_sweep_has_no_use_for_is_refused_before_anything_is_written() {
             &["--folds", "3", "--test-fraction", "0.2"],
             "error: the argument '--folds <N>' cannot be used with '--test-fraction <FRACTION>'",
         ),
-        ("lr = 1", &["--shard", "3/2"], "invalid value '3/2' for '--shard <I/N>'"),
-        ("lr = 1", &["--shard", "1/2", "--halving"], "docs/CLUSTER.md shows how to halve shards by hand"),
         ("lr = 1", &["--profile", "p"], "--profile cannot be combined with `tinytrain sweep`"),
         ("lr = 1", &["--test", "nothere.csv"], "cannot read nothere.csv"),
     ] {

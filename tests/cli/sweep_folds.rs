@@ -214,61 +214,52 @@ fn values_are_compared_in_the_unit_of_all_rows() {
 }
 
 #[test]
-fn shards_and_a_sweep_that_went_on_give_the_same_ensemble() {
+fn a_resumed_sweep_gives_the_same_ensemble() {
     let place = classes();
     place.write("space.toml", SPACE);
     let whole = swept(&place, &[&COMMON[..], &["--out", "whole", "--threads", "1"]].concat());
     let files = ["ensemble.safetensors", "best.safetensors", "members/00003-fold-2.safetensors"];
-    for shard in ["1/2", "2/2"] {
-        let out = format!("shard{}", &shard[..1]);
-        swept(&place, &[&COMMON[..], &["--out", &out, "--shard", shard, "--threads", "2"]].concat());
-    }
-    let merge = ["sweep", "merge", "shard1", "shard2", "--format", "json", "--out"];
-    let merged = place.succeed(&[&merge[..], &["merged"]].concat()).objects();
+    let other = swept(&place, &[&COMMON[..], &["--out", "cut", "--threads", "2"]].concat());
     let ensemble = |objects: &[Value]| {
         let mut ensemble = objects.last().unwrap()["ensemble"].clone();
         ensemble["model"] = Value::Null;
         ensemble
     };
-    assert_eq!(ensemble(&merged), ensemble(&whole));
+    assert_eq!(ensemble(&other), ensemble(&whole));
     for file in files {
-        assert_eq!(bytes(&place, &format!("merged/{file}")), bytes(&place, &format!("whole/{file}")));
+        assert_eq!(bytes(&place, &format!("cut/{file}")), bytes(&place, &format!("whole/{file}")));
     }
     // As if it had been killed when members 0 to 4 had ended, and another had saved a part of its models. Members end in any order.
-    let results = String::from_utf8(bytes(&place, "merged/results.jsonl")).unwrap();
+    let results = String::from_utf8(bytes(&place, "cut/results.jsonl")).unwrap();
     let number = |line: &str| serde_json::from_str::<Value>(line).unwrap()["member"].as_u64().unwrap();
     let cut: String = results.split_inclusive('\n').filter(|line| number(line) < 5).collect();
-    place.write("merged/results.jsonl", cut);
+    place.write("cut/results.jsonl", cut);
     for name in ["ensemble.safetensors", "best.safetensors", "members/00007-fold-3.safetensors"] {
-        std::fs::remove_file(place.path(&format!("merged/{name}"))).unwrap();
+        std::fs::remove_file(place.path(&format!("cut/{name}"))).unwrap();
     }
-    let resumed = place.succeed(&["sweep", "--resume", "merged", "--format", "json"]).objects();
+    let resumed = place.succeed(&["sweep", "--resume", "cut", "--format", "json"]).objects();
     assert_eq!((members(&resumed).len(), ensemble(&resumed)), (3, ensemble(&whole)));
     for file in files {
-        assert_eq!(bytes(&place, &format!("merged/{file}")), bytes(&place, &format!("whole/{file}")));
+        assert_eq!(bytes(&place, &format!("cut/{file}")), bytes(&place, &format!("whole/{file}")));
     }
     // Without the models of a fold nothing is picked, and nothing written.
-    std::fs::remove_file(place.path("shard2/members/00003-fold-2.safetensors")).unwrap();
-    let outcome = place.run(&[&merge[..], &["again"]].concat());
+    std::fs::remove_file(place.path("cut/members/00003-fold-2.safetensors")).unwrap();
+    let outcome = place.run(&["sweep", "--resume", "cut"]);
     let refused = |member: u32, folder: &str, found: u32| {
         format!(
             "error: --ensemble: expected the models of 3 folds of trial {member} in {folder}, found {found}; \
              a sweep saves them if it is started with --ensemble\n"
         )
     };
-    assert_eq!((outcome.code, outcome.stderr), (2, refused(3, "shard2", 2)));
-    assert!(!place.path("again").exists());
+    assert_eq!((outcome.code, outcome.stderr), (2, refused(3, "cut", 2)));
     let few = [
         &["--space", "space.toml", "--trials", "1", "--preset", "plain", "--epochs", "1", "--out", "few"],
         &COMMON[8..14],
     ];
     let few = few.concat();
     assert_eq!(members(&swept(&place, &few))[&0]["fold_models"], Value::Null);
-    for line in [&["sweep", "--resume", "few"][..], &["sweep", "merge", "few", "--out", "again"]] {
-        let outcome = place.run(&[line, &["--ensemble", "2"]].concat());
-        assert_eq!((outcome.code, outcome.stderr), (2, refused(0, "few", 0)));
-    }
-    assert!(!place.path("again").exists());
+    let outcome = place.run(&["sweep", "--resume", "few", "--ensemble", "2"]);
+    assert_eq!((outcome.code, outcome.stderr), (2, refused(0, "few", 0)));
 }
 
 #[cfg(unix)]

@@ -7,9 +7,6 @@ use crate::program::Workplace;
 
 const SMALL: [&str; 6] = ["--preset", "plain", "--epochs", "2", "--trials", "5"];
 
-/// A thread each, whatever the machine: models tell how many have trained them.
-const THREADS: [&str; 2] = ["--threads", "2"];
-
 /// Rows from a range of numbers: the values are not proportional to the inputs, and some lie far off.
 fn values(rows: std::ops::Range<usize>) -> String {
     let row = |row: usize| {
@@ -47,51 +44,6 @@ fn values_are_put_together_by_the_loss_that_judges_members() {
 }
 
 #[test]
-fn shards_may_differ_in_how_they_are_trained_and_told() {
-    let place = table();
-    let whole = swept(&place, &[&SMALL[..], &THREADS, &["--out", "whole", "--ensemble", "3"]].concat());
-    swept(&place, &[&SMALL[..], &["--out", "s1", "--shard", "1/2", "--threads", "1"]].concat());
-    let mut quiet = vec!["sweep", "--quiet", "--threads=2", "--data", "t.csv", "--device", "cpu"];
-    quiet.extend(["--epochs", "2", "--preset=plain", "--trials", "5", "--out=s2", "--shard=2/2"]);
-    place.succeed(&quiet);
-    let merge = ["sweep", "merge", "--format", "json", "--ensemble", "3", "--out"];
-    let merged = place.succeed(&[&merge[..], &["merged", "s2", "s1"]].concat());
-    assert!(!merged.stderr.contains("warning"), "{}", merged.stderr);
-    let same =
-        |object: &Value| [object["members"].clone(), object["best_member"].clone(), object["loss"].clone()];
-    assert_eq!(same(merged.objects().last().unwrap()), same(whole.last().unwrap()));
-    for file in ["best.safetensors", "ensemble.safetensors"] {
-        assert_eq!(
-            bytes(&place, &format!("merged/{file}")),
-            bytes(&place, &format!("whole/{file}")),
-            "{file}"
-        );
-    }
-    // Other trials are another sweep, also where nobody has said how many.
-    let other = ["--preset", "plain", "--epochs", "2", "--trials", "6", "--shard", "2/2", "--out", "o"];
-    swept(&place, &other);
-    let outcome = place.run(&[&merge[..], &["m", "s1", "o"]].concat());
-    assert_eq!(outcome.code, 2);
-    assert_eq!(outcome.stderr, "error: o: expected a shard of the sweep in s1, found another sweep\n");
-}
-
-#[test]
-fn members_that_no_shard_has_are_told_of() {
-    let place = table();
-    swept(&place, &[&SMALL[..], &THREADS, &["--out", "whole"]].concat());
-    swept(&place, &[&SMALL[..], &THREADS, &["--out", "s1", "--shard", "1/3"]].concat());
-    swept(&place, &[&SMALL[..], &THREADS, &["--out", "s3", "--shard", "3/3"]].concat());
-    let merged = place.succeed(&["sweep", "merge", "s1", "s3", "--out", "part", "--format", "json"]);
-    let expected = "warning: 2 of 5 trials are not finished in these folders; use tinytrain sweep --resume part to train them";
-    assert!(merged.stderr.lines().any(|line| line == expected), "{}", merged.stderr);
-    // So it does.
-    let resumed =
-        place.succeed(&["sweep", "--resume", "part", "--threads", "2", "--format", "json"]).objects();
-    assert_eq!(members(&resumed).keys().copied().collect::<Vec<u64>>(), [1, 4]);
-    assert_eq!(bytes(&place, "part/best.safetensors"), bytes(&place, "whole/best.safetensors"));
-}
-
-#[test]
 fn a_sweep_that_no_member_has_time_for_says_so() {
     let place = table();
     let endless = ["--preset", "plain", "--epochs", "1000000", "--trials", "4", "--folds", "3"];
@@ -100,10 +52,6 @@ fn a_sweep_that_no_member_has_time_for_says_so() {
     let expected = "error: --total-time: too short: no trial has finished; allow more time\n";
     assert_eq!((outcome.code, results.as_str()), (2, ""), "{}", outcome.stderr);
     assert!(outcome.stderr.ends_with(expected), "{}", outcome.stderr);
-    let merged = place.run(&["sweep", "merge", "s", "--out", "m"]);
-    let expected = "error: no trial is finished in these folders; train the shards first\n";
-    assert_eq!((merged.code, merged.stderr.as_str()), (2, expected));
-    assert!(!place.path("m").exists());
 }
 
 #[test]
@@ -120,37 +68,15 @@ fn nothing_of_something_else_is_written_over() {
         let expected = format!(
             "error: --out: {folder} holds other files, such as {file}; choose a new or empty folder\n"
         );
-        let ask = ["--preset", "plain", "--ask", "1", "--out", folder];
-        for arguments in [[&SMALL[..], &["--out", folder]].concat(), ask.to_vec()] {
-            let outcome = sweep(&place, &arguments);
-            assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-            assert!(outcome.stderr.ends_with(&expected), "{}", outcome.stderr);
-        }
+        let outcome = sweep(&place, &[&SMALL[..], &["--out", folder]].concat());
+        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+        assert!(outcome.stderr.ends_with(&expected), "{}", outcome.stderr);
         assert_eq!((bytes(&place, &name), place.entries()), (old, before), "{folder}");
     }
     // What is in nobody's way stays, and a sweep that was killed at its very beginning begins anew.
     place.write("notes/results.jsonl", "");
     swept(&place, &[&SMALL[..], &["--space", "notes/space.toml", "--out", "notes"]].concat());
     assert_eq!(bytes(&place, "notes/space.toml"), b"lr = [0.1]\n");
-}
-
-#[test]
-fn what_neither_ask_nor_tell_has_a_use_for_is_refused() {
-    let place = table();
-    place.write("told.jsonl", "{\"member\":0,\"loss\":1}\n");
-    for more in [&["--seeds", "2"][..], &["--shard", "1/2"], &["--halving"], &["--ensemble", "2"]] {
-        for action in [["--ask", "2"], ["--tell", "told.jsonl"]] {
-            let outcome = sweep(&place, &[&action[..], more, &["--out", "s"]].concat());
-            assert_eq!(outcome.code, 2, "{more:?}");
-            let expected = format!("error: the argument '{}", action[0]);
-            assert!(
-                outcome.stderr.starts_with(&expected) && outcome.stderr.contains(more[0]),
-                "{}",
-                outcome.stderr
-            );
-        }
-    }
-    assert!(!place.path("s").exists());
 }
 
 #[test]
@@ -171,13 +97,9 @@ fn a_sweep_goes_on_with_the_rows_that_it_began_with() {
     };
     place.write("t.csv", &lines);
     swept(&place, &[&common[..], &["--out", "s"]].concat());
-    swept(&place, &[&common[..], &["--out", "s1", "--shard", "1/2"]].concat());
     // The same rows in another order are divided in another way: some that trained would validate.
     place.write("t.csv", &backwards);
     refused(&resume, "s");
-    swept(&place, &[&common[..], &["--out", "s2", "--shard", "2/2"]].concat());
-    refused(&["sweep", "merge", "s2", "s1", "--out", "whole"], "s1");
-    refused(&["sweep", "merge", "s1", "--out", "whole"], "s1");
     // The same rows elsewhere in the text are the same.
     place.write("t.csv", lines.replace('\n', "\r\n"));
     place.succeed(&resume);
@@ -253,7 +175,7 @@ fn the_folder_of_a_sweep_is_its_best_model_and_has_a_page() {
         ),
         (
             ["--out", "s/results.jsonl"],
-            "error: --out: cannot write to s/results.jsonl, which is there and is not a page; ",
+            "error: --out: cannot write to s/results.jsonl, which is a file of a sweep; ",
         ),
     ] {
         let outcome = place.run(&[&["report", "s"], &arguments[..]].concat());

@@ -200,50 +200,6 @@ fn a_sweep_goes_on_when_the_reader_goes_away() {
     assert!(place.path("s/best.safetensors").exists());
 }
 
-#[test]
-fn other_programs_ask_for_settings_and_tell_results() {
-    let place = table();
-    place.write("space.toml", SPACE);
-    let ask = ["--space", "space.toml", "--preset", "plain", "--out", "s", "--ask"];
-    let first = swept(&place, &[&ask[..], &["2"]].concat());
-    let second = swept(&place, &[&ask[..], &["1"]].concat());
-    let asked: Vec<&Value> = first.iter().chain(&second).collect();
-    assert_eq!(asked.iter().map(|object| object["member"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 1, 2]);
-    // They are those that a sweep of three would train.
-    let whole = swept(
-        &place,
-        &["--space", "space.toml", "--preset", "plain", "--epochs", "1", "--trials", "3", "--out", "w"],
-    );
-    for (number, member) in members(&whole) {
-        assert_eq!(asked[number as usize]["settings"], member["settings"]);
-    }
-    place.write(
-        "told.jsonl",
-        "{\"member\":0,\"accuracy\":0.5}\n\n{\"member\":2,\"accuracy\":0.75,\"loss\":0.3}\n",
-    );
-    let told = place.succeed(&["sweep", "--tell", "told.jsonl", "--out", "s"]);
-    assert_eq!(told.stdout, "2 results taken; best of 2: trial 2\n");
-    for (line, expected) in [
-        ("{\"member\":2,\"accuracy\":1}", "row 1: expected each trial once, found trial 2 again"),
-        (
-            "{\"member\":3,\"accuracy\":1}",
-            "row 1: expected a trial that was asked for, 0 to 2, found trial 3",
-        ),
-        ("{\"member\":1}", "row 1: expected an accuracy or a loss, found neither"),
-        ("{\"member\":1,\"accuracy\":97.5}", "row 1: expected an accuracy from 0 to 1, found 97.5"),
-        (
-            "{\"member\":1,\"loss\":0.1}",
-            "row 1: expected a result with an accuracy, as those before it, found one without an accuracy",
-        ),
-        ("{\"member\":1,\"acuracy\":1}", "row 1: expected a JSON object, found unknown field"),
-    ] {
-        place.write("told.jsonl", line);
-        let outcome = place.run(&["sweep", "--tell", "told.jsonl", "--out", "s"]);
-        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
-    }
-}
-
 /// How an optimizer drives a sweep in batches: it gives the settings, and reads the results.
 #[test]
 fn settings_come_on_standard_input_and_results_go_out() {
@@ -327,36 +283,11 @@ fn one_process_writes_into_the_folder_of_a_sweep() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let wanted = format!("error: cannot write into s, where process {} is training\n", child.id());
-    for arguments in [&["sweep", "--resume", "s"][..], &["sweep", "merge", "s", "--out", "whole"]] {
-        let outcome = place.run(arguments);
-        assert_eq!((outcome.code, outcome.stderr.as_str()), (2, wanted.as_str()));
-    }
-    assert!(!place.path("whole").exists());
+    let outcome = place.run(&["sweep", "--resume", "s"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (2, wanted.as_str()));
     child.kill().unwrap();
     child.wait().unwrap();
     // Its lock has ended with it.
-    let outcome = place.run(&["sweep", "merge", "s", "--out", "whole", "--quiet"]);
+    let outcome = place.run(&["sweep", "--resume", "s", "--total-time", "1ms", "--quiet"]);
     assert_ne!(outcome.stderr, wanted);
-}
-
-/// Outer tools may ask at once: each member is given to one of them. What a kill has left of a line counts for nothing.
-#[test]
-fn members_are_asked_for_by_many_processes() {
-    let place = table();
-    let ask = ["sweep", "--data", "t.csv", "--preset", "plain", "--ask", "2", "--out", "s"];
-    let children: Vec<_> =
-        (0..6).map(|_| place.command(&ask).stdout(Stdio::piped()).spawn().unwrap()).collect();
-    let text: String = children
-        .into_iter()
-        .map(|child| String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap())
-        .collect();
-    let member = |line: &str| serde_json::from_str::<Value>(line).unwrap()["member"].as_u64().unwrap();
-    let mut members: Vec<u64> = text.lines().map(member).collect();
-    members.sort_unstable();
-    assert_eq!(members, (0..12).collect::<Vec<u64>>());
-    let asked = std::fs::read_to_string(place.path("s/asked.jsonl")).unwrap();
-    assert_eq!(asked.lines().map(member).collect::<Vec<u64>>(), members);
-    place.write("s/asked.jsonl", format!("{asked}{}", &asked[..30]));
-    let next = place.succeed(&ask).stdout;
-    assert_eq!(next.lines().map(member).collect::<Vec<u64>>(), [12, 13]);
 }

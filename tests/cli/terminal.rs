@@ -1,4 +1,4 @@
-//! The progress bar in a terminal that is made narrower while a network trains.
+//! Output in a terminal: the progress bar in one that is made narrower, and text that a terminal would obey.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -167,4 +167,25 @@ fn a_bar_leaves_nothing_behind_when_the_terminal_is_made_narrower() {
         let shown = plain.as_ref();
         assert!(!shown.ends_with("  "), "{line:?}");
     }
+}
+
+/// The classes of a model from elsewhere may hold what a terminal obeys.
+#[test]
+fn predictions_on_a_terminal_are_printable() {
+    let place = Workplace::new();
+    let names = ["\u{1b}[2Jlow", "mid", "hi\u{202e}gh"];
+    place.write("t.csv", Points::new(60, 4).csv(names));
+    let train =
+        ["train", "--data", "t.csv", "--device", "cpu", "--preset", "plain", "--epochs", "1", "--quiet"];
+    place.succeed(&[&train[..], &["--out", "m.safetensors"]].concat());
+    let predict = ["predict", "--model", "m.safetensors", "--device", "cpu", "t.csv"];
+    let mut terminal = Terminal::new(&place, &predict);
+    while terminal.show(Duration::from_secs(60)) {}
+    assert!(terminal.child.wait().unwrap().success());
+    let written = String::from_utf8_lossy(&terminal.bytes).into_owned();
+    assert!(!written.contains(['\u{1b}', '\u{202e}']), "{written:?}");
+    assert!(written.contains("p(\\u{1b}[2Jlow)") && written.contains("p(hi\\u{202e}gh)"), "{written:?}");
+    // Other programs get the names as they are.
+    let piped = place.succeed(&predict).stdout;
+    assert!(piped.starts_with("class,p(hi\u{202e}gh),") || piped.contains("p(\u{1b}[2Jlow)"), "{piped:?}");
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 use tinytrain::data::{
-    Features, Format, ImageForm, RawTable, ReadOptions, Reader, Scale, Selection, Source, Split, Target,
-    TargetsRef, read_png,
+    Features, Format, ImageForm, ReadOptions, Reader, Scale, Selection, Source, Split, Target, TargetsRef,
+    read_png,
 };
 use tinytrain::engine::Device;
 use tinytrain::export::{Form, export};
@@ -37,11 +37,10 @@ const PACKED: usize = 1032;
 const TABLE: (usize, usize) = (48 << 20, 2000);
 
 /// All of them.
-pub const ENTRIES: [Entry; 13] = [
+pub const ENTRIES: [Entry; 12] = [
     Entry { name: "idx", run: idx, memory: (4 << 20, 100) },
     Entry { name: "idx_packed", run: idx, memory: (16 << 20, 4 * PACKED) },
     Entry { name: "table", run: table, memory: TABLE },
-    Entry { name: "raw_table", run: raw_table, memory: TABLE },
     Entry { name: "gzip", run: packed, memory: (TABLE.0, 64 * PACKED) },
     Entry { name: "zstd", run: packed, memory: (TABLE.0, 64 * PACKED) },
     Entry { name: "npz", run: npz, memory: (TABLE.0, 64 * PACKED) },
@@ -213,28 +212,6 @@ fn table(bytes: &[u8]) -> bool {
             assert!(values.iter().all(|value| value.is_finite()));
         }
         assert_eq!(view.features.len(), view.len() * view.inputs);
-    }
-    true
-}
-
-/// A table of a file, as it is converted.
-fn raw_table(bytes: &[u8]) -> bool {
-    let read = with_file(bytes, |path| {
-        check_rows(Reader::open(&Source::Csv { path: path.to_owned() }, &ReadOptions::default()), true);
-        RawTable::read(path, &[], &Format::default())
-    });
-    let Some(table) = accepted(read) else { return false };
-    assert!(table.rows() > 0 && table.columns() > 0);
-    assert!(table.names().is_none_or(|names| names.len() == table.columns()));
-    for (row, column) in
-        (0..table.rows()).flat_map(|row| (0..table.columns()).map(move |column| (row, column)))
-    {
-        let (cell, number) = (table.cell(row, column), table.number(row, column));
-        let is_nan = || cell.parse::<f64>().is_ok_and(f64::is_nan);
-        assert!(
-            !table.is_numeric(column) || number.is_some() || table.is_missing(row, column) || is_nan(),
-            "{cell}"
-        );
     }
     true
 }

@@ -1,17 +1,15 @@
 //! Small valid files of every format, made here.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use png::{BitDepth, ColorType, Encoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-use tinytrain::convert::{OutputFormat, RawDataset};
 use tinytrain::data::{
-    Classes, Column, ColumnEncoding, Encoding, Format, ImageForm, NumericScaling, Schema, Source,
-    TargetScale, Transform,
+    Classes, Column, ColumnEncoding, Encoding, ImageForm, NumericScaling, Schema, TargetScale, Transform,
 };
 use tinytrain::gpu::Backend;
 use tinytrain::kernels::Tuning;
@@ -20,6 +18,8 @@ use tinytrain::model::{
 };
 use tinytrain::schedule::{Measurement, Measurements, ScheduleKind, Workload};
 use tinytrain::{Activation, Event, Loss, Model};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
 
 use crate::entries::run_to_resume;
 
@@ -29,10 +29,9 @@ pub fn of(name: &str) -> Vec<Vec<u8>> {
         "idx" => idx(),
         "idx_packed" => idx_packed(),
         "table" => tables().iter().flat_map(|text| with_settings(text)).collect(),
-        "raw_table" => tables().into_iter().map(String::into_bytes).collect(),
         "gzip" => tables().iter().map(|text| gzip(text.as_bytes())).collect(),
         "zstd" => tables().iter().map(|text| zstd(text.as_bytes())).collect(),
-        "npz" => tables().iter().map(|text| npz(text)).collect(),
+        "npz" => npzs(),
         "png" => pngs(),
         "model" => models().iter().map(|model| model.to_bytes().unwrap()).collect(),
         "checkpoint" | "resume" => checkpoints(),
@@ -52,16 +51,41 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, CompressionLevel::Fastest)
 }
 
-/// A table as arrays.
-fn npz(text: &str) -> Vec<u8> {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), text).unwrap();
-    let source = Source::Csv { path: file.path().to_owned() };
-    let format = Format { header: Some(text.starts_with(char::is_alphabetic)), ..Format::default() };
-    let set = RawDataset::read(&source, &format, OutputFormat::Npz).unwrap();
-    let mut bytes = Vec::new();
-    set.files(OutputFormat::Npz).unwrap()[0].write(&mut bytes).unwrap();
-    bytes
+/// An array of numbers or of text, in numpy's format.
+fn npy(values: &[&str]) -> Vec<u8> {
+    let numbers: Result<Vec<f64>, _> = values.iter().map(|value| value.parse::<f64>()).collect();
+    let (kind, bytes): (&str, Vec<u8>) = match numbers {
+        Ok(numbers) => ("<f8", numbers.into_iter().flat_map(f64::to_le_bytes).collect()),
+        Err(_) => {
+            let letters =
+                |text: &&str| text.chars().map(u32::from).chain([0; 4]).take(4).collect::<Vec<u32>>();
+            ("<U4", values.iter().flat_map(letters).flat_map(u32::to_le_bytes).collect())
+        }
+    };
+    let rows = values.len();
+    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows},), }}\n");
+    [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), &bytes].concat()
+}
+
+/// Tables as archives of arrays.
+fn npzs() -> Vec<Vec<u8>> {
+    let archive = |columns: &[(&str, &[&str])]| {
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, values) in columns {
+            let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+            archive.start_file(format!("{name}.npy"), stored).unwrap();
+            archive.write_all(&npy(values)).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    };
+    vec![
+        archive(&[
+            ("a", &["1", "2", "3.5", "NaN"]),
+            ("b", &["0", "7", "7", "1"]),
+            ("y", &["0", "1", "0", "1"]),
+        ]),
+        archive(&[("name", &["ant", "bee", "ant", "", "cow"]), ("y", &["1e9", "-2", "0", "0.25", "3"])]),
+    ]
 }
 
 fn idx_file(dimensions: &[u32], values: &[u8]) -> Vec<u8> {

@@ -340,8 +340,7 @@ fn members_that_share_the_dispatches_of_fused_are_what_each_is_by_itself() {
 #[test]
 fn planned_members_train_on_folds_and_once_more_on_all_rows() {
     let base = TrainSettings { epochs: Some(1), hidden: Some(List(vec![3])), ..TrainSettings::default() };
-    let planning =
-        TrialPlanner { base: &base, info: DatasetInfo::default(), origin: "here", seeds: 1, shard: None };
+    let planning = TrialPlanner { base: &base, info: DatasetInfo::default(), origin: "here", seeds: 1 };
     let own = |rate: f64| [("lr".to_owned(), rate.into())].into();
     let planned = planning.plan(&[own(0.01), own(0.5)]).unwrap();
     let mut sources = sources();

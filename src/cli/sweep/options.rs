@@ -4,16 +4,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::sweep::Shard;
 use crate::train::Config;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Subcommand};
+use clap::{ArgMatches, Args};
 
 use crate::cli::args::{self, Format};
-use crate::cli::{config_file, train_options};
+use crate::cli::train_options;
 
 const SEARCH: &str = "Search";
-const TOOLS: &str = "Other tools and machines";
+const TOOLS: &str = "Other tools";
 
 /// The default number of trials, and the one with a time limit.
 const TRIALS: [usize; 2] = [64, 1000];
@@ -28,16 +27,12 @@ const OF_A_CALL: [&str; 7] = ["resume", "total_time", "ensemble", "threads", "fo
 /// rows), or by cross-validation with --folds.
 #[derive(Debug, Args)]
 #[group(id = "sweep")]
-#[command(args_conflicts_with_subcommands = true)]
 #[command(
     after_help = "Examples:\n  tinytrain sweep --data table.csv --target class --trials 64 --ensemble 16\n  \
                         tinytrain sweep --data table.csv --space space.toml --halving --total-time 10m --out sweep\n  \
-                        tinytrain sweep --resume sweep\n  \
-                        tinytrain sweep merge shard1 shard2 --out sweep"
+                        tinytrain sweep --resume sweep"
 )]
 pub struct Options {
-    #[command(subcommand)]
-    pub action: Option<Action>,
     /// Number of settings to try. [default: 64; 1,000 with --total-time; 1 with --seeds]
     #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub trials: Option<usize>,
@@ -70,31 +65,16 @@ pub struct Options {
     /// data (Caruana and others, 2004). The ensemble is saved as ensemble.safetensors, a model file like any
     /// other. With --folds the held-out rows of each fold are the validation data, and the trials that were
     /// picked are trained once more, on all rows.
-    #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
+    #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::picks, allow_hyphen_values = true)]
     pub ensemble: Option<usize>,
     /// Continue the sweep in this folder with the options it was started with; finished trials are kept.
     ///
     /// Only --total-time, --ensemble, --threads, --format, --quiet and --verbose can be combined with it.
     #[arg(long, help_heading = SEARCH, value_name = "DIR")]
     pub resume: Option<PathBuf>,
-    /// Train only every N-th trial, starting at the I-th. `tinytrain sweep merge` combines the shards.
-    #[arg(long, help_heading = TOOLS, value_name = "I/N", value_parser = args::parse::<Shard>)]
-    pub shard: Option<Shard>,
     /// Train the trials in this file, one JSON object of settings per line; `-` is standard input.
     #[arg(long, help_heading = TOOLS, value_name = "FILE", conflicts_with_all = ["space", "grid", "trials"])]
     pub settings: Option<PathBuf>,
-    /// Print the settings of N trials as JSON lines for another program to train, and train nothing.
-    ///
-    /// The next call prints the next trials.
-    #[arg(long, help_heading = TOOLS, value_name = "N", value_parser = args::count, requires = "out",
-          conflicts_with_all = ["settings", "grid", "trials", "tell", "seeds", "shard", "halving", "ensemble", "total_time"])]
-    pub ask: Option<usize>,
-    /// Add results of trials to the leaderboard; `-` is standard input.
-    ///
-    /// JSON lines such as {"member": 3, "accuracy": 0.97, "loss": 0.1}.
-    #[arg(long, help_heading = TOOLS, value_name = "FILE", requires = "out",
-          conflicts_with_all = ["settings", "grid", "trials", "seeds", "shard", "halving", "ensemble", "total_time"])]
-    pub tell: Option<PathBuf>,
     #[command(flatten)]
     pub train: train_options::Options,
 }
@@ -128,17 +108,6 @@ impl Options {
         !is_open || self.settings.is_some() || self.repeats_one()
     }
 
-    /// What all shards of a sweep that one of them began with these options have in common.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for options that are no text.
-    pub fn of_all_shards(&self) -> Result<impl PartialEq + use<>> {
-        let mut train = config_file::table(&self.train)?;
-        train.retain(|name, _| !["out", "threads"].contains(&name));
-        let files = (self.space.clone(), self.settings.clone());
-        Ok(((!self.repeats_one()).then(|| self.trials()), self.grid, self.seeds, self.halving, files, train))
-    }
-
     /// The seed from which settings are drawn.
     pub fn seed(&self) -> u64 {
         self.train.training.settings.seed.unwrap_or(Config::default().seed)
@@ -168,31 +137,4 @@ impl Options {
             (call.train.format, call.train.quiet, call.train.verbose);
         Ok(self)
     }
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Action {
-    /// Merge the shards of a sweep: leaderboards, histories and models.
-    Merge(Merge),
-}
-
-#[derive(Debug, Args)]
-pub struct Merge {
-    /// Folders of the shards.
-    #[arg(value_name = "DIR", required = true)]
-    pub folders: Vec<PathBuf>,
-    /// Folder for the merged sweep.
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
-    /// As for the sweep, whose data are read again.
-    ///
-    /// With --folds the shards need --ensemble too, which saves the models of the folds.
-    #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
-    pub ensemble: Option<usize>,
-    /// Output format.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
-    /// Print only warnings, and one line at the end.
-    #[arg(long)]
-    pub quiet: bool,
 }

@@ -1,12 +1,13 @@
 //! What the options of a sweep ask for: its members with their data, on a device, and the command line of each.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 
 use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::error::{Place, excerpt};
+use crate::input::{self, SETTINGS_BYTES};
+use crate::memory::check_memory;
 use crate::settings::{Preset, TrainSettings};
 use crate::sweep::{
     Member, Settings, Sources, Space, TrialPlan, TrialPlanner, VALIDATION, check_names, is_short, plan_on,
@@ -42,7 +43,7 @@ impl SharedOptions {
     /// The planner of members whose settings come from `origin`.
     pub fn planning<'a>(&'a self, options: &Options, origin: &'a str) -> TrialPlanner<'a> {
         let (base, info) = (&self.base.training.settings, self.base.info());
-        TrialPlanner { base, info, origin, seeds: options.seeds(), shard: options.shard }
+        TrialPlanner { base, info, origin, seeds: options.seeds() }
     }
 
     /// The arguments of `tinytrain train` that train a member alone.
@@ -70,6 +71,9 @@ fn of_members(options: &train_options::Options) -> train_options::Options {
     common
 }
 
+/// Memory for what is known of a trial before it trains.
+const TRIAL_BYTES: u128 = 4096;
+
 /// Where the settings of trials come from.
 pub struct TrialSource {
     /// Where settings come from, for messages.
@@ -86,6 +90,11 @@ impl TrialSource {
     /// # Errors
     /// [`Error::Read`] and [`Error::Data`] for a file that tells of no settings.
     pub fn from_options(options: &Options, preset: Preset, of_classes: bool) -> Result<Self> {
+        if options.settings.is_none() && !options.grid {
+            let trials = if options.repeats_one() { 1 } else { options.trials() };
+            let members = trials as u128 * options.seeds() as u128;
+            check_memory(members * TRIAL_BYTES, &format!("a sweep of {members} trials"))?;
+        }
         if let Some(path) = &options.settings {
             let trials: Vec<Settings> = lines(path)?.into_iter().map(|(_, settings)| settings).collect();
             let origin = path.display().to_string();
@@ -130,12 +139,7 @@ pub fn space(options: &Options, preset: Preset, of_classes: bool) -> Result<(Spa
 
 /// The text of a file, or of standard input.
 fn text(path: &Path) -> Result<String> {
-    let read = if path == Path::new("-") {
-        io::read_to_string(io::stdin().lock())
-    } else {
-        std::fs::read_to_string(path)
-    };
-    read.map_err(|source| Error::Read { path: path.to_owned(), source })
+    if path == Path::new("-") { input::read_standard_input() } else { input::read_text(path, SETTINGS_BYTES) }
 }
 
 /// JSON, an object a line, each with the number of its line; empty lines count for nothing.

@@ -21,15 +21,6 @@ fn named_targets(names: Option<&[String]>, excluded: &[usize]) -> Vec<usize> {
     named.map(|(column, _)| column).filter(|column| !excluded.contains(column)).collect()
 }
 
-/// The only column that is named like a target, or the first of MNIST's.
-pub(crate) fn named_target(names: Option<&[String]>, count: usize) -> Option<usize> {
-    match named_targets(names, &[])[..] {
-        [target] => Some(target),
-        [] if count == MNIST_COLUMNS => Some(0),
-        _ => None,
-    }
-}
-
 /// The error for a target of numbers of which the first rows show few enough to be classes, and all rows too many.
 pub(crate) fn undecided_task(path: &Path, target: &str, few: usize, all: &str) -> Error {
     let question = format!(

@@ -199,8 +199,8 @@ impl Reader {
         };
         let (inputs, values) = (columns.width(), columns.values.len());
         let times = options.timed.then(Times::default);
-        let state =
-            State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.as_ref())?).into());
+        let delivery = Delivery::table(rows, options.threads, times.as_ref())?;
+        let state = State::Reading(Mutex::new(delivery.stopped_by(options.stop.as_ref())).into());
         let reader = Self::empty(name, inputs, Form::Table(Box::new(form)), state);
         Ok(Self { values, likely_rows, times, threads: options.threads, ..reader })
     }
@@ -223,8 +223,8 @@ impl Reader {
             table.reserve(values, &name)?;
         }
         let times = options.timed.then(Times::default);
-        let state =
-            State::Reading(Mutex::new(Delivery::images(images, options.threads, times.clone())?).into());
+        let delivery = Delivery::images(images, options.threads, times.clone())?;
+        let state = State::Reading(Mutex::new(delivery.stopped_by(options.stop.as_ref())).into());
         let reader = Self::empty(name, inputs, form, state);
         Ok(Self { table, known_rows, times, threads: options.threads, ..reader })
     }
@@ -260,6 +260,8 @@ impl Reader {
         // What is missing stands in front of the row that is at fault.
         match self.check_missing().and(received) {
             Ok(true) => {}
+            // The next call goes on with the rows that come then.
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
             Ok(false) => {
                 self.state = State::Complete;
                 self.late.forget_bytes();

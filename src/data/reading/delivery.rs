@@ -6,9 +6,11 @@
 
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::csv_table::CsvRows;
 use super::merge::Merger;
@@ -19,7 +21,7 @@ use super::table::{Room, Table};
 use crate::clock::Instant;
 use crate::data::dataset::BLOCK_ROWS;
 use crate::data::images::idx::{CHUNK_ROWS, Images};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::threads::{EXIST, available, hand_over, spawn};
 
 /// Chunks of images that may wait: a whole block, which is there when the one before is trained.
@@ -34,6 +36,9 @@ const LEAST_WAITING: usize = 6;
 /// Threads, unless another number is said: more would wait for the one that reads.
 const MOST_THREADS: usize = 8;
 
+/// How often a wait looks whether it should end.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// Begin and end of each piece that has been parsed.
 pub(crate) type Times = Arc<Mutex<Vec<(Instant, Instant)>>>;
 
@@ -43,6 +48,8 @@ pub(crate) struct Delivery {
     /// What puts together the rows of a table.
     merger: Option<Merger>,
     threads: Vec<JoinHandle<()>>,
+    /// Ends a wait once it is set.
+    stop: Option<Arc<AtomicBool>>,
     /// Puts the next slot in the queue, where no thread does; false at the end.
     own: Option<Box<dyn FnMut() -> bool + Send>>,
 }
@@ -92,7 +99,7 @@ impl Delivery {
             // Where nobody listens any more, nobody misses an error.
             sender.send(Slot::Here(read.map(Box::new))).is_ok() && is_read
         };
-        let mut delivery = Self { queue, merger: None, threads: Vec::new(), own: None };
+        let mut delivery = Self { queue, merger: None, threads: Vec::new(), stop: None, own: None };
         delivery.begin(has_own(threads), ["reader", "reads data"], turn)?;
         Ok(delivery)
     }
@@ -115,7 +122,7 @@ impl Delivery {
         let source =
             Arc::new(Mutex::new(Source { first: Some(first), pieces, queue: sender, is_over: false }));
         let merger = Some(Merger::new(Arc::clone(&table), wanted));
-        let mut delivery = Self { queue, merger, threads: Vec::new(), own: None };
+        let mut delivery = Self { queue, merger, threads: Vec::new(), stop: None, own: None };
         for thread in 0..wanted {
             let (source, times) = (Arc::clone(&source), times.cloned());
             let mut parser = RowParser::new(Arc::clone(&table));
@@ -176,10 +183,34 @@ impl Delivery {
         Ok(false)
     }
 
+    /// The same rows, for which nobody waits once this is set.
+    pub(crate) fn stopped_by(self, stop: Option<&Arc<AtomicBool>>) -> Self {
+        Self { stop: stop.cloned(), ..self }
+    }
+
+    /// The next slot of the queue; nothing at the end.
+    fn wait(&self) -> Option<Result<Slot>> {
+        let Some(stop) = &self.stop else { return self.queue.recv().ok().map(Ok) };
+        loop {
+            match self.queue.recv_timeout(LOOK) {
+                Ok(slot) => return Some(Ok(slot)),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                    return Some(Err(Error::Interrupted));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
     fn next(&mut self) -> Option<Result<Table>> {
         // What it has put in the queue stays there when it goes.
         self.own.take_if(|turn| !turn());
-        match self.queue.recv().ok()? {
+        let slot = match self.wait()? {
+            Ok(slot) => slot,
+            Err(error) => return Some(Err(error)),
+        };
+        match slot {
             Slot::Here(rows) => Some(rows.map(|rows| *rows)),
             Slot::Coming(thread, parsed) => {
                 let parsed = parsed.recv().ok()?;

@@ -8,7 +8,6 @@ pub(crate) mod npz;
 pub(crate) mod options;
 pub(crate) mod pieces;
 pub(crate) mod plain_rows;
-pub(crate) mod raw_table;
 pub(crate) mod records;
 pub(crate) mod row_parser;
 pub(crate) mod stream;

@@ -1,11 +1,14 @@
 //! What a reader has to know besides the files.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use crate::data::columns::Selection;
 use crate::data::dialect::Format;
 use crate::data::images::folders::ImageOptions;
 
 /// What a reader has to know besides the files.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// Which columns of a CSV table are read.
     pub columns: Selection,
@@ -18,4 +21,6 @@ pub struct ReadOptions {
     pub threads: Option<usize>,
     /// Whether the threads that parse read the clock round every piece: see [`Reader::times`](crate::data::Reader::times).
     pub timed: bool,
+    /// Ends a wait for rows with [`Error::Interrupted`](crate::Error::Interrupted) once it is set; the reader can go on afterwards.
+    pub stop: Option<Arc<AtomicBool>>,
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::{Debug, Write};
 
+use crate::printable::is_printable;
+
 /// A name that C takes: letters and digits, `_` for all else, no digit first.
 pub(in crate::export) fn identifier(name: &str) -> String {
     let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
@@ -13,11 +15,11 @@ pub(in crate::export) fn identifier(name: &str) -> String {
     }
 }
 
-/// Text that may stand in a comment: no end of it, no trigraph, no backslash, nothing that moves the cursor.
+/// Text for a comment: no end of it, no trigraph, no backslash, no character that moves the cursor or turns the text around.
 pub(super) fn comment(text: &str) -> String {
     let letter = |letter: char| match letter {
         '\\' => '/',
-        _ if letter.is_control() => ' ',
+        _ if !is_printable(letter) => ' ',
         _ => letter,
     };
     let text: String = text.chars().map(letter).collect();
@@ -76,9 +78,13 @@ mod tests {
         ] {
             assert_eq!(identifier(name), expected);
         }
-        for (text, expected) in
-            [("a*/b??/\nc\\", "a* /b? ?/ c/"), ("*\\", "* /"), ("/*/", "/ * /"), ("???\\", "?? ?/")]
-        {
+        for (text, expected) in [
+            ("a*/b??/\nc\\", "a* /b? ?/ c/"),
+            ("*\\", "* /"),
+            ("/*/", "/ * /"),
+            ("???\\", "?? ?/"),
+            ("\u{202e}é", " é"),
+        ] {
             assert_eq!(comment(text), expected, "{text}");
         }
         assert_eq!(literal("é\"?\n1"), "\"\\303\\251\\\"\\?\\0121\"");

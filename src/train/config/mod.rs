@@ -1,5 +1,6 @@
 //! Settings of a run.
 
+pub(super) mod fixed;
 mod plan;
 mod preset;
 

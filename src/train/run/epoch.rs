@@ -54,6 +54,8 @@ impl Run {
     /// Evaluates the network, reports the epoch, and goes on to the next.
     pub(super) async fn end_epoch(&mut self) -> Result<()> {
         let is_last = self.epochs.len() + 1 == self.config.epochs;
+        // A limit of time leaves none for a warning: that evaluates all training rows.
+        let has_time = self.config.max_time.is_none();
         let Some(trained) = &mut self.trained else { return Ok(()) };
         let duration = trained.end_epoch(&self.observer);
         let held_out = Self::hold_out(&mut self.held_out, &mut self.data, trained, &mut self.events)?;
@@ -73,7 +75,7 @@ impl Run {
         self.bad_test = test.as_ref().map(|test| test.loss).filter(|loss| !loss.is_finite());
         let train = trained.totals.score();
         let warning = match (&validation, &test) {
-            (None, None) if is_last => trained.training_rows_warning(&train, &self.data).await?,
+            (None, None) if is_last && has_time => trained.training_rows_warning(&train, &self.data).await?,
             _ => of_test.or(of_validation),
         };
         let PartOfEpoch { rows, .. } = std::mem::take(&mut trained.totals);

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::threads::block;
 use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
+use crate::train::config::fixed::check_fixed;
 use crate::train::events::{End, Event};
 use crate::train::model_selection::SelectedModel;
 
@@ -33,9 +34,11 @@ impl Run {
     /// Call it before the first event. A run whose epochs have all been trained ends at once.
     ///
     /// # Errors
-    /// Those of the data. The first event is [`Error::Config`] if data or settings make another network.
+    /// Those of the data; [`Error::Config`] if a setting differs that decides a step. The first event is [`Error::Config`] if the data make
+    /// another network.
     pub fn resume(&mut self, checkpoint: Checkpoint) -> Result<()> {
         let Checkpoint { model, state, kept, progress } = checkpoint;
+        check_fixed(&progress.settings, &self.config.fixed_settings())?;
         if progress.was_restarted
             && let Some(data) = self.data.own()
         {
@@ -83,6 +86,7 @@ impl Run {
             epochs: self.epochs.clone(),
             epoch,
             order: Some(order),
+            settings: self.config.fixed_settings(),
             kept: kept.map(|kept| (kept.epoch, kept.warning.clone())),
             rows,
             was_restarted: self.was_restarted,
@@ -151,12 +155,13 @@ impl Run {
         Ok(())
     }
 
-    /// Waits for what the device still does, and reports the model if it would be kept.
-    pub(super) async fn interrupt(&mut self) -> Result<()> {
+    /// Waits for the steps on the device, and reports the model if it would be kept.
+    pub(super) async fn interrupt(&mut self, end: End) -> Result<()> {
         self.drain().await?;
-        self.end = Some(End::Interrupted);
+        self.end = Some(end);
         let Some(trained) = &mut self.trained else { return Ok(()) };
-        if !self.selection.keeps_last() {
+        // When time ends a run, its figures are those of the last whole epoch, if there is one.
+        if !self.selection.keeps_last() || end == End::Time && self.selection.kept.is_some() {
             return Ok(());
         }
         let epoch = trained.model_epoch(self.epochs.len());

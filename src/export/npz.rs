@@ -1,17 +1,55 @@
 //! NPZ: a ZIP archive that packs nothing, of one file in numpy's format for each array.
 
 use std::io::{Cursor, Write};
+use std::iter::repeat;
 
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime};
 
-use super::Array;
-use super::arrays::longest;
 use crate::error::{Error, Result};
 
+/// An array with its shape.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Array {
+    /// Unsigned bytes.
+    Bytes(Vec<usize>, Vec<u8>),
+    /// 64-bit floats.
+    Numbers(Vec<usize>, Vec<f64>),
+    /// 32-bit floats.
+    Floats(Vec<usize>, Vec<f32>),
+    /// Text.
+    Texts(Vec<String>),
+}
+
+impl Array {
+    /// Shape and contents: numbers in little endian, text in UTF-32, each as long as the longest.
+    fn contents(&self) -> (Vec<usize>, Vec<u8>) {
+        match self {
+            Array::Bytes(shape, values) => (shape.clone(), values.clone()),
+            Array::Numbers(shape, values) => {
+                (shape.clone(), values.iter().flat_map(|value| value.to_le_bytes()).collect())
+            }
+            Array::Floats(shape, values) => {
+                (shape.clone(), values.iter().flat_map(|value| value.to_le_bytes()).collect())
+            }
+            Array::Texts(texts) => {
+                let longest = longest(texts);
+                let letters =
+                    texts.iter().flat_map(|text| text.chars().map(u32::from).chain(repeat(0)).take(longest));
+                (vec![texts.len()], letters.flat_map(u32::to_le_bytes).collect())
+            }
+        }
+    }
+}
+
+/// Letters of the longest text; 1 where there are none.
+fn longest(texts: &[String]) -> usize {
+    texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1)
+}
+
 /// The archive.
-pub(crate) fn file(arrays: &[(String, Array)]) -> Result<Vec<u8>> {
+pub(super) fn file(arrays: &[(String, Array)]) -> Result<Vec<u8>> {
     let unwritten =
         |error: &dyn std::fmt::Display| Error::Config(format!("cannot write an NPZ file: {error}"));
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
@@ -34,7 +72,6 @@ fn npy(array: &Array) -> Vec<u8> {
         Array::Bytes(..) => "|u1",
         Array::Numbers(..) => "<f8",
         Array::Floats(..) => "<f4",
-        Array::Codes(_) => "<i4",
         Array::Texts(texts) => &format!("<U{}", longest(texts)),
     };
     let sizes: String = shape.iter().map(|size| format!("{size},")).collect();
