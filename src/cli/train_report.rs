@@ -441,6 +441,11 @@ impl<'a> TrainReport<'a> {
             lines.iter().try_for_each(|line| print((line.clone() + "\n").as_bytes()))?;
         }
         self.console.line(&format!("model: {name}"))?;
+        if let (End::Time, OutputPlace::Folder(folder)) = (summary.end, &*self.output) {
+            let folder = shell_word(folder.path());
+            self.console
+                .line(&format!("continue the run: tinytrain train --resume {folder} --max-time TIME"))?;
+        }
         let data = self.data_option();
         self.console.line(&format!("evaluate the model: tinytrain eval --model {}{data}", shell_word(path)))
     }

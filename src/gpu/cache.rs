@@ -1,9 +1,9 @@
 //! Compiled pipelines in a file, for drivers that let wgpu keep them (Vulkan).
 
-use std::fs;
 use std::path::Path;
 
 use super::unchecked_shaders;
+use crate::input;
 use crate::output::Destination;
 use crate::threads::block;
 
@@ -27,7 +27,7 @@ impl Cache {
         }
         let name = wgpu::util::pipeline_cache_key(info)?;
         let file = Destination::check(&folder.join(name)).ok()?;
-        let contents = fs::read(file.path()).unwrap_or_default();
+        let contents = input::read(file.path(), u64::MAX).unwrap_or_default();
         let kept = unpack(&contents).and_then(|data| Some((begin(device, Some(data))?, Some(sum(data)))));
         let (handle, known) = kept.or_else(|| Some((begin(device, None)?, None)))?;
         Some(Self { handle, file, known })

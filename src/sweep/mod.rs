@@ -29,7 +29,7 @@ pub use member::{FinishedMember, Member, TrainedModel, TrialStatus, is_short};
 #[cfg(feature = "gpu")]
 pub use pack::pack_schedule;
 pub use picking::{EnsembleSelection, Picks, SelectedEnsemble, one_model};
-pub use planning::{TrialPlan, TrialPlanner, VALIDATION, check_names, plan_on, usual_space};
+pub use planning::{TrialPlan, TrialPlanner, VALIDATION, check_names, check_trials, plan_on, usual_space};
 pub use record::{Record, setting_text};
 pub use run::{Event, Plan, Sweep};
 pub use sources::Sources;

@@ -9,6 +9,7 @@ use super::pack::pack_schedule;
 use super::space::{Range, Settings, Space, Values};
 use crate::engine::{Device, Measurements};
 use crate::error::{Error, Result};
+use crate::memory::check_memory;
 use crate::settings::text::{current_name, read, with_current_names};
 use crate::settings::{DatasetInfo, Preset, TrainSettings};
 use crate::step::ScheduleKind;
@@ -62,6 +63,18 @@ pub fn plan_on(
     Ok(vec![None; members.len()])
 }
 
+/// Memory for a trial before it trains.
+const TRIAL_BYTES: u128 = 4096;
+
+/// Refuses more trials than memory holds, each of which is trained `seeds` times.
+///
+/// # Errors
+/// [`Error::Config`] with the numbers.
+pub fn check_trials(trials: usize, seeds: usize) -> Result<()> {
+    let members = trials as u128 * seeds as u128;
+    check_memory(members.saturating_mul(TRIAL_BYTES), &format!("a sweep of {members} trials"))
+}
+
 /// What members are made of.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialPlanner<'a> {
@@ -81,6 +94,7 @@ impl TrialPlanner<'_> {
     /// # Errors
     /// [`Error::Config`], in one line, for unknown or conflicting settings.
     pub fn plan(&self, trials: &[Settings]) -> Result<Vec<TrialPlan>> {
+        check_trials(trials.len(), self.seeds)?;
         let numbers = 0..trials.len() * self.seeds;
         numbers.map(|number| self.member(number, trials[number / self.seeds].clone())).collect()
     }

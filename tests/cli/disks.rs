@@ -214,6 +214,30 @@ fn closed_outputs_change_nothing_of_a_run() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+/// Commands that only print treat their standard output alike: closed it is no fault, full it is one.
+#[test]
+fn printing_commands_treat_closed_and_full_outputs_alike() {
+    let place = place();
+    place.succeed(&[&TRAIN[..], &["--out", "m.safetensors"]].concat());
+    for arguments in [
+        &["predict", "--model", "m.safetensors", "t.csv"][..],
+        &["eval", "--model", "m.safetensors", "--data", "t.csv"],
+        &["inspect", "t.csv"],
+        &["inspect", "--model", "m.safetensors"],
+        &["export", "--c", "--model", "m.safetensors", "--out", "-"],
+        &["importance", "--model", "m.safetensors", "--data", "t.csv"],
+    ] {
+        for (script, code) in [
+            ("{ \"$0\" \"$@\"; echo $? > code; } | head -c 0; exit $(cat code)", 0),
+            ("\"$0\" \"$@\" >&-", 0),
+            ("\"$0\" \"$@\" > /dev/full", 1),
+        ] {
+            let found = shell(&place, script, arguments).status.code();
+            assert_eq!(found, Some(code), "{arguments:?} {script}");
+        }
+    }
+}
+
 #[test]
 fn homes_and_caches_that_are_not_there_are_no_hindrance() {
     let place = place();

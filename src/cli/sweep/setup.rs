@@ -7,11 +7,10 @@ use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::error::{Place, excerpt};
 use crate::input::{self, SETTINGS_BYTES};
-use crate::memory::check_memory;
 use crate::settings::{Preset, TrainSettings};
 use crate::sweep::{
-    Member, Settings, Sources, Space, TrialPlan, TrialPlanner, VALIDATION, check_names, is_short, plan_on,
-    usual_space,
+    Member, Settings, Sources, Space, TrialPlan, TrialPlanner, VALIDATION, check_names, check_trials,
+    is_short, plan_on, usual_space,
 };
 use clap::Args;
 
@@ -71,9 +70,6 @@ fn of_members(options: &train_options::Options) -> train_options::Options {
     common
 }
 
-/// Memory for what is known of a trial before it trains.
-const TRIAL_BYTES: u128 = 4096;
-
 /// Where the settings of trials come from.
 pub struct TrialSource {
     /// Where settings come from, for messages.
@@ -90,11 +86,6 @@ impl TrialSource {
     /// # Errors
     /// [`Error::Read`] and [`Error::Data`] for a file that tells of no settings.
     pub fn from_options(options: &Options, preset: Preset, of_classes: bool) -> Result<Self> {
-        if options.settings.is_none() && !options.grid {
-            let trials = if options.repeats_one() { 1 } else { options.trials() };
-            let members = trials as u128 * options.seeds() as u128;
-            check_memory(members * TRIAL_BYTES, &format!("a sweep of {members} trials"))?;
-        }
         if let Some(path) = &options.settings {
             let trials: Vec<Settings> = lines(path)?.into_iter().map(|(_, settings)| settings).collect();
             let origin = path.display().to_string();
@@ -109,6 +100,7 @@ impl TrialSource {
         let trials = if options.grid {
             space.grid().map_err(|error| Error::Config(format!("{origin}: {error}")))?
         } else {
+            check_trials(options.trials(), options.seeds())?;
             let seed = options.seed();
             (0..options.trials()).map(|trial| space.sample(seed, trial)).collect()
         };
