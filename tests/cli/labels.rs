@@ -274,3 +274,31 @@ fn labels_in_another_case_are_joined_on_demand() {
         2
     );
 }
+
+#[test]
+fn labels_with_leading_zeros_are_text_as_written() {
+    let place = Workplace::new();
+    for (labels, classes) in [
+        (["010", "001", "100"], vec!["001", "010", "100"]),
+        (["2", "01", "1"], vec!["01", "1", "2"]),
+        (["00", "0", "7"], vec!["0", "00", "7"]),
+    ] {
+        place.write("t.csv", Points::new(300, 4).csv(labels));
+        train(&place, &["--target", "kind", "--epochs", "3"]);
+        assert_eq!(place.model("m.safetensors").entry("classes"), json!(classes).to_string());
+        let predicted = place.succeed(&["predict", "--model", "m.safetensors", "t.csv"]).stdout;
+        let all_known = predicted.lines().skip(1).all(|line| {
+            line.split(',').any(|cell| classes.contains(&cell))
+        });
+        assert!(all_known, "{predicted}");
+        let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
+        assert_eq!(place.succeed(&eval).objects()[0]["classes"], json!(classes));
+    }
+    // More than 20 of them are classes, too.
+    let codes: Vec<String> = (0..30).map(|code| format!("{:03}", code * 7)).collect();
+    let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
+    let cells: String = (0..300).map(|row| format!("{},{}\n", row % 30, codes[row % 30])).collect();
+    place.write("t.csv", "x,code\n".to_owned() + &cells);
+    train(&place, &["--target", "code", "--epochs", "1"]);
+    assert_eq!(place.model("m.safetensors").entry("classes"), json!(codes).to_string());
+}

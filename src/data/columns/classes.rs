@@ -26,8 +26,8 @@ pub(crate) struct Label {
 
 /// The classes of a data set: index and name of each.
 ///
-/// If all labels are numbers, labels of one value are one class (`1`, `1.0`, `01`), and classes stand in the order of
-/// their values. Else labels are compared as text, without the blanks of ASCII around them, and stand in natural order: digits
+/// If all labels are numbers without leading zeros, labels of one value are one class (`1`, `1.0`), in the order of
+/// their values. Else labels are compared as text (`001`, `01`), without the blanks of ASCII around them, in natural order: digits
 /// inside a name count as a number, so that `class2` comes before `class10`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classes {
@@ -50,7 +50,7 @@ impl Classes {
 
     /// The classes with these names, in this order; nothing if two of them are the same.
     pub fn named(names: Vec<String>) -> Option<Self> {
-        let numbers: Option<Vec<f64>> = names.iter().map(|name| number(name)).collect();
+        let numbers = numbers(names.iter().map(String::as_str));
         let are_different = match &numbers {
             Some(numbers) => are_different(numbers.iter().map(|number| number.to_bits())),
             None => names.iter().all(|name| name.trim_ascii() == name) && are_different(names.iter()),
@@ -60,7 +60,7 @@ impl Classes {
 
     /// The classes of these labels, and the class of each label.
     pub(crate) fn from_labels(labels: &[Label]) -> (Self, Vec<u32>) {
-        let numbers: Option<Vec<f64>> = labels.iter().map(|label| number(&label.text)).collect();
+        let numbers = numbers(labels.iter().map(|label| label.text.as_str()));
         let mut order: Vec<usize> = (0..labels.len()).collect();
         let compare = |a: usize, b: usize| match &numbers {
             Some(numbers) => numbers[a].total_cmp(&numbers[b]),
@@ -163,6 +163,18 @@ fn are_different<T: Eq + Hash>(mut items: impl Iterator<Item = T>) -> bool {
 /// Whether a label counts as a number.
 pub(crate) fn is_number(label: &str) -> bool {
     number(label).is_some()
+}
+
+/// The labels as numbers, if all are numbers and none is a code with a leading zero.
+fn numbers<'a>(labels: impl Iterator<Item = &'a str>) -> Option<Vec<f64>> {
+    labels.map(|label| number(label).filter(|_| !has_leading_zero(label.as_bytes()))).collect()
+}
+
+/// Whether a cell is a code with a leading zero: digits alone, such as `007`, but not `0` or `00.5`.
+pub(crate) fn has_leading_zero(cell: &[u8]) -> bool {
+    let cell = cell.trim_ascii();
+    let digits = cell.strip_prefix(b"-").or(cell.strip_prefix(b"+")).unwrap_or(cell);
+    digits.len() > 1 && digits[0] == b'0' && digits.iter().all(u8::is_ascii_digit)
 }
 
 /// A label as a finite number.
@@ -286,6 +298,12 @@ mod tests {
             (&["0", "-0"], &["0"], &[0, 0]),
             // Blanks that are none of ASCII belong to a name.
             (&["b\u{a0}", "b", "a\u{b}"], &["a\u{b}", "b", "b\u{a0}"], &[2, 1, 0]),
+            // Leading zeros make text of all labels.
+            (&["010", "001"], &["001", "010"], &[1, 0]),
+            (&["2", "01", "1", "10", "1.0"], &["01", "1", "1.0", "2", "10"], &[3, 0, 1, 4, 2]),
+            (&["00", "0"], &["0", "00"], &[1, 0]),
+            (&["-01", "1"], &["-01", "1"], &[0, 1]),
+            (&["00.5", "0"], &["0", "0.5"], &[1, 0]),
             (&["9007199254740993", "9007199254740992"], &["9007199254740992", "9007199254740993"], &[1, 0]),
         ] {
             let (found, classes) = classes(texts);

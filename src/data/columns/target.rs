@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::Header;
-use super::classes::FEW_CLASSES;
+use super::classes::{FEW_CLASSES, has_leading_zero};
 use crate::data::dialect::Kind;
 use crate::error::{Error, Result};
 
@@ -77,17 +77,21 @@ impl Header<'_> {
     }
 
     /// Whether a column holds numbers that are no classes, as far as the first rows tell: fractions, or more than 20
-    /// different numbers.
+    /// different numbers. Codes with leading zeros are labels.
     pub(crate) fn holds_values(&self, column: usize) -> bool {
         let values: Vec<f64> = self.kinds(column).filter_map(Kind::number).collect();
         let different: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();
-        let is_text = self.kinds(column).any(|kind| kind == Kind::Text);
+        let is_text =
+            self.kinds(column).any(|kind| kind == Kind::Text) || self.cells(column).any(has_leading_zero);
         let has_fractions = values.iter().any(|value| value.fract() != 0.0);
         !is_text && (has_fractions || different.len() > FEW_CLASSES)
     }
 
     /// How many different numbers the first rows of a column show, where they show nothing else.
     pub(crate) fn few_numbers(&self, column: usize) -> Option<usize> {
+        if self.cells(column).any(has_leading_zero) {
+            return None;
+        }
         let kinds = self.kinds(column).filter(|kind| *kind != Kind::Missing);
         let values = kinds.map(|kind| kind.number().map(f64::to_bits)).collect::<Option<HashSet<u64>>>();
         values.map(|different| different.len()).filter(|count| *count > 0)
