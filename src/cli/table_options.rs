@@ -83,7 +83,8 @@ pub struct Columns {
           num_args = 1.., allow_negative_numbers = true)]
     #[serde(with = "text::texts")]
     target: Vec<String>,
-    /// Task. [default: by --loss, else auto: text and up to 20 different whole numbers are classes]
+    /// Task. [default: by --loss, else auto: text and up to 20 different whole numbers are classes; more, if the
+    /// target is called label or class, or the inputs are pixels]
     #[arg(long, hide_short_help = true, help_heading = TABLES, value_enum, value_name = "TASK")]
     task: Option<Task>,
     /// Column with the weight of each row in the loss and in all measures.

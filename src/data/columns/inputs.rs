@@ -134,7 +134,7 @@ impl Header<'_> {
         let are_values = match wanted.target {
             Target::Values(_) => true,
             Target::Auto | Target::Column(_) => {
-                wanted.infer_values && targets.iter().all(|target| self.holds_values(*target))
+                wanted.infer_values && targets.iter().all(|target| self.holds_values(*target, &inputs))
             }
             Target::Absent => false,
         };
@@ -142,6 +142,8 @@ impl Header<'_> {
             if are_values { (None, targets) } else { (targets.first().copied(), Vec::new()) };
         let inferred = target.filter(|_| wanted.infer_values);
         let few_numbers = inferred.and_then(|target| self.few_numbers(target));
+        let means_classes = few_numbers.is_some()
+            && inferred.is_some_and(|target| self.means_classes(target, &inputs));
         let may_identify = |(column, holds): &&(usize, Holds)| {
             only.is_empty() && !categorical.contains(column) && self.may_identify(*column, *holds)
         };
@@ -161,6 +163,7 @@ impl Header<'_> {
             as_text,
             identifiers,
             few_numbers,
+            means_classes,
             ..Columns::default()
         })
     }

@@ -101,6 +101,8 @@ pub(crate) struct Columns {
     pub identifiers: Vec<usize>,
     /// How many different numbers the first rows of the target show, where these alone have made classes of them.
     pub few_numbers: Option<usize>,
+    /// Whether numbers of the target are classes, too, where there are more than a few.
+    pub means_classes: bool,
 }
 
 /// Why a column was ignored automatically.

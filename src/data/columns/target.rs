@@ -3,13 +3,17 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::Header;
+use super::{Header, Holds};
 use super::classes::{FEW_CLASSES, has_leading_zero};
 use crate::data::dialect::Kind;
+use crate::data::reading::table::has_pixels;
 use crate::error::{Error, Result};
 
 /// Names that identify a target.
 const TARGETS: [&str; 4] = ["label", "class", "target", "y"];
+
+/// Names of targets whose whole numbers are classes, however many there are.
+const CLASSES: [&str; 4] = ["label", "labels", "class", "classes"];
 
 /// Columns of MNIST as a table: the digit and its 28 x 28 pixels.
 pub(crate) const MNIST_COLUMNS: usize = 785;
@@ -78,13 +82,27 @@ impl Header<'_> {
 
     /// Whether a column holds numbers that are no classes, as far as the first rows tell: fractions, or more than 20
     /// different numbers. Codes with leading zeros are labels.
-    pub(crate) fn holds_values(&self, column: usize) -> bool {
+    ///
+    /// More whole numbers are classes, too, where the name of the column says so or the inputs are pixels.
+    pub(crate) fn holds_values(&self, column: usize, inputs: &[(usize, Holds)]) -> bool {
         let values: Vec<f64> = self.kinds(column).filter_map(Kind::number).collect();
         let different: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();
         let is_text =
             self.kinds(column).any(|kind| kind == Kind::Text) || self.cells(column).any(has_leading_zero);
         let has_fractions = values.iter().any(|value| value.fract() != 0.0);
-        !is_text && (has_fractions || different.len() > FEW_CLASSES)
+        !is_text && (has_fractions || different.len() > FEW_CLASSES && !self.means_classes(column, inputs))
+    }
+
+    /// Whether whole numbers of a target are classes however many there are: by its name, or since the inputs are pixels.
+    pub(crate) fn means_classes(&self, column: usize, inputs: &[(usize, Holds)]) -> bool {
+        self.names.is_some_and(|names| CLASSES.contains(&names[column].to_lowercase().as_str()))
+            || has_pixels(inputs.len()) && inputs.iter().all(|(input, _)| self.holds_bytes(*input))
+    }
+
+    /// Whether a column holds nothing but whole numbers from 0 to 255 in the first rows.
+    fn holds_bytes(&self, column: usize) -> bool {
+        let is_byte = |value: f64| value.fract() == 0.0 && (0.0..=255.0).contains(&value);
+        self.kinds(column).all(|kind| kind.number().is_some_and(is_byte))
     }
 
     /// How many different numbers the first rows of a column show, where they show nothing else.

@@ -71,9 +71,10 @@ impl Reader {
             return Ok(());
         }
         let not_classes = not_classes(names, classes, self.labels().len());
+        let means_classes = self.table_form().is_some_and(|form| form.means_classes);
         if let Some(few) = self.few_numbers()
             && classes.len() > FEW_CLASSES
-            && not_classes.as_ref().is_none_or(|(_, label)| label.is_none())
+            && not_classes.as_ref().map_or(!means_classes, |(_, label)| label.is_none())
         {
             let all = classes.len().to_string();
             return Err(undecided_task(&self.labels_name, &shown(target), few, &all));

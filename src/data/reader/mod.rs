@@ -91,6 +91,8 @@ pub(crate) struct TableForm {
     pub identifiers: Vec<String>,
     /// How many different numbers the first rows of the target show, where these alone have made classes of them.
     pub few_numbers: Option<usize>,
+    /// Whether numbers of the target are classes, too, where there are more than a few.
+    pub means_classes: bool,
     /// Whether labels are classes whatever they look like.
     pub are_classes: bool,
     /// Which rows are copies of others, by the number of what each is a copy of; nothing where that is not known.
@@ -193,6 +195,7 @@ impl Reader {
             as_text: table.as_text(),
             identifiers: columns.identifiers.iter().map(|column| table.name_of(*column)).collect(),
             few_numbers: columns.few_numbers,
+            means_classes: columns.means_classes,
             is_header_open: options.format.header.is_none()
                 && options.columns.schema.as_ref().is_some_and(Schema::is_unnamed),
             ..TableForm::default()

@@ -18,6 +18,12 @@ const LEAST_PIXELS: usize = 64;
 /// An image has a pixel that is brighter than this.
 const BRIGHT: u8 = 127;
 
+/// Whether rows of so many values may be images: as many as the pixels of a square, or three times as many.
+pub(crate) fn has_pixels(width: usize) -> bool {
+    let is_square = |pixels: usize| pixels.isqrt().pow(2) == pixels;
+    width >= LEAST_PIXELS && (is_square(width) || width.is_multiple_of(3) && is_square(width / 3))
+}
+
 /// A cell that holds no value where there should be one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Missing {
@@ -87,11 +93,7 @@ impl Table {
     /// than half of the rows of the first block hold nothing but whole numbers from 0 to 255, and one of them a bright
     /// pixel. No single row can decide that.
     pub(crate) fn holds_images(&self, width: usize) -> bool {
-        let is_square = |pixels: usize| pixels.isqrt().pow(2) == pixels;
-        if width < LEAST_PIXELS
-            || !self.dictionaries.is_empty()
-            || !(is_square(width) || width.is_multiple_of(3) && is_square(width / 3))
-        {
+        if !has_pixels(width) || !self.dictionaries.is_empty() {
             return false;
         }
         let values = self.features.len().min(BLOCK_ROWS * width);
