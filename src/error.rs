@@ -303,6 +303,9 @@ impl Error {
             Error::Gpu(_) => "`train --fallback cpu` continues on the CPU engine from the last checkpoint",
             Error::Undecided { setting, .. } => match *setting {
                 "target" => "use --target to name it",
+                "missing marker" => {
+                    "use --missing-markers \"\" if it is a label (empty cells are always missing), or --missing-marker and the text, with --drop-missing-target, if it stands for a missing one"
+                }
                 "header" => "use --header yes or --header no",
                 "first row" => {
                     "use --header no if it is a row of values, else remove it or, except in training, use --header yes"

@@ -284,7 +284,11 @@ impl<'a> Inspection<'a> {
         let read = self.reader.schema().map(Schema::read_columns).unwrap_or_default();
         add("--include", &read.iter().collect::<Vec<_>>());
         add("--categorical", &categories);
-        written.missing.iter().for_each(|text| command += &format!(" --missing-marker={}", word(text)));
+        if written.replaces_missing {
+            command += &format!(" --missing-markers={}", word(&written.missing.join(",")));
+        } else {
+            written.missing.iter().for_each(|text| command += &format!(" --missing-marker={}", word(text)));
+        }
         command
     }
 }

@@ -176,8 +176,16 @@ const OF_TABLES: [&str; 9] = [
     "time",
 ];
 /// Options that a table to validate or to test on has a use for, too.
-const OF_ALL_TABLES: [&str; 7] =
-    ["target", "header", "delimiter", "decimal", "max-row-bytes", "missing-marker", "missing"];
+const OF_ALL_TABLES: [&str; 8] = [
+    "target",
+    "header",
+    "delimiter",
+    "decimal",
+    "max-row-bytes",
+    "missing-marker",
+    "missing-markers",
+    "missing",
+];
 
 /// Refuses a learning rate of embeddings where no input has one, which the categories of all rows tell: few are one-hot.
 ///

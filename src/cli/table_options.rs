@@ -41,6 +41,12 @@ pub struct DialectOptions {
     #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "TEXT", num_args = 1.., allow_negative_numbers = true)]
     #[serde(with = "text::texts")]
     missing_marker: Vec<String>,
+    /// The only texts that stand for a missing value, separated by commas, in place of NA, -, ? and the others.
+    ///
+    /// Empty cells always do. Example: `--missing-markers "",?` treats NA and - as they are written.
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "TEXTS", allow_hyphen_values = true)]
+    #[serde(with = "text")]
+    missing_markers: Option<String>,
 }
 
 /// What a table's target is taken for.
@@ -55,12 +61,15 @@ pub enum Task {
 impl DialectOptions {
     /// What the library needs of them.
     pub fn format(&self) -> Format {
+        let only = self.missing_markers.iter().flat_map(|texts| texts.split(','));
+        let only = only.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
         Format {
             header: self.header.map(|header| header == YesNo::Yes),
             delimiter: self.delimiter.map(|mark| mark.0),
             decimal: self.decimal.map(|mark| mark.0),
             row_limit: self.max_row_bytes.unwrap_or(Format::default().row_limit),
-            missing: self.missing_marker.clone(),
+            missing: self.missing_marker.iter().cloned().chain(only).collect(),
+            replaces_missing: self.missing_markers.is_some(),
         }
     }
 

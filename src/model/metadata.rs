@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Network;
+use super::transform_entries::is_of_floats;
 use crate::data::{Classes, Column, ImageForm, Schema, TargetScale, Transform};
 
 const CLASSES: &str = "classes";
@@ -24,12 +25,13 @@ const DATES: &str = "dates";
 const FOLD_LABELS: &str = "fold_labels";
 const IMAGE: &str = "image";
 const MISSING: &str = "missing_values";
+const ONLY_MISSING: &str = "only_missing_values";
 const DECIMAL: &str = "decimal";
 const TARGET_CENTER: &str = "target_center";
 const TARGET_WIDTH: &str = "target_width";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 18] = [
+pub(super) const KEYS: [&str; 19] = [
     CLASSES,
     COLUMNS,
     POSITIONS,
@@ -45,6 +47,7 @@ pub(super) const KEYS: [&str; 18] = [
     DATES,
     IMAGE,
     MISSING,
+    ONLY_MISSING,
     DECIMAL,
     TARGET_CENTER,
     TARGET_WIDTH,
@@ -90,6 +93,7 @@ impl DataSchema {
             weight,
             folds_labels,
             drops_missing_target,
+            replaces_missing,
             dates,
             categories: _,
             missing,
@@ -115,7 +119,11 @@ impl DataSchema {
             if !dates.is_empty() {
                 entries.push((DATES, json!(dates).to_string()));
             }
-            let flags = [(FOLD_LABELS, folds_labels), (DROP_MISSING_TARGET, drops_missing_target)];
+            let flags = [
+                (FOLD_LABELS, folds_labels),
+                (DROP_MISSING_TARGET, drops_missing_target),
+                (ONLY_MISSING, replaces_missing),
+            ];
             entries.extend(
                 flags.into_iter().filter(|(_, is_set)| **is_set).map(|(key, _)| (key, true.to_string())),
             );
@@ -156,8 +164,8 @@ impl DataSchema {
             values.map(Some).ok_or(key)
         };
         let (center, width) = (
-            numbers(TARGET_CENTER, |value| value.is_finite())?,
-            numbers(TARGET_WIDTH, |value| value.is_finite() && *value > 0.0)?,
+            numbers(TARGET_CENTER, |value| is_of_floats(*value))?,
+            numbers(TARGET_WIDTH, |value| is_of_floats(*value) && *value > 0.0)?,
         );
         let target_scale = match (center, width) {
             (None, None) => None,
@@ -242,6 +250,7 @@ impl DataSchema {
                 dates,
                 categories: transform.categories(),
                 missing,
+                replaces_missing: flag(ONLY_MISSING)?,
                 decimal,
             }),
             image,
@@ -298,6 +307,7 @@ mod tests {
             dates: Vec::new(),
             categories: Vec::new(),
             missing: vec!["none, or \"0\"".to_owned()],
+            replaces_missing: true,
             decimal: Some(b','),
         };
         let plain = Schema {
@@ -311,6 +321,7 @@ mod tests {
             dates: Vec::new(),
             categories: Vec::new(),
             missing: Vec::new(),
+            replaces_missing: false,
             decimal: None,
         };
         let network = Network::classifier(&[2, 2]).unwrap();

@@ -191,9 +191,19 @@ fn row(
         return Ok(Vec::new());
     }
     match tensor(name)? {
-        (shape, values) if shape == [count] => Ok(values),
+        (shape, values) if shape == [count] => match values.iter().find(|value| !is_of_floats(**value)) {
+            Some(value) => Err((format!("{name} within the range of 32-bit floats"), value.to_string())),
+            None => Ok(values),
+        },
         (shape, _) => Err((format!("{name} of {count} finite f64"), format!("shape {shape:?}"))),
     }
+}
+
+/// Whether a number can come of the numbers of a table, which are 32-bit floats: their differences are at most twice as great,
+/// and a mean of the least is not much closer to 0.
+pub(super) fn is_of_floats(value: f64) -> bool {
+    const LEAST: f64 = 1e-48;
+    value == 0.0 || (LEAST..=2.0 * f64::from(f32::MAX)).contains(&value.abs())
 }
 
 fn quantiles(
@@ -206,6 +216,10 @@ fn quantiles(
     let (shape, values) = tensor(QUANTILES)?;
     match shape[..] {
         [rows, columns] if rows == count && columns > 0 => {
+            if let Some(value) = values.iter().find(|value| !is_of_floats(**value)) {
+                let expected = format!("{QUANTILES} within the range of 32-bit floats");
+                return Err((expected, value.to_string()));
+            }
             let rows: Vec<Vec<f64>> = values.chunks_exact(columns).map(<[f64]>::to_vec).collect();
             if rows.iter().all(|row| row.is_sorted()) {
                 return Ok(rows);

@@ -276,6 +276,51 @@ fn labels_in_another_case_are_joined_on_demand() {
 }
 
 #[test]
+fn markers_of_missing_values_may_be_labels() {
+    let place = Workplace::new();
+    let asked = |labels: [&str; 3], marker: &str, more: &[&str]| {
+        place.write("t.csv", Points::new(300, 4).csv(labels));
+        let outcome = train(&place, &[&["--target", "kind"], more].concat());
+        let line = format!("error: t.csv: is \"{marker}\" a label of target kind, or does it stand for a missing one? It is in ");
+        assert_eq!(outcome.code, 2);
+        assert!(outcome.error().starts_with(&line), "{}", outcome.stderr);
+        assert!(outcome.error().contains("use --missing-markers \"\" if it is a label"), "{}", outcome.stderr);
+    };
+    for (labels, marker, classes) in [
+        (["+", "-", "0"], "-", ["+", "-", "0"]),
+        (["EU", "NA", "AS"], "NA", ["AS", "EU", "NA"]),
+        (["+", "-", "+"], "-", ["+", "-", ""]),
+        (["no", "null", "?"], "null", ["?", "no", "null"]),
+    ] {
+        asked(labels, marker, &[]);
+        asked(labels, marker, &["--drop-missing-target"]);
+        let taken = ["--target", "kind", "--epochs", "3", "--missing-markers", ""];
+        let outcome = train(&place, &taken);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let classes: Vec<&str> = classes.into_iter().filter(|class| !class.is_empty()).collect();
+        assert_eq!(place.model("m.safetensors").entry("classes"), json!(classes).to_string());
+        // The model knows what stands for a missing label.
+        let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
+        assert_eq!(place.succeed(&eval).objects()[0]["classes"], json!(classes));
+    }
+    // What is said to be missing is left out, and so is a rare marker.
+    place.write("t.csv", Points::new(300, 4).csv(["EU", "NA", "AS"]));
+    let dropped = ["--target", "kind", "--epochs", "3", "--drop-missing-target", "--missing-marker", "NA"];
+    assert_eq!(train(&place, &dropped).code, 0);
+    assert_eq!(place.model("m.safetensors").entry("classes"), json!(["AS", "EU"]).to_string());
+    let rare = Points::new(300, 4).csv(["EU", "AS", "AS"]) + "1,2,3,NA\n4,5,6,-\n";
+    place.write("t.csv", rare);
+    assert_eq!(train(&place, &dropped[..5]).code, 0);
+    assert_eq!(place.model("m.safetensors").entry("classes"), json!(["AS", "EU"]).to_string());
+    // Of the list that replaces the usual one each text is missing, and so is an empty cell.
+    let three = Points::new(300, 4).csv(["EU", "NA", "AS"]) + "1,2,3,?\n4,5,6,\n";
+    place.write("t.csv", three);
+    let replaced = ["--target", "kind", "--epochs", "3", "--drop-missing-target", "--missing-markers", ",?"];
+    assert_eq!(train(&place, &replaced).code, 0);
+    assert_eq!(place.model("m.safetensors").entry("classes"), json!(["AS", "EU", "NA"]).to_string());
+}
+
+#[test]
 fn labels_with_leading_zeros_are_text_as_written() {
     let place = Workplace::new();
     for (labels, classes) in [

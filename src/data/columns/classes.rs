@@ -17,11 +17,21 @@ pub(crate) const MOST_NUMBERED_CLASSES: usize = 1000;
 /// From this many classes on, at least every second row must share its class with another.
 pub(crate) const FEW_CLASSES: usize = 20;
 
+/// Begins the text of what stands for no label, as no label begins.
+const NO_LABEL: char = '\0';
+
 /// A label as it was written, and the row where it was read first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Label {
     pub text: String,
     pub row: u64,
+}
+
+impl Label {
+    /// The cell that stands for no label, if this is one.
+    pub(crate) fn marker(&self) -> Option<&str> {
+        self.text.strip_prefix(NO_LABEL)
+    }
 }
 
 /// The classes of a data set: index and name of each.
@@ -249,10 +259,12 @@ impl Interner {
         Ok(self.insert(cell, self.next - 1))
     }
 
-    /// The number of what stands for no label, which is empty text; the cell of this row is one of its spellings.
-    pub(crate) fn missing(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
-        let number = self.find(b"").map_or_else(|| self.add(b"", row), Ok)?;
-        Ok(self.insert(cell, number))
+    /// The number of a cell that stands for no label.
+    pub(crate) fn missing(&mut self, cell: &[u8], row: u64) -> u32 {
+        let marker = String::from_utf8_lossy(cell.trim_ascii());
+        self.new.push(Label { text: format!("{NO_LABEL}{marker}"), row });
+        self.next += 1;
+        self.insert(cell, self.next - 1)
     }
 
     /// Has [`Interner::find`] give this number for the label in a cell, and returns it.

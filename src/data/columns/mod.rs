@@ -16,7 +16,7 @@ use std::path::Path;
 
 use self::schema::{Column, Holds, Schema};
 use self::time::PARTS;
-use crate::data::dialect::{Dialect, Kind, Sample};
+use crate::data::dialect::{Dialect, Format, Kind, Sample};
 use crate::data::excerpt::{list_some, printable_name, quote};
 use crate::error::{Error, Place, Result};
 
@@ -168,7 +168,7 @@ impl Columns {
     }
 
     /// What a model must know of them.
-    pub(crate) fn schema(&self, names: Option<&[String]>, missing: &[String], decimal: u8) -> Schema {
+    pub(crate) fn schema(&self, names: Option<&[String]>, format: &Format) -> Schema {
         let column = |position: usize| Column { name: names.map(|names| names[position].clone()), position };
         let (mut inputs, mut dates, mut categories) = (Vec::new(), Vec::new(), Vec::new());
         for (position, holds) in &self.inputs {
@@ -197,8 +197,9 @@ impl Columns {
             folds_labels: self.folds_labels,
             drops_missing_target: self.drops_missing_target,
             categories,
-            missing: missing.to_vec(),
-            decimal: Some(decimal),
+            missing: format.missing.clone(),
+            replaces_missing: format.replaces_missing,
+            decimal: format.decimal,
         }
     }
 }

@@ -53,8 +53,10 @@ pub struct Schema {
     pub categories: Vec<usize>,
     /// Columns of dates: the first input of each, and how many are its parts: days since 1970, month, day of the week, hour.
     pub dates: Vec<(usize, usize)>,
-    /// Cells that stand for a missing value, besides those that always do.
+    /// Cells that stand for a missing value, besides those that do in any table.
     pub missing: Vec<String>,
+    /// Whether these and empty cells are all that do.
+    pub replaces_missing: bool,
     /// The decimal mark, a point or a comma; `None` where a model does not record it.
     pub decimal: Option<u8>,
 }

@@ -37,13 +37,22 @@ pub struct Format {
     pub decimal: Option<u8>,
     /// The most bytes of a row, 1 GiB at most. A row has at most a sixteenth as many columns.
     pub row_limit: usize,
-    /// Cells that stand for a missing value, besides those that always do.
+    /// Cells that stand for a missing value, besides those that do in any table.
     pub missing: Vec<String>,
+    /// Whether these and empty cells are all that do.
+    pub replaces_missing: bool,
 }
 
 impl Default for Format {
     fn default() -> Self {
-        Self { header: None, delimiter: None, decimal: None, row_limit: 16 << 20, missing: Vec::new() }
+        Self {
+            header: None,
+            delimiter: None,
+            decimal: None,
+            row_limit: 16 << 20,
+            missing: Vec::new(),
+            replaces_missing: false,
+        }
     }
 }
 
@@ -52,8 +61,10 @@ impl Default for Format {
 pub(crate) struct Dialect {
     pub delimiter: u8,
     pub numbers: Notation,
-    /// Cells that stand for a missing value, besides those that always do.
+    /// Cells that stand for a missing value, besides those that do in any table.
     pub missing: Arc<[String]>,
+    /// Whether these and empty cells are all that do.
+    pub replaces_missing: bool,
 }
 
 /// The first rows of a table.
@@ -81,7 +92,14 @@ impl Dialect {
 
     /// Whether a cell is empty or stands for a missing value.
     pub(crate) fn is_missing(&self, cell: &[u8]) -> bool {
-        is_missing(cell) || self.missing.iter().any(|marker| marker.as_bytes() == cell.trim_ascii())
+        let is_usual =
+            || if self.replaces_missing { cell.trim_ascii().is_empty() } else { is_missing(cell) };
+        is_usual() || self.is_said_missing(cell)
+    }
+
+    /// Whether the user says that a cell stands for a missing value.
+    pub(crate) fn is_said_missing(&self, cell: &[u8]) -> bool {
+        self.missing.iter().any(|marker| marker.as_bytes() == cell.trim_ascii())
     }
 
     /// What a cell holds.
@@ -112,7 +130,9 @@ impl Dialect {
             .map(|delimiter| {
                 let sample = Sample::new(bytes, is_whole, *delimiter);
                 let numbers = sample.notation(*delimiter, format.decimal);
-                let dialect = Self { delimiter: *delimiter, numbers, missing: Arc::clone(&missing) };
+                let missing = Arc::clone(&missing);
+                let replaces_missing = format.replaces_missing;
+                let dialect = Self { delimiter: *delimiter, numbers, missing, replaces_missing };
                 (sample.quality(&dialect), dialect, sample)
             })
             .collect();

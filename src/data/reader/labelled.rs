@@ -9,7 +9,7 @@ use crate::data::columns::target::undecided_task;
 use crate::data::dataset::Dataset;
 use crate::data::encoding::transform::Transform;
 use crate::data::encoding::unknown::UnknownCells;
-use crate::data::excerpt::printable_name;
+use crate::data::excerpt::{printable_name, quote};
 use crate::data::reading::table::{Table, folded};
 use crate::error::{DataFault, Error, Place, Result};
 
@@ -21,6 +21,25 @@ impl Reader {
     /// Whether labels that differ only in spelling are joined when all rows are here.
     pub(crate) fn folds_labels(&self) -> bool {
         self.values == 0 && self.schema().is_some_and(|schema| schema.folds_labels)
+    }
+
+    /// Refuses to leave out the rows of a text that may be a label. A model knows that from its training.
+    ///
+    /// # Errors
+    /// [`Error::Undecided`].
+    pub(crate) fn check_markers(&self) -> Result<()> {
+        let Some(form) = self.table_form().filter(|form| !form.is_like_another && self.values == 0) else {
+            return Ok(());
+        };
+        let is_said = |marker: &str| form.schema.missing.iter().any(|said| said.trim_ascii() == marker);
+        let Some((marker, rows)) = self.table.doubtful_marker(is_said) else { return Ok(()) };
+        let question = format!(
+            "is {} a label of target {}, or does it stand for a missing one? It is in {rows} of {} rows",
+            quote(marker.as_bytes()),
+            shown(self.label_column()),
+            self.table.numbers.len()
+        );
+        Err(Error::Undecided { path: self.labels_name.clone(), setting: "missing marker", question })
     }
 
     /// Whether rows without a target are left out when all rows are here.

@@ -99,6 +99,8 @@ pub(crate) struct TableForm {
     pub copies: Vec<u32>,
     /// Whether it has no header for no other reason than that the table before it, which a model was trained on, had none.
     pub is_header_open: bool,
+    /// Whether its columns are those of the table that a model was trained on.
+    pub is_like_another: bool,
     /// Whether the rows are those of arrays, which nobody has named the wrong column of.
     pub is_of_arrays: bool,
 }
@@ -196,6 +198,7 @@ impl Reader {
             identifiers: columns.identifiers.iter().map(|column| table.name_of(*column)).collect(),
             few_numbers: columns.few_numbers,
             means_classes: columns.means_classes,
+            is_like_another: table.is_like_another,
             is_header_open: options.format.header.is_none()
                 && options.columns.schema.as_ref().is_some_and(Schema::is_unnamed),
             ..TableForm::default()
@@ -269,6 +272,7 @@ impl Reader {
                 self.state = State::Complete;
                 self.late.forget_bytes();
                 if self.drops_missing_target() {
+                    self.check_markers().inspect_err(|_| self.state = State::Failed)?;
                     let rows = self.rows();
                     self.kept = self.table.drop_without_target(self.inputs, self.values);
                     self.dropped = rows - self.rows();

@@ -60,8 +60,8 @@ impl Reader {
     }
 
     /// Adds to the error for a row without a target how many rows have none.
-    fn count_without_target(&mut self, error: &mut Error) {
-        let (Error::Fault { kind: DataFault::NoTarget, error }, Some(again)) = (error, &self.late.again)
+    fn count_without_target(&mut self, whole: &mut Error) {
+        let (Error::Fault { kind: DataFault::NoTarget, error }, Some(again)) = (&mut *whole, &self.late.again)
         else {
             return;
         };
@@ -73,9 +73,13 @@ impl Reader {
         self.table = Table::default();
         let read = |mut reader: Self| reader.read_to_end().map(|()| (reader.dropped, reader.rows()));
         // What else is wrong is behind this row.
-        if let Ok((without, rows)) = Self::open_again(table, &options).and_then(read) {
-            let have = if without == 1 { "has" } else { "have" };
-            *found += &format!(" ({without} of {} rows {have} no target)", without + rows);
+        match Self::open_again(table, &options).and_then(read) {
+            Ok((without, rows)) => {
+                let have = if without == 1 { "has" } else { "have" };
+                *found += &format!(" ({without} of {} rows {have} no target)", without + rows);
+            }
+            Err(doubt @ Error::Undecided { setting: "missing marker", .. }) => *whole = doubt,
+            Err(_) => {}
         }
     }
 

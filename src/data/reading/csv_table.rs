@@ -78,6 +78,8 @@ impl CsvRows {
         let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
         let format = &Format {
             missing: format.missing.iter().cloned().chain(known).collect(),
+            replaces_missing: format.replaces_missing
+                || wanted.schema.as_ref().is_some_and(|schema| schema.replaces_missing),
             delimiter: format.delimiter.or(stream.delimiter),
             row_limit: format.row_limit.min(MOST_ROW_BYTES),
             ..format.clone()
@@ -166,7 +168,7 @@ impl CsvRows {
 impl CsvTable {
     /// What a model must know to read another table like this.
     pub(crate) fn schema(&self) -> Schema {
-        self.columns.schema(self.names.as_deref(), &self.missing, self.dialect.numbers.point)
+        self.columns.schema(self.names.as_deref(), &self.format())
     }
 
     /// The format of the table.
@@ -177,6 +179,7 @@ impl CsvTable {
             decimal: Some(self.dialect.numbers.point),
             row_limit: self.row_limit,
             missing: self.missing.clone(),
+            replaces_missing: self.dialect.replaces_missing,
         }
     }
 

@@ -73,14 +73,15 @@ impl RowParser {
         let cell = at.row.cell(column);
         let is_missing = self.table.dialect.is_missing(cell);
         if is_missing && self.table.columns.drops_missing_target {
-            let number = self.labels.missing(cell, at.line());
-            return number.map_err(|expected| self.table.cell_error(at, column, &expected));
+            return Ok(self.labels.missing(cell, at.line()));
         }
         if is_missing {
-            return Err(self
-                .table
-                .cell_error(at, column, "a label (every row needs one)")
-                .with_kind(DataFault::NoTarget));
+            let may_be_label = !cell.trim_ascii().is_empty() && !self.table.dialect.is_said_missing(cell);
+            let expected = match may_be_label {
+                true => "a label (every row needs one; use --missing-markers \"\" if this text is one)",
+                false => "a label (every row needs one)",
+            };
+            return Err(self.table.cell_error(at, column, expected).with_kind(DataFault::NoTarget));
         }
         self.table.refuse_header(at)?;
         let number = self.labels.add(cell, at.line());

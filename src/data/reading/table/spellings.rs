@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use super::Table;
 use crate::data::columns::classes::{Classes, Label};
 
+/// A text that stands for no label in one row of so many, or in more, may be a label.
+const LARGE_SHARE: usize = 20;
+
 /// What labels have in common that differ only in case, or in blanks around them.
 pub(crate) fn folded(label: &str) -> String {
     label.trim().to_lowercase()
@@ -36,13 +39,31 @@ impl Table {
         self.classify();
     }
 
+    /// A text that stands for no label, though it may be one: as frequent as labels are, or in a large share of the rows; and in how
+    /// many. `is_said` are those that the user names. All rows are here.
+    pub(crate) fn doubtful_marker(&self, is_said: impl Fn(&str) -> bool) -> Option<(&str, usize)> {
+        let mut rows = vec![0; self.names.len()];
+        self.numbers.iter().for_each(|label| rows[*label as usize] += 1);
+        let of_labels = self.names.iter().zip(&rows).filter(|(name, _)| name.marker().is_none());
+        let mut of_labels: Vec<usize> = of_labels.map(|(_, rows)| *rows).collect();
+        of_labels.sort_unstable();
+        let usual = of_labels.get(of_labels.len() / 2).copied().unwrap_or(0);
+        let is_frequent = |rows: usize| {
+            of_labels.len() < 2 || rows * 2 >= usual || rows * LARGE_SHARE >= self.numbers.len()
+        };
+        self.names.iter().zip(&rows).find_map(|(name, rows)| {
+            let marker = name.marker().filter(|marker| !marker.is_empty() && !is_said(marker))?;
+            is_frequent(*rows).then_some((marker, *rows))
+        })
+    }
+
     /// Leaves out the rows, of `width` inputs and `values` values to predict, that have no label or miss a value; gives the numbers of the
     /// others, if there were such rows. All rows are here.
     pub(crate) fn drop_without_target(&mut self, width: usize, values: usize) -> Option<Vec<u32>> {
-        let none = self.names.iter().position(|name| name.text.is_empty());
+        let are_missing: Vec<bool> = self.names.iter().map(|name| name.marker().is_some()).collect();
         let rows = self.features.len() / width;
         let has_target = |row: &u32| match values {
-            0 => none.is_none_or(|none| self.numbers[*row as usize] as usize != none),
+            0 => !are_missing[self.numbers[*row as usize] as usize],
             values => self.values[*row as usize * values..][..values].iter().all(|value| !value.is_nan()),
         };
         let kept: Vec<u32> = (0..rows as u32).filter(has_target).collect();
@@ -50,11 +71,19 @@ impl Table {
             return None;
         }
         self.keep_rows(width, values, &kept);
-        if let Some(none) = none {
-            self.names.remove(none);
-            self.files.remove(none);
-            self.numbers.iter_mut().filter(|number| **number as usize > none).for_each(|number| *number -= 1);
-        }
+        let mut kept_names = 0;
+        let places: Vec<u32> = are_missing
+            .iter()
+            .map(|is_missing| {
+                kept_names += u32::from(!is_missing);
+                kept_names.saturating_sub(1)
+            })
+            .collect();
+        self.numbers.iter_mut().for_each(|number| *number = places[*number as usize]);
+        let mut is_kept = are_missing.iter().map(|is_missing| !is_missing);
+        self.names.retain(|_| is_kept.next().unwrap_or(true));
+        let mut is_kept = are_missing.iter().map(|is_missing| !is_missing);
+        self.files.retain(|_| is_kept.next().unwrap_or(true));
         (self.class_of, self.labels) = (Vec::new(), Vec::new());
         self.classify();
         Some(kept)
