@@ -194,6 +194,7 @@ impl<'a> Inspection<'a> {
         lines.extend(reader.schema().and_then(date_line));
         lines.extend(left_out(reader.left_out()));
         lines.extend(as_text(reader.numbers_as_text()));
+        lines.extend_from_slice(reader.table_notices());
         lines.extend(mixed_column_lines(reader.mixed_columns()));
         lines.extend(odd_labels(&reader.odd_labels()));
         lines.push(String::new());

@@ -111,6 +111,7 @@ impl<'a> TrainReport<'a> {
         let Setting { config, preset, given, run } = setting;
         let console = Console::new(options.quiet, config.epochs).of_lasting("training");
         notices.extend(left_out(data.left_out()));
+        notices.extend_from_slice(data.table_notices());
         Self {
             options,
             config,

@@ -323,3 +323,44 @@ fn values_that_floats_round_away_are_refused() {
     place.write("t.csv", "seconds,class\n".to_owned() + &table(2000));
     assert_eq!(rows(&place, &["--data", "t.csv"]), 60);
 }
+
+#[test]
+fn rows_may_have_one_cell_more_than_the_header() {
+    let place = Workplace::new();
+    let rows = |row: &dyn Fn(usize) -> String| (0..60).map(row).collect::<String>();
+    let label = |row: usize| ["x", "y"][row % 2];
+    let names = "each row has one cell more than the header: the first, a name of the row, which is left out";
+    for (text, is_named) in [
+        ("a,b,label\n".to_owned() + &rows(&|row| format!("{},{},{},\n", row % 7, row % 5, label(row))), false),
+        ("a,b,label\n".to_owned() + &rows(&|row| format!("{},{},{},{}\n", row + 1, row % 7, row % 5, label(row))), true),
+        ("a,b,label\n".to_owned() + &rows(&|row| format!("\"Car {row}\",{},{},{}\n", row % 7, row % 5, label(row))), true),
+        // R's write.table.
+        ("\"a\" \"b\" \"label\"\n".to_owned() + &rows(&|row| format!("\"{}\" {} {} \"{}\"\n", row + 1, row % 7, row % 5, label(row))), true),
+        ("a,b,label\nname,1,2,x\nother,3,4,y\n".to_owned(), true),
+    ] {
+        place.write("t.csv", &text);
+        let outcome = place.succeed(&["inspect", "t.csv", "--format", "json"]);
+        let found = &outcome.objects()[0];
+        let columns: Vec<&str> =
+            found["columns"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap()).collect();
+        assert_eq!((columns, found["targets"][0].as_str()), (vec!["a", "b"], Some("label")), "{text}");
+        assert_eq!(found["rows"], text.lines().count() - 1);
+        let said = place.succeed(&["inspect", "t.csv"]).stdout.contains(names);
+        assert_eq!(said, is_named, "{text}");
+        let train = ["train", "--device", "cpu", "--hidden", "4", "--epochs", "1", "--data", "t.csv", "--out"];
+        if text.lines().count() > 20 {
+            place.succeed(&[&train[..], &["m.safetensors"]].concat());
+            let predicted = place.succeed(&["predict", "--model", "m.safetensors", "t.csv"]).stdout;
+            assert_eq!(predicted.lines().count(), 61);
+        }
+    }
+    // The table that follows must have the same header.
+    let part = "a,b,label\n".to_owned() + &rows(&|row| format!("{},{},{},\n", row % 7, row % 5, label(row)));
+    place.write("one.csv", &part);
+    place.write("two.csv", &part);
+    let found = place.succeed(&["inspect", "one.csv", "two.csv", "--format", "json"]).objects().remove(0);
+    assert_eq!(found["rows"], 120);
+    // Where some rows alone are longer it is an error.
+    place.write("t.csv", "a,b,label\n1,2,x\n3,4,y,5\n");
+    assert_eq!(place.run(&["inspect", "t.csv"]).code, 2);
+}

@@ -344,3 +344,50 @@ fn names_with_commas_between_them_are_told_apart() {
     refused(&place, &["--data", "t.csv", "--target", "class", "--exclude", "w,x"], line);
     assert_eq!(train(&place, &["--data", "t.csv", "--target", "class", "--exclude", "w", "g"]).code, 0);
 }
+
+#[test]
+fn quotes_behind_blanks_are_quotes() {
+    let place = Workplace::new();
+    let spaced = |row: usize| {
+        let city = ["Rome, IT", "Oslo", "a \"\"b\"\""][row % 3];
+        format!("{}, \"{city}\",\t\"{}\" \n", row * 7 % 10, ["no", "yes"][row % 2])
+    };
+    place.write("t.csv", "x, \"city\" , \"label\"\n".to_owned() + &(0..150).map(spaced).collect::<String>());
+    let found = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects().remove(0);
+    let names = |list: &serde_json::Value| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&found["columns"]), ["x", "city"]);
+    assert_eq!(names(&found["columns"][1]["categories"]), ["Oslo", "Rome, IT", "a \"b\""]);
+    assert_eq!(names(&found["classes"]), ["no", "yes"]);
+    // Where the first one comes late, and with a line end inside.
+    let late = (0..300).map(|row| format!("{}, Rome, {}\n", row % 10, ["no", "yes"][row % 2])).collect::<String>();
+    place.write("t.csv", "x, city, label\n".to_owned() + &late + "3, \"Rome,\nIT\", \"no\"\n4, 5\" Rome, yes\n");
+    let found = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects().remove(0);
+    assert_eq!((found["rows"].as_u64(), names(&found["classes"])), (Some(302), vec!["no".to_owned(), "yes".to_owned()]));
+    assert_eq!(names(&found["columns"][1]["categories"]), ["Rome", "5\" Rome", "Rome,\nIT"]);
+}
+
+#[test]
+fn columns_aligned_by_blanks_are_recognised() {
+    let place = Workplace::new();
+    let row = |row: usize| format!("  {:.2}   {:>5}\t{:<4}  {}\n", row as f64 / 8.0, row * 37 % 101, row % 3, ["red car", "bus"][row % 2]);
+    let quoted = |at: usize| row(at).replace("red car", "\"red  car\"").replace("bus", "\"bus\"");
+    let text = "a  b c   kind\n".to_owned() + &(0..150).map(quoted).collect::<String>();
+    place.write("t.txt", &text);
+    for more in [&[][..], &["--delimiter", "space"]] {
+        let arguments = [&["inspect", "t.txt", "--format", "json"], more].concat();
+        let found = place.succeed(&arguments).objects().remove(0);
+        assert_eq!((found["rows"].as_u64(), found["columns"].as_array().unwrap().len()), (Some(150), 3));
+        assert_eq!(found["classes"][1]["name"], "red  car");
+    }
+    assert!(place.succeed(&["inspect", "t.txt"]).stdout.contains("--delimiter space"));
+    // Without a header, and numbers alone.
+    let plain: String = (0..150).map(|row| format!(" {}  {:>4}   {}\n", row % 7, row * 37 % 101, row % 2)).collect();
+    place.write("t.txt", &plain);
+    place.succeed(&["train", "--device", "cpu", "--epochs", "1", "--data", "t.txt", "--target", "-1", "--out", "m.safetensors"]);
+    assert_eq!(place.succeed(&["predict", "--model", "m.safetensors", "t.txt"]).stdout.lines().count(), 151);
+    // Texts of several words are no columns.
+    place.write("t.txt", "text\none two\nthree four five\n");
+    assert!(place.run(&["inspect", "t.txt"]).error().contains("only one column"));
+}

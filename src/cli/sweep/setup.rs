@@ -190,7 +190,8 @@ impl PreparedSweep {
             return Err(Error::Config("expected at least one trial, found none".to_owned()).into());
         }
         let OpenData { reader, validation, test, notice, doubts, .. } = opened;
-        let said = notice.into_iter().chain(as_text(reader.numbers_as_text())).collect::<Vec<_>>();
+        let of_table = [as_text(reader.numbers_as_text()), reader.table_notices().to_vec()].concat();
+        let said = notice.into_iter().chain(of_table).collect::<Vec<_>>();
         let mut sources = Sources::new(reader, validation, test);
         let mut members = sources.members(&planned, base.folds)?;
         let is_short = is_short(&members, options.train.training.settings.threads)?;

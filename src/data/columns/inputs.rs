@@ -6,7 +6,7 @@ use super::schema::Holds;
 use super::target::MNIST_COLUMNS;
 use super::time::{PARTS, date};
 use super::{Columns, Header, IgnoredBecause, Selection, Target, show_column};
-use crate::data::dialect::Kind;
+use crate::data::dialect::{Extra, Kind};
 use crate::error::{Error, Result};
 
 /// Names of a column that numbers the rows, where its values are different whole numbers.
@@ -92,6 +92,9 @@ impl Header<'_> {
             |column: &usize| only.is_empty() && free(column) && !categorical.contains(column);
         for column in (0..self.count).filter(may_be_left_out) {
             match self.numbers_rows(column) {
+                _ if column == 0 && self.extra == Some(Extra::RowNames) => {
+                    left_out.push((column, IgnoredBecause::NumbersRows));
+                }
                 _ if self.is_unused(column) => left_out.push((column, IgnoredBecause::Empty)),
                 Some(RowNumbers::ByName) => left_out.push((column, IgnoredBecause::NumbersRows)),
                 Some(RowNumbers::From(first)) => {

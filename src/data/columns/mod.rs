@@ -16,7 +16,7 @@ use std::path::Path;
 
 use self::schema::{Column, Holds, Schema};
 use self::time::PARTS;
-use crate::data::dialect::{Dialect, Format, Kind, Sample};
+use crate::data::dialect::{Dialect, Extra, Format, Kind, Sample};
 use crate::data::excerpt::{list_some, printable_name, quote};
 use crate::error::{Error, Place, Result};
 
@@ -97,6 +97,8 @@ pub(crate) struct Columns {
     pub counted: Vec<(usize, f64)>,
     /// Columns of text that may be meant as numbers, with a cell and the decimal mark that it needs.
     pub as_text: Vec<(usize, NumbersAsText)>,
+    /// Lines about how the table was understood.
+    pub notices: Vec<String>,
     /// Inputs that may hold identifiers.
     pub identifiers: Vec<usize>,
     /// How many different numbers the first rows of the target show, where these alone have made classes of them.
@@ -157,6 +159,8 @@ pub(crate) struct Header<'a> {
     pub count: usize,
     pub dialect: Dialect,
     pub sample: &'a Sample,
+    /// The cell that the rows have beyond those of the header.
+    pub extra: Option<Extra>,
     /// What later rows hold in columns of which the first rows miss every value.
     pub later: &'a [(usize, Kind)],
 }
@@ -233,6 +237,10 @@ impl Header<'_> {
             Some(schema) => self.columns_like(schema, &named, &wanted.target)?,
             None => self.choose_inputs(wanted, &named, [weight, group, time])?,
         };
+        if self.extra == Some(Extra::RowNames) {
+            let line = "each row has one cell more than the header: the first, a name of the row, which is left out";
+            columns.notices.push(line.to_owned());
+        }
         (columns.id, columns.weight, columns.group, columns.time) = (id, weight, group, time);
         columns.folds_labels =
             wanted.schema.as_ref().map_or(wanted.fold_labels, |schema| schema.folds_labels);

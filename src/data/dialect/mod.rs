@@ -9,13 +9,17 @@ pub(crate) mod number;
 
 use ::csv::{ByteRecord, ReaderBuilder};
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use self::notation::{Notation, grouped};
 use self::number::is_missing;
+use crate::data::reading::blanks::squeezed;
+use crate::data::reading::records::without_padding;
 
 /// Delimiters that are looked for.
-const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
+const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
 
 /// Rows that are looked at.
 pub(crate) const SAMPLE_ROWS: usize = 100;
@@ -70,6 +74,15 @@ pub(crate) struct Dialect {
 /// The first rows of a table.
 pub(crate) struct Sample {
     pub rows: Vec<ByteRecord>,
+}
+
+/// The cell that rows have beyond those of the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extra {
+    /// The first, which names the row, as R writes it.
+    RowNames,
+    /// The last, which is empty: a delimiter ends each row.
+    TrailingDelimiter,
 }
 
 /// What a cell holds.
@@ -136,6 +149,16 @@ impl Dialect {
                 (sample.quality(&dialect), dialect, sample)
             })
             .collect();
+        if let [others @ .., (quality, dialect, sample)] = &mut readings[..]
+            && format.delimiter.is_none()
+            && dialect.delimiter == b' '
+        {
+            // Blanks stand in text, too; tabs may align columns as blanks do.
+            let has_marks = others.iter().any(|(quality, other, _)| *quality > 0.0 && other.delimiter != b'\t');
+            if has_marks || !sample.is_aligned() {
+                *quality = 0.0;
+            }
+        }
         // The first of equal ones: a table of one column has none.
         let better = |best: usize, next: usize| if readings[next].0 > readings[best].0 { next } else { best };
         let best = (0..readings.len()).reduce(better).unwrap_or(0);
@@ -154,8 +177,12 @@ impl Sample {
             Some(start) => (start, false),
             None => (bytes, is_whole),
         };
+        let bytes = match delimiter {
+            b' ' => Cow::Owned(squeezed(bytes)),
+            _ => without_padding(bytes, delimiter),
+        };
         let mut reader =
-            ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(bytes);
+            ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(&*bytes);
         let (mut rows, mut cells) = (Vec::new(), 0);
         let mut record = ByteRecord::new();
         // One more than is wanted, since the last may be cut off.
@@ -257,11 +284,32 @@ impl Sample {
         self.rows.iter().map(ByteRecord::len).max().unwrap_or(0)
     }
 
+    /// The cell that all rows but the first have beyond those of the first: an empty one at the end, or a name, which no other row has.
+    pub(crate) fn extra_cell(&self) -> Option<Extra> {
+        let (first, others) = self.rows.split_first()?;
+        if others.is_empty() || others.iter().any(|row| row.len() != first.len() + 1) {
+            return None;
+        }
+        let cells = |column: usize| others.iter().map(move |row| row[column].trim_ascii());
+        if cells(first.len()).all(<[u8]>::is_empty) {
+            return Some(Extra::TrailingDelimiter);
+        }
+        let names: HashSet<&[u8]> = cells(0).collect();
+        (names.len() == others.len() && !names.contains(&b""[..])).then_some(Extra::RowNames)
+    }
+
     /// How many cells most rows have, where the first has one and they have more: it is a title.
     pub(crate) fn width_below_title(&self) -> Option<usize> {
         let (first, others) = self.rows.split_first()?;
         let (width, count) = usual_width(others)?;
         (first.len() == 1 && width > 1 && 2 * count > others.len()).then_some(width)
+    }
+
+    /// Whether the rows are of one length, and the first perhaps one cell shorter, as names are where rows have names.
+    fn is_aligned(&self) -> bool {
+        let Some(width) = self.rows.get(1).map(ByteRecord::len) else { return false };
+        let first = self.rows[0].len();
+        (first == width || first + 1 == width) && self.rows[1..].iter().all(|row| row.len() == width)
     }
 
     /// How well the rows look like a table: how many have as many cells as most, and how many cells are numbers.

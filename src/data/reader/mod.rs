@@ -87,6 +87,8 @@ pub(crate) struct TableForm {
     pub left_out: Vec<IgnoredColumn>,
     /// Columns of text that may be meant as numbers.
     pub as_text: Vec<NumbersAsText>,
+    /// Lines about how it was understood.
+    pub notices: Vec<String>,
     /// Inputs that may be identifiers.
     pub identifiers: Vec<String>,
     /// How many different numbers the first rows of the target show, where these alone have made classes of them.
@@ -195,6 +197,7 @@ impl Reader {
             written: table.format(),
             left_out: table.left_out(),
             as_text: table.as_text(),
+            notices: columns.notices.clone(),
             identifiers: columns.identifiers.iter().map(|column| table.name_of(*column)).collect(),
             few_numbers: columns.few_numbers,
             means_classes: columns.means_classes,
@@ -368,6 +371,11 @@ impl Reader {
     /// Columns that were ignored automatically.
     pub fn left_out(&self) -> &[IgnoredColumn] {
         self.table_form().map_or(&[], |form| &form.left_out)
+    }
+
+    /// Lines about how a table was understood.
+    pub fn table_notices(&self) -> &[String] {
+        self.table_form().map_or(&[], |form| &form.notices)
     }
 
     /// Columns of text, the target among them, in which most cells are a number with a sign or a unit.

@@ -10,7 +10,7 @@ use crate::data::columns::schema::Schema;
 use crate::data::columns::time::date;
 use crate::data::columns::{Columns, Header, IgnoredColumn, NumbersAsText, Selection};
 use crate::data::dialect::notation::Notation;
-use crate::data::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
+use crate::data::dialect::{Dialect, Extra, Format, Kind, SAMPLE_ROWS};
 use crate::data::excerpt::{printable_name, quote};
 use crate::error::{DataFault, Error, Place, Result};
 
@@ -106,7 +106,13 @@ impl CsvRows {
         let empty = || Error::data(&*path, Place::default(), "a table", "an empty file");
         let first = pieces.next_row()?.ok_or_else(empty)?;
         let names = names(&first, dialect.delimiter, format.row_limit)?;
-        if let Some(width) = sample.width_below_title() {
+        let header_cells = names.clone();
+        let extra = sample.extra_cell().filter(|_| format.header != Some(false));
+        let names = match extra {
+            Some(extra) => with_extra(names, extra),
+            None => names,
+        };
+        if let Some(width) = sample.width_below_title().filter(|_| extra.is_none()) {
             let expected = format!(
                 "{width} cells, as in the rows below (is the first row a title? Remove all rows above the header)"
             );
@@ -120,6 +126,7 @@ impl CsvRows {
             count: names.len(),
             dialect: dialect.clone(),
             sample: &sample,
+            extra,
             later: &[],
         };
         if format.decimal.or(known_decimal).is_none()
@@ -133,6 +140,7 @@ impl CsvRows {
             None if wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names)) => true,
             // The rows that a model without names was trained on had none.
             None if wanted.schema.as_ref().is_some_and(Schema::is_unnamed) => false,
+            None if extra.is_some() => true,
             None => sample.has_header(&dialect).map_err(|doubt| header.undecided("header", doubt))?,
         };
         let header = Header { names: has_header.then_some(&names), ..header };
@@ -144,7 +152,7 @@ impl CsvRows {
         };
         let columns = Header { later: &later, ..header }.columns(wanted)?;
         let first = if has_header {
-            pieces.begin_rows(&names);
+            pieces.begin_rows(&header_cells);
             let row = pieces.next_row()?;
             row.ok_or_else(|| Error::data(&*path, Place::default(), "rows of numbers", "only a header"))?
         } else {
@@ -278,6 +286,15 @@ impl CsvTable {
     pub(crate) fn error(&self, path: &Path, row: u64, column: usize, expected: &str, cell: &[u8]) -> Error {
         cell_error(path, row, self.names.as_deref(), column, expected, cell)
     }
+}
+
+/// The names of columns that have one cell more than the header.
+fn with_extra(mut names: Vec<String>, extra: Extra) -> Vec<String> {
+    match extra {
+        Extra::RowNames => names.insert(0, String::new()),
+        Extra::TrailingDelimiter => names.push(String::new()),
+    }
+    names
 }
 
 fn place(row: u64, names: Option<&[String]>, column: usize) -> Place {

@@ -1,5 +1,6 @@
 //! From files to rows.
 
+pub(crate) mod blanks;
 pub(crate) mod csv_table;
 pub(crate) mod delivery;
 pub(crate) mod locate;

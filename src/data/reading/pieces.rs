@@ -108,7 +108,10 @@ pub(crate) struct Pieces {
 
 impl Pieces {
     /// The pieces of a file, after which others follow.
-    pub(crate) fn new(stream: Stream, others: &[PathBuf], delimiter: u8, limit: usize) -> Self {
+    pub(crate) fn new(mut stream: Stream, others: &[PathBuf], delimiter: u8, limit: usize) -> Self {
+        if delimiter == b' ' {
+            stream.squeeze_blanks();
+        }
         Self {
             name: stream.name().into(),
             line: stream.first_line(),
@@ -156,6 +159,9 @@ impl Pieces {
     /// Goes on with another file, whose header must be that of the first.
     fn open(&mut self, path: &Path) -> Result<()> {
         self.stream = Stream::open_table(path)?;
+        if self.delimiter == b' ' {
+            self.stream.squeeze_blanks();
+        }
         self.name = path.into();
         (self.filled, self.is_read) = (0, false);
         (self.line, self.blank_line) = (self.stream.first_line(), None);

@@ -3,7 +3,7 @@
 //! Any other row is left to `RowParser`, which knows all cases.
 
 use super::csv_table::CsvTable;
-use super::records::{may_be_blank, quoted_end};
+use super::records::{is_padding, may_be_blank, quoted_end};
 use crate::data::columns::IgnoredBecause;
 use crate::data::columns::categories::MISSING;
 use crate::data::columns::classes::Interner;
@@ -200,12 +200,13 @@ fn is_line_end(byte: u8) -> bool {
 /// The cell that begins at this place, and the place behind it; nothing where a quote in it stands for itself.
 #[inline(always)]
 fn cell(text: &[u8], start: usize, delimiter: u8) -> Option<(&[u8], usize)> {
-    if text[start] != b'"' {
+    let padding = text[start..].iter().take_while(|byte| is_padding(**byte, delimiter)).count();
+    if text[start + padding] != b'"' {
         let length = text[start..].iter().position(|byte| *byte == delimiter || is_line_end(*byte))?;
         return Some((&text[start..start + length], start + length));
     }
-    let end = quoted_end(text, start)?;
-    let cell = &text[start + 1..end];
+    let end = quoted_end(text, start + padding)?;
+    let cell = &text[start + padding + 1..end];
     let is_all = text.get(end + 1).is_some_and(|next| *next == delimiter || is_line_end(*next));
     (is_all && !cell.contains(&b'"')).then_some((cell, end + 1))
 }

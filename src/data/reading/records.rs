@@ -1,5 +1,7 @@
 //! Rows of a text: where they end, and the cells that they hold, both as the `csv` crate has them.
 
+use std::borrow::Cow;
+
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use memchr::{memchr, memchr_iter, memchr3, memmem};
 
@@ -32,6 +34,7 @@ impl Cells {
 
     /// The cells of a row with its line end.
     pub(crate) fn split(&mut self, row: &[u8]) -> Row<'_> {
+        let row = &*without_padding(row, self.delimiter);
         let (mut at, mut length, mut count) = (0, 0, 0);
         loop {
             let (result, read, written, ended) =
@@ -77,11 +80,44 @@ pub(crate) fn row_end(text: &[u8], start: usize, delimiter: u8) -> Result<Option
         if text[place] != b'"' {
             return Ok(Some(place));
         }
-        // Elsewhere than at the start of a cell a quote is a byte like any other.
-        let opens = place == start || text[place - 1] == delimiter;
-        at = if opens { quoted_end(text, place).ok_or(place)? } else { place } + 1;
+        at = if opens_cell(text, start, place, delimiter) { quoted_end(text, place).ok_or(place)? } else { place } + 1;
     }
     Ok(None)
+}
+
+/// Whether the quote at this place of a row opens a cell, whatever blanks come before it. Elsewhere a quote is a byte like any other.
+fn opens_cell(text: &[u8], row: usize, place: usize, delimiter: u8) -> bool {
+    let before = text[row..place].iter().rfind(|byte| !is_padding(**byte, delimiter));
+    before.is_none_or(|byte| [delimiter, b'\n', b'\r'].contains(byte))
+}
+
+/// Whether a byte may stand between a delimiter and a quote.
+pub(crate) fn is_padding(byte: u8, delimiter: u8) -> bool {
+    matches!(byte, b' ' | b'\t') && byte != delimiter
+}
+
+/// Rows without the blanks between a delimiter and the quote that opens a cell.
+pub(crate) fn without_padding(rows: &[u8], delimiter: u8) -> Cow<'_, [u8]> {
+    let (mut at, mut copied, mut plain) = (0, 0, Vec::new());
+    while let Some(found) = memchr(b'"', &rows[at..]) {
+        let place = at + found;
+        at = place + 1;
+        if !opens_cell(rows, 0, place, delimiter) {
+            continue;
+        }
+        let padding = rows[..place].iter().rev().take_while(|byte| is_padding(**byte, delimiter)).count();
+        if padding > 0 {
+            plain.extend_from_slice(&rows[copied..place - padding]);
+            copied = place;
+        }
+        let Some(end) = quoted_end(rows, place) else { break };
+        at = end + 1;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(rows);
+    }
+    plain.extend_from_slice(&rows[copied..]);
+    Cow::Owned(plain)
 }
 
 /// The place of the quote that closes what the one at this place opens; two of them stand for one.

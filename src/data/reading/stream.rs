@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
 
+use super::blanks::Squeezed;
 use super::npz::{Hints, Npz};
 use super::zstd::{MAGIC as ZSTD_MAGIC, MOST_WINDOW, Zstd, fill, is_zstd};
 use crate::data::columns::Selection;
@@ -174,6 +175,12 @@ impl Stream {
         };
         self.put_back(start.clone());
         Ok((start, is_whole))
+    }
+
+    /// Makes one blank of each run of blanks, which only align the columns of a table.
+    pub(crate) fn squeeze_blanks(&mut self) {
+        let rest = std::mem::replace(&mut self.inner, Box::new(io::empty()));
+        self.inner = Box::new(Squeezed::new(rest));
     }
 
     fn put_back(&mut self, start: Vec<u8>) {

@@ -356,6 +356,11 @@ impl TrainingData {
         self.reader.left_out()
     }
 
+    /// Lines about how a table was understood.
+    pub fn table_notices(&self) -> &[String] {
+        self.reader.table_notices()
+    }
+
     /// Columns of text that may be meant as numbers.
     pub fn numbers_as_text(&self) -> &[NumbersAsText] {
         self.reader.numbers_as_text()
