@@ -31,6 +31,7 @@ pub fn left_out(columns: &[IgnoredColumn]) -> Vec<String> {
             "nearly every value is different",
             "--categorical to use it, or --exclude to silence this line",
         ),
+        (IgnoredBecause::Missing, "every value is missing", "--exclude to silence this line"),
         (IgnoredBecause::Empty, "no name and no value", "--exclude to silence this line"),
     ];
     let line = |(why, reason, remedy): (IgnoredBecause, &str, &str)| {
@@ -70,6 +71,12 @@ pub fn date_line(schema: &Schema) -> Option<String> {
     })
 }
 
+/// The notice about dates of zeros.
+pub fn zero_date_line(count: usize) -> Option<String> {
+    let cells = counted(count as u64, "date of zeros (0000-00-00) is", "dates of zeros (0000-00-00) are");
+    (count > 0).then(|| format!("{cells} treated as missing"))
+}
+
 /// The notice about inputs that may hold identifiers.
 pub fn identifier_line(columns: &[String]) -> Option<String> {
     let count = counted(columns.len() as u64, "column", "columns");
@@ -89,6 +96,7 @@ pub fn column_lines(training: &Training, data: &TrainingData) -> Result<Vec<Stri
     let is_auto = training.columns.task(training.settings.loss)? == Task::Auto;
     let task = is_auto.then(|| task_line(data)).flatten();
     let dates = data.data_schema().schema.as_ref().and_then(date_line);
+    let dates = dates.into_iter().chain(zero_date_line(data.zero_dates()));
     let dropped = (data.dropped_rows() > 0).then(|| {
         counted(data.dropped_rows() as u64, "row without a target is", "rows without a target are")
             + " left out"
@@ -131,7 +139,7 @@ pub fn read_first_line(data: &TrainingData) -> Option<String> {
 
 /// Notices about columns of text that may be meant as numbers: a line for each.
 pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
-    let line = |NumbersAsText { column, cell, decimal, are_dates }: &NumbersAsText| match decimal {
+    let line = |NumbersAsText { column, cell, decimal, are_dates, .. }: &NumbersAsText| match decimal {
         _ if *are_dates => format!(
             "column {column} holds dates such as {cell}, which are treated as text; write them as 2024-12-31 to use them as dates"
         ),

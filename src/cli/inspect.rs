@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::args::Format;
 use super::data_text::{
-    as_text, date_line, identifier_line, images_of, left_out, mixed_column_lines, odd_labels,
+    as_text, date_line, identifier_line, images_of, left_out, mixed_column_lines, odd_labels, zero_date_line,
 };
 use super::inspect_model::{model_fields, model_text};
 use super::model_choice::ModelChoice;
@@ -192,6 +192,7 @@ impl<'a> Inspection<'a> {
         }
         lines.extend(identifier_line(reader.identifiers()));
         lines.extend(reader.schema().and_then(date_line));
+        lines.extend(zero_date_line(reader.zero_dates()));
         lines.extend(left_out(reader.left_out()));
         lines.extend(as_text(reader.numbers_as_text()));
         lines.extend_from_slice(reader.table_notices());

@@ -132,8 +132,9 @@ impl<'a> Texts<'a> {
                 });
             }
             _ if numbers > 0 => {
+                let different = self.kinds.iter().filter(|kind| **kind == Kind::Number).count();
                 let odd: Vec<OddCell> = self.cells(is_text).take(MOST_ODD + 1).collect();
-                if are_odd(odd.len(), numbers)
+                if are_odd(odd.len(), numbers, different)
                     && let Some(error) = odd_cells_error(odd, numbers)
                 {
                     return Err(error);

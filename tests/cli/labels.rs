@@ -347,3 +347,34 @@ fn labels_with_leading_zeros_are_text_as_written() {
     train(&place, &["--target", "code", "--epochs", "1"]);
     assert_eq!(place.model("m.safetensors").entry("classes"), json!(codes).to_string());
 }
+
+#[test]
+fn many_whole_numbers_are_classes_where_the_target_says_so() {
+    let place = Workplace::new();
+    let rows = |name: &str, classes: usize, count: usize| {
+        let row = |row: usize| format!("{}.5,{}\n", row % 7, row * 31 % classes);
+        place.write("t.csv", format!("x,{name}\n") + &(0..count).map(row).collect::<String>());
+        let outcome = train(&place, &["--epochs", "1"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome.stderr
+    };
+    let classes = |count| format!("the target holds {count} different whole numbers, so they are treated as classes");
+    let values = "the target holds numbers, so they are predicted as values (regression, loss mse); use --task classification";
+    for (name, count) in [("class", 26), ("Label", 61), ("label", 100)] {
+        assert!(rows(name, count, 400).contains(&classes(count)));
+    }
+    // Others are values, and so are too many of them.
+    assert!(rows("y", 26, 400).contains(values));
+    assert!(rows("class", 397, 400).contains(values));
+    // Beside pixels they are classes whatever the target is called.
+    let row = |row: usize| {
+        let pixels: Vec<String> = (0..64).map(|pixel| (pixel * row * 7 % 256).to_string()).collect();
+        format!("{},{}\n", row % 30, pixels.join(","))
+    };
+    let names: Vec<String> = (0..64).map(|pixel| format!("p{pixel}")).collect();
+    place.write("t.csv", format!("sign,{}\n", names.join(",")) + &(0..300).map(row).collect::<String>());
+    let outcome = train(&place, &["--epochs", "1", "--target", "sign"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let model: Vec<String> = (0..30).map(|class| class.to_string()).collect();
+    assert_eq!(place.model("m.safetensors").entry("classes"), json!(model).to_string());
+}

@@ -33,7 +33,7 @@ fn numbers_with_a_sign_or_a_unit_are_warned_of_once() {
     assert_eq!(place.succeed(&folds).stderr.matches(line).count(), 1);
     let inspected = place.succeed(&["inspect", "t.csv", "--target", "class"]).stdout;
     assert!(inspected.contains(line.strip_prefix("warning: ").unwrap()), "{inspected}");
-    // A target, too, where it is taken for classes; as values it is refused.
+    // A target, too, where it is taken for classes; as values the numbers are read.
     let share = |row: usize| format!("{} %", row % 4);
     place.write("target.csv", "a,share\n".to_owned() + &rows(&[&number, &share], ""));
     let outcome = train(&place, &["--data", "target.csv", "--target", "share", "--quiet"]);
@@ -42,8 +42,9 @@ fn numbers_with_a_sign_or_a_unit_are_warned_of_once() {
         "{}",
         outcome.stderr
     );
-    let line = "target.csv, row 2, column 2 (share): expected a value to predict: a number, found \"0 %\"";
-    refused(&place, &["--data", "target.csv", "--target", "share", "--task", "regression"], line);
+    let outcome = train(&place, &["--data", "target.csv", "--target", "share", "--task", "regression"]);
+    let line = "target share holds numbers with a sign or a unit, such as \"0 %\", which are read as plain numbers";
+    assert!(outcome.code == 0 && outcome.stderr.contains(line), "{}", outcome.stderr);
 }
 
 /// Without a word they would be categories, or left out as text that differs from row to row.
@@ -140,4 +141,137 @@ fn what_spreadsheets_write_is_read_or_explained() {
     let error = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
     let line = "row 182, column 3 (): expected no value, as in the first rows (the column has no name; add one to the header), found \"5\"";
     assert!(error.contains(line), "{error}");
+}
+
+#[test]
+fn numbers_with_a_sign_or_a_unit_are_values_to_predict() {
+    let place = Workplace::new();
+    let percent = |row: usize| format!("{}.{}%", row % 90, row % 10);
+    let dollars = |row: usize| format!("\"${},834,175.{:02}\"", row % 9 + 1, row);
+    let losses = |row: usize| format!("\"-${},834.5\"", row % 50 + 1);
+    let euros = |row: usize| format!("\"{}.{:03},50 €\"", row % 9 + 1, row);
+    for (cell, least, greatest) in [
+        (&percent as &dyn Fn(usize) -> String, 0.0, 59.9),
+        (&dollars, 1_834_175.0, 9_834_175.5),
+        (&losses, -50_834.5, -1834.5),
+        (&euros, 1000.5, 9053.5),
+    ] {
+        place.write("t.csv", "a,price\n".to_owned() + &rows(&[&number, &cell], ""));
+        let outcome = train(&place, &["--data", "t.csv", "--target", "price"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("target price holds numbers with a sign or a unit, such as "), "{}", outcome.stderr);
+        let predicted = place.succeed(&["predict", "--model", "m.safetensors", "t.csv"]).stdout;
+        let values: Vec<f64> = predicted.lines().skip(1).map(|line| line.parse().unwrap()).collect();
+        let width = greatest - least;
+        assert!(values.iter().all(|value| (least - width..greatest + width).contains(value)), "{predicted}");
+        place.succeed(&["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu"]);
+    }
+    // Another unit is an error.
+    place.write("t.csv", "a,price\n".to_owned() + &rows(&[&number, &percent], "") + "1,5 kg\n");
+    let line = "t.csv, row 62, column 2 (price): expected a value to predict: a number, found \"5 kg\"";
+    refused(&place, &["--data", "t.csv", "--target", "price"], line);
+}
+
+#[test]
+fn a_single_text_among_different_numbers_is_an_error() {
+    let place = Workplace::new();
+    let line = |numbers: usize, row: usize| {
+        format!("t.csv, row {row}, column 2 (b): expected a number, as in {numbers} other rows, found \"x\"; use --categorical to treat the column as text, --missing-marker to name a text that stands for a missing value, or --exclude to ignore the column")
+    };
+    for (count, odd) in [(65, 20), (65, 64), (10, 5), (150, 120), (1000, 0)] {
+        let row = |row: usize| {
+            let cell = if row == odd { "x".to_owned() } else { format!("{}.5", row * 3) };
+            format!("{},{cell},{}\n", row % 7, ["no", "yes"][row % 2])
+        };
+        place.write("t.csv", "a,b,class\n".to_owned() + &(0..count).map(row).collect::<String>());
+        if odd > 0 {
+            refused(&place, &["--data", "t.csv"], &line(count - 1, odd + 2));
+        }
+        let missing = train(&place, &["--data", "t.csv", "--missing-marker", "x"]);
+        assert_eq!(missing.code, 0, "{}", missing.stderr);
+        assert_eq!(train(&place, &["--data", "t.csv", "--categorical", "b"]).code, 0);
+    }
+    // Numbers that repeat are codes, and so are those among frequent text.
+    for cell in [
+        &(|row: usize| ["4", "f", "4", "r", "4"][row % 5].to_owned()) as &dyn Fn(usize) -> String,
+        &|row| if row == 30 { "x".to_owned() } else { (row % 3).to_string() },
+        &|row| if row % 3 == 0 { format!("A{}", row % 4) } else { (row % 25).to_string() },
+    ] {
+        place.write("t.csv", "a,b,class\n".to_owned() + &rows(&[&number, cell, &class], ""));
+        let outcome = train(&place, &["--data", "t.csv"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("column b holds numbers and text"), "{}", outcome.stderr);
+    }
+    // Text and numbers that hardly repeat, such as those of tickets, are left out; wherever the text comes.
+    for first in [0, 120] {
+        let cell = |row: usize| if row >= first && row % 3 == 0 { format!("A/{row}") } else { (row * 17).to_string() };
+        let row = |row: usize| format!("{},{},{}\n", row % 7, cell(row), ["no", "yes"][row % 2]);
+        place.write("t.csv", "a,b,class\n".to_owned() + &(0..200).map(row).collect::<String>());
+        let outcome = train(&place, &["--data", "t.csv"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("left out column b: nearly every value is different"), "{}", outcome.stderr);
+        assert_eq!(place.model("m.safetensors").entry("columns"), "[\"a\"]");
+    }
+}
+
+#[test]
+fn codes_are_categories() {
+    let place = Workplace::new();
+    let zip = |row: usize| format!("{:05}", 1000 + row % 12 * 900);
+    let long = |row: usize| (1_152_921_504_606_846_970 + row as u64 % 5).to_string();
+    place.write("t.csv", "a,zip,code,class\n".to_owned() + &rows(&[&number, &zip, &long, &class], ""));
+    let found = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects().remove(0);
+    let categories = |column: usize| -> Vec<String> {
+        let list = found["columns"][column]["categories"].as_array().unwrap();
+        let mut names: Vec<String> = list.iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(categories(1)[..2], ["01000", "01900"]);
+    assert_eq!(categories(2), (0..5).map(|code| (1_152_921_504_606_846_970u64 + code).to_string()).collect::<Vec<_>>());
+    let outcome = train(&place, &["--data", "t.csv"]);
+    let line = "columns zip, code hold codes with leading zeros or more than 15 digits, such as \"01000\", which are categories as with --categorical; write plain numbers to use their values";
+    assert!(outcome.code == 0 && outcome.stderr.contains(line), "{}", outcome.stderr);
+    // Where a column called so shows its zeros late.
+    let late = |row: usize| format!("{},{},{}\n", row % 7, if row < 150 { 94110 + row % 4 } else { 94110 }, ["no", "yes"][row % 2]);
+    let text = "a,zip,class\n".to_owned() + &(0..160).map(late).collect::<String>() + "1,02134,no\n";
+    place.write("t.csv", text);
+    let found = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects().remove(0);
+    assert_eq!(found["columns"][1]["type"], "categories");
+    // Rounded numbers are said.
+    let date = |row: usize| (20_000_101 + row % 20 * 10_000).to_string();
+    place.write("t.csv", "a,date,class\n".to_owned() + &rows(&[&number, &date, &class], ""));
+    let outcome = train(&place, &["--data", "t.csv"]);
+    let line = "whole numbers beyond 16,777,216 are rounded to 24 bits: in date (for example 20000101 is read as 20000100); use --categorical to tell them apart, or write dates as 2026-11-22";
+    assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
+    // Rows of one person belong together.
+    for (name, cell) in [("patient", &(|row: usize| format!("p{}", row / 40)) as &dyn Fn(usize) -> String), ("user_id", &|row| (row / 30).to_string()), ("SubjectID", &|row| (row % 9).to_string())] {
+        place.write("t.csv", format!("a,{name},class\n") + &rows(&[&number, cell, &class], ""));
+        let outcome = train(&place, &["--data", "t.csv"]);
+        let line = format!("1 column may hold identifiers, which do not generalize: {name}; use --exclude to ignore them, --group to hold out");
+        assert!(outcome.stderr.contains(&line), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn columns_without_a_value_are_left_out() {
+    let place = Workplace::new();
+    let empty = |row: usize| ["", "NA", "?"][row % 3].to_owned();
+    place.write("t.csv", "a,m,class\n".to_owned() + &rows(&[&number, &empty, &class], ""));
+    let long: String = (0..300).map(|row| format!("{},,{}\n", row % 7, ["no", "yes"][row % 2])).collect();
+    place.write("long.csv", "a,m,class\n".to_owned() + &long);
+    for file in ["t.csv", "long.csv"] {
+        let outcome = train(&place, &["--data", file]);
+        let line = "left out column m: every value is missing; use --exclude to silence this line";
+        assert!(outcome.code == 0 && outcome.stderr.contains(line), "{}", outcome.stderr);
+        assert_eq!(place.model("m.safetensors").entry("columns"), "[\"a\"]");
+        place.write("one.csv", "a,m\n3,\n");
+        place.write("two.csv", "a,m\n3,7\n");
+        let predicted = ["one.csv", "two.csv"].map(|file| place.succeed(&["predict", "--model", "m.safetensors", file]).stdout);
+        assert_eq!(predicted[0], predicted[1]);
+    }
+    // A value in a late row makes an input of it.
+    place.write("late.csv", "a,m,class\n".to_owned() + &long + "1,5,no\n");
+    assert_eq!(train(&place, &["--data", "late.csv"]).code, 0);
+    assert_eq!(place.model("m.safetensors").entry("columns"), "[\"a\",\"m\"]");
 }

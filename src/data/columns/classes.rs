@@ -187,6 +187,17 @@ pub(crate) fn has_leading_zero(cell: &[u8]) -> bool {
     digits.len() > 1 && digits[0] == b'0' && digits.iter().all(u8::is_ascii_digit)
 }
 
+/// Whether a cell is a whole number that is more than a number: with a leading zero, or with more digits than f64 counts.
+pub(crate) fn is_code(cell: &[u8]) -> bool {
+    let digits = cell.trim_ascii();
+    let is_long = || {
+        let number = str::from_utf8(digits).ok().and_then(|text| text.parse::<i128>().ok());
+        number.map_or(digits.len() > 16, |number| number.unsigned_abs() >= 1 << f64::MANTISSA_DIGITS)
+    };
+    has_leading_zero(digits)
+        || digits.len() >= 16 && digits[usize::from(digits[0] == b'-')..].iter().all(u8::is_ascii_digit) && is_long()
+}
+
 /// A label as a finite number.
 ///
 /// Greater ones than f64 counts are text, so that two of them are never one.

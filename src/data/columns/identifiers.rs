@@ -13,7 +13,47 @@ const MOST_CODES: usize = 20;
 const LEAST_CODE: f64 = 100.0;
 
 /// Last words of the names of such columns.
-const WORDS: [&str; 5] = ["id", "code", "zip", "zipcode", "postcode"];
+const WORDS: [&str; 8] = ["id", "code", "zip", "zipcode", "postcode", "postalcode", "plz", "fips"];
+
+/// Names of persons and things that have several rows each.
+const UNITS: [&str; 21] = [
+    "patient", "subject", "user", "person", "customer", "client", "participant", "respondent", "student", "pupil",
+    "speaker", "writer", "author", "session", "device", "machine", "household", "family", "animal", "donor", "username",
+];
+
+/// The last word of a name.
+fn last_word(name: &str) -> &str {
+    name.rsplit(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default()
+}
+
+/// Whether a name says that codes of one length, such as those of places, may begin with zeros.
+pub(crate) fn may_have_zeros(name: &str) -> bool {
+    let last = last_word(name).to_lowercase();
+    WORDS[1..].contains(&last.as_str()) || ["zip", "zipcode", "postcode"].iter().any(|end| last.ends_with(end))
+}
+
+/// Whether a name says that a column holds codes.
+fn is_named_code(name: &str) -> bool {
+    let last = last_word(name);
+    WORDS.contains(&last.to_lowercase().as_str())
+        || ["Id", "ID", "Code", "Zip", "ZIP"].iter().any(|end| last.ends_with(end))
+}
+
+/// Whether a name says that rows of one value belong together: `patient`, `user_id`, `subjectid`.
+fn is_named_unit(name: &str) -> bool {
+    let words = name.to_lowercase();
+    let words: Vec<&str> = words.split(|letter: char| !letter.is_alphanumeric()).collect();
+    let is_unit = |word: &str| {
+        ["id", "no", "nr", "number", "key", ""].iter().any(|end| {
+            word.strip_suffix(end).is_some_and(|word| UNITS.contains(&word))
+        })
+    };
+    match words[..] {
+        [.., unit, "id" | "no" | "nr" | "number" | "key" | "code" | "name"] => is_unit(unit),
+        [.., unit] => is_unit(unit),
+        [] => false,
+    }
+}
 
 impl Header<'_> {
     /// Whether a column of inputs may hold identifiers: text that differs in most of the first rows; or whole numbers, if its
@@ -22,16 +62,16 @@ impl Header<'_> {
         let mut counts: HashMap<&[u8], usize> = HashMap::new();
         self.present(column).for_each(|cell| *counts.entry(cell).or_default() += 1);
         let (all, different) = (counts.values().sum::<usize>(), counts.len());
-        if all < LEAST_CELLS || different < 3 {
+        let name = self.names.map_or("", |names| names[column].as_str());
+        let (is_unit, is_named) = (is_named_unit(name), is_named_code(name));
+        // The first rows may all be of one.
+        if all < LEAST_CELLS || different < 3 && !is_unit && !is_named {
             return false;
         }
-        let name = self.names.map_or("", |names| names[column].as_str());
-        let last = name.rsplit(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
-        let is_named =
-            WORDS.contains(&last.to_lowercase().as_str()) || last.ends_with("Id") || last.ends_with("ID");
+        let is_named = is_named || is_unit;
         match holds {
             Holds::Dates(_) => false,
-            Holds::Categories => different * 2 > all,
+            Holds::Categories => different * 2 > all || is_unit,
             Holds::Numbers => {
                 let values: Vec<f64> = self.kinds(column).filter_map(Kind::number).collect();
                 let (most, least) = (counts.values().max().copied(), counts.values().min().copied());

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::classes::is_code;
+use super::odd_cells::are_odd;
 use super::schema::Holds;
 use super::target::MNIST_COLUMNS;
-use super::time::{PARTS, date};
+use super::time::{PARTS, date, is_zero_date};
 use super::{Columns, Header, IgnoredBecause, Selection, Target, show_column};
 use crate::data::dialect::{Extra, Kind};
 use crate::error::{Error, Result};
@@ -15,6 +17,9 @@ const ROW_NUMBERS: [&str; 6] = ["", "unnamed: 0", "index", "id", "rownames", "ro
 /// Texts from which on a column of different ones is no category.
 const LEAST_TEXTS: usize = 20;
 
+/// Dates for each cell that is none, at least, in a column of dates.
+const DATES_EACH: usize = 9;
+
 /// The fewest rows in which a column that counts up is treated as row numbers.
 const COUNTED_ROWS: usize = 8;
 
@@ -23,12 +28,22 @@ pub(crate) fn are_different_texts(texts: usize, different: usize) -> bool {
     texts >= LEAST_TEXTS && different * 20 >= texts * 19
 }
 
+/// Whether so many cells of text and numbers, of which so many are different, are no categories: codes repeat more rarely than words.
+pub(crate) fn are_different_mixed(cells: usize, different: usize) -> bool {
+    cells >= LEAST_TEXTS && different * 10 >= cells * 9
+}
+
 /// Why a column is treated as row numbers.
 enum RowNumbers {
     /// By its name, and all values are different.
     ByName,
     /// Its values count up from here.
     From(f64),
+}
+
+/// How many of these numbers are different.
+pub(crate) fn distinct(numbers: &[f64]) -> usize {
+    numbers.iter().map(|number| number.to_bits()).collect::<HashSet<u64>>().len()
 }
 
 impl Header<'_> {
@@ -96,12 +111,19 @@ impl Header<'_> {
                     left_out.push((column, IgnoredBecause::NumbersRows));
                 }
                 _ if self.is_unused(column) => left_out.push((column, IgnoredBecause::Empty)),
+                _ if self.is_whole && self.kinds(column).all(|kind| kind == Kind::Missing) => {
+                    // What is said to be missing is left out as it is; an infinity is an error.
+                    if self.present(column).next().is_none() {
+                        left_out.push((column, IgnoredBecause::Missing));
+                    }
+                }
                 Some(RowNumbers::ByName) => left_out.push((column, IgnoredBecause::NumbersRows)),
                 Some(RowNumbers::From(first)) => {
                     left_out.push((column, IgnoredBecause::NumbersRows));
                     counted.push((column, first));
                 }
-                None if self.date_parts(column).is_none() && self.holds_different_texts(column) => {
+                None if self.date_parts(column).is_none() && self.holds_different_texts(column)
+                    || self.holds_different_codes(column) => {
                     left_out.push((column, IgnoredBecause::DifferentTexts))
                 }
                 None => {}
@@ -113,13 +135,18 @@ impl Header<'_> {
                 && (only.is_empty() || only.contains(column))
         };
         let inputs = (0..self.count).filter(is_input);
+        let codes: Vec<usize> = (0..self.count).filter(|column| self.holds_codes(*column)).collect();
         let holds = |column: usize| match self.date_parts(column) {
             _ if categorical.contains(&column) => Holds::Categories,
             Some(parts) => Holds::Dates(parts),
-            None if self.is_category(column) => Holds::Categories,
+            None if self.is_category(column) || codes.contains(&column) => Holds::Categories,
             None => Holds::Numbers,
         };
         let inputs: Vec<(usize, Holds)> = inputs.map(|column| (column, holds(column))).collect();
+        let is_code_input = |column: &&usize| inputs.iter().any(|(input, _)| input == *column);
+        let codes: Vec<usize> = codes.iter().filter(is_code_input).copied().collect();
+        let notices = [self.code_line(&codes, &categorical), self.rounded_line(&inputs)];
+        let notices = notices.into_iter().flatten().collect();
         if inputs.is_empty() {
             let expected = "a target column and at least one column of inputs";
             let found = match self.count {
@@ -153,14 +180,15 @@ impl Header<'_> {
         let identifiers = inputs.iter().filter(may_identify).map(|(column, _)| *column).collect();
         let texts = inputs.iter().filter(|(_, holds)| *holds == Holds::Categories).map(|(column, _)| *column);
         let texts = texts.chain(left_out.iter().map(|(column, _)| *column)).chain(target);
-        let texts = texts.filter(|column| !categorical.contains(column));
+        let texts = texts.filter(|column| !categorical.contains(column) && !codes.contains(column));
         let as_text = texts.filter_map(|column| Some((column, self.number_as_text(column)?))).collect();
         Ok(Columns {
             count: self.count,
             inputs,
             target,
             values,
-            categorical,
+            categorical: categorical.into_iter().chain(codes).collect(),
+            notices,
             left_out,
             counted,
             as_text,
@@ -178,10 +206,20 @@ impl Header<'_> {
         holds(|kind| *kind == Kind::Text) && !holds(|kind| matches!(kind, Kind::Number(_)))
     }
 
-    /// How many parts the dates of a column have, if the first rows hold nothing else there: the hour is one where a row has one.
+    /// How many parts the dates of a column have, if the first rows hold hardly anything else there: the hour is one where a row has
+    /// one. What is no date is an error when it is read.
     fn date_parts(&self, column: usize) -> Option<usize> {
-        let dates = self.present(column).map(date);
-        let dates = dates.collect::<Option<Vec<_>>>().filter(|dates| !dates.is_empty())?;
+        let cells = self.present(column).filter(|cell| !is_zero_date(cell));
+        let (mut dates, mut others) = (Vec::new(), 0);
+        for cell in cells {
+            match date(cell) {
+                Some(parts) => dates.push(parts),
+                None => others += 1,
+            }
+        }
+        if dates.is_empty() || others * DATES_EACH > dates.len() {
+            return None;
+        }
         // No two inputs have one name.
         let is_taken = |part: &&str| {
             self.names.is_some_and(|names| names.contains(&format!("{}.{part}", names[column])))
@@ -194,12 +232,27 @@ impl Header<'_> {
     fn holds_different_texts(&self, column: usize) -> bool {
         let texts: Vec<&[u8]> = self.present(column).map(<[u8]>::trim_ascii).collect();
         let different: HashSet<&[u8]> = texts.iter().copied().collect();
-        self.is_category(column) && are_different_texts(texts.len(), different.len())
+        if self.is_category(column) {
+            return are_different_texts(texts.len(), different.len());
+        }
+        self.kinds(column).any(|kind| kind == Kind::Text)
+            && !self.has_mistakes(column)
+            && are_different_mixed(texts.len(), different.len())
+    }
+
+    /// Whether the text of a column is a handful of mistakes among numbers, as far as the first rows tell.
+    pub(crate) fn has_mistakes(&self, column: usize) -> bool {
+        let numbers: Vec<f64> = self.kinds(column).filter_map(Kind::number).collect();
+        let texts = self.kinds(column).filter(|kind| *kind == Kind::Text).count();
+        are_odd(texts, numbers.len() as u64, distinct(&numbers))
     }
 
     /// Whether a column only numbers the rows: it counts up by 1 from row to row, or has a name for that and a different
     /// whole number in every row.
     fn numbers_rows(&self, column: usize) -> Option<RowNumbers> {
+        if self.present(column).any(is_code) {
+            return None;
+        }
         let mut values = self.kinds(column).map(Kind::number).collect::<Option<Vec<f64>>>()?;
         if values.len() < 2 || values.iter().any(|value| value.fract() != 0.0) {
             return None;

@@ -2,6 +2,7 @@
 
 pub(crate) mod categories;
 pub(crate) mod classes;
+pub(crate) mod codes;
 pub(crate) mod groups;
 pub(crate) mod identifiers;
 pub(crate) mod inputs;
@@ -14,6 +15,7 @@ pub(crate) mod time;
 
 use std::path::Path;
 
+use self::numbers_as_text::Units;
 use self::schema::{Column, Holds, Schema};
 use self::time::PARTS;
 use crate::data::dialect::{Dialect, Extra, Format, Kind, Sample};
@@ -80,6 +82,8 @@ pub(crate) struct Columns {
     pub target: Option<usize>,
     /// Values to predict.
     pub values: Vec<usize>,
+    /// Which of them hold numbers with a sign or a unit.
+    pub with_units: Vec<(usize, Units)>,
     pub weight: Option<usize>,
     pub group: Option<usize>,
     pub time: Option<usize>,
@@ -116,6 +120,8 @@ pub enum IgnoredBecause {
     DifferentTexts,
     /// It has neither a name nor a value.
     Empty,
+    /// It has a name, and no value in any row.
+    Missing,
 }
 
 impl IgnoredBecause {
@@ -125,6 +131,7 @@ impl IgnoredBecause {
             IgnoredBecause::NumbersRows => "numbers the rows",
             IgnoredBecause::DifferentTexts => "different texts",
             IgnoredBecause::Empty => "no name and no value",
+            IgnoredBecause::Missing => "no value",
         }
     }
 }
@@ -140,6 +147,8 @@ pub struct NumbersAsText {
     pub decimal: Option<char>,
     /// Whether its cells are dates whose year comes last.
     pub are_dates: bool,
+    /// The sign or unit of most of its cells.
+    pub(crate) unit: String,
 }
 
 /// A column that was ignored automatically.
@@ -161,6 +170,10 @@ pub(crate) struct Header<'a> {
     pub sample: &'a Sample,
     /// The cell that the rows have beyond those of the header.
     pub extra: Option<Extra>,
+    /// Whether `sample` and `later` tell of every row.
+    pub is_whole: bool,
+    /// Columns of which a later row shows that they hold codes.
+    pub codes: &'a [usize],
     /// What later rows hold in columns of which the first rows miss every value.
     pub later: &'a [(usize, Kind)],
 }
@@ -237,6 +250,18 @@ impl Header<'_> {
             Some(schema) => self.columns_like(schema, &named, &wanted.target)?,
             None => self.choose_inputs(wanted, &named, [weight, group, time])?,
         };
+        columns.with_units = columns
+            .values
+            .iter()
+            .filter_map(|column| Some((*column, self.units(*column)?)))
+            .collect();
+        for (column, _) in &columns.with_units {
+            let found = self.number_as_text(*column).map_or_else(String::new, |text| text.cell);
+            let name = self.names.map_or_else(|| column.to_string(), |names| show_column(&names[*column]));
+            columns.notices.push(format!(
+                "target {name} holds numbers with a sign or a unit, such as {found}, which are read as plain numbers"
+            ));
+        }
         if self.extra == Some(Extra::RowNames) {
             let line = "each row has one cell more than the header: the first, a name of the row, which is left out";
             columns.notices.push(line.to_owned());

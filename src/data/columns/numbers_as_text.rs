@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use super::{Header, NumbersAsText};
 use crate::data::dialect::Kind;
+use crate::data::dialect::notation::Notation;
+use crate::data::dialect::number::float;
 use crate::data::excerpt::quote;
 
 /// Signs of currencies.
@@ -33,6 +35,26 @@ impl Header<'_> {
         let texts: Vec<&[u8]> = self.cells(column).filter(is_text).collect();
         number_among(column.to_string(), &texts)
     }
+
+    /// How the numbers of a target are written, if nearly all its cells are numbers, most of them with the same sign or unit: with the decimal
+    /// mark of the table, or else with the other one.
+    pub(crate) fn units(&self, column: usize) -> Option<Units> {
+        let text = self.number_as_text(column).filter(|text| text.decimal.is_none() && !text.are_dates)?;
+        let point = self.dialect.numbers.point;
+        let marks = [point, if point == b',' { b'.' } else { b',' }];
+        let mut units = marks.map(|point| Units { unit: text.unit.clone(), point }).into_iter();
+        units.find(|units| self.numbers_with(column, units).is_some())
+    }
+
+    /// The cells of a column as numbers, if hardly any other is there, with this unit or without one.
+    pub(crate) fn numbers_with(&self, column: usize, units: &Units) -> Option<Vec<f64>> {
+        let number = |cell: &[u8]| match self.dialect.kind(cell) {
+            Kind::Number(value) => Some(value),
+            _ => units.number(cell).map(f64::from),
+        };
+        let numbers: Vec<f64> = self.present(column).filter_map(number).collect();
+        (numbers.len() * 10 >= self.present(column).count() * 9).then_some(numbers)
+    }
 }
 
 /// What the column of this name holds if most of these texts are a number with the same sign, unit or decimal mark.
@@ -47,7 +69,35 @@ pub(crate) fn number_among(column: String, texts: &[&[u8]]) -> Option<NumbersAsT
         cell: quote(cell),
         decimal: mark,
         are_dates: most == DATE,
+        unit: most,
     })
+}
+
+/// How the numbers of a target are written that have a sign or a unit beside them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Units {
+    /// The sign or the unit of all of them: `%`, `$`.
+    unit: String,
+    /// The decimal mark.
+    point: u8,
+}
+
+impl Units {
+    /// The number in a cell with this unit: `85.7%`, `-$2,834.82`, `(3 EUR)`.
+    pub(crate) fn number(&self, cell: &[u8]) -> Option<f32> {
+        let cell = cell.trim_ascii();
+        let inner = cell.strip_prefix(b"(").and_then(|cell| cell.strip_suffix(b")"));
+        let text = str::from_utf8(inner.unwrap_or(cell)).ok()?;
+        if unit(text.as_bytes())? != self.unit {
+            return None;
+        }
+        let is_negative = inner.is_some() || text.starts_with('-');
+        let is_of_number = |letter: &char| letter.is_ascii_digit() || ".,".contains(*letter);
+        let digits: String = text.chars().filter(is_of_number).collect();
+        let notation = Notation { point: self.point, grouped: true };
+        let number = float(digits.trim_end_matches(['.', ',']).as_bytes(), notation).ok()?;
+        Some(if is_negative { 0.0 - number } else { number })
+    }
 }
 
 /// The unit beside a number in a cell; a blank for blanks between its digits, or a decimal mark for that alone.

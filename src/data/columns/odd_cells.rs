@@ -1,4 +1,5 @@
-//! Cells of text in a column of numbers: a handful of them are slips, more of them make categories of the column.
+//! Cells of text in a column of numbers: a handful of them among many numbers, or among different ones, are mistakes; else the column
+//! holds categories.
 
 use crate::error::{DataFault, Error, Place};
 
@@ -17,9 +18,18 @@ pub(crate) struct OddCell {
     pub cell: String,
 }
 
-/// Whether so many cells of text are slips in a column of so many numbers.
-pub(crate) fn are_odd(texts: usize, numbers: u64) -> bool {
-    (1..=MOST_ODD).contains(&texts) && numbers >= NUMBERS_EACH * texts as u64
+/// Numbers for each cell of text, at least, where the numbers hardly repeat.
+const DIFFERENT_EACH: u64 = 5;
+
+/// From so many on different numbers are no codes of categories.
+pub(crate) const MANY_DIFFERENT: usize = 20;
+
+/// Whether so many cells of text are slips in a column of so many numbers, so many of them different (counted to [`MANY_DIFFERENT`] at
+/// least): few cells among very many numbers, or among numbers that are no codes.
+pub(crate) fn are_odd(texts: usize, numbers: u64, different: usize) -> bool {
+    let is_few = |each: u64| numbers >= each * texts as u64;
+    let hardly_repeat = different >= MANY_DIFFERENT || 2 * different as u64 > numbers;
+    (1..=MOST_ODD).contains(&texts) && (is_few(NUMBERS_EACH) || hardly_repeat && is_few(DIFFERENT_EACH))
 }
 
 /// The error that names these cells of a column of so many numbers; nothing where there are none.

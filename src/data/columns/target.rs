@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::{Header, Holds};
-use super::classes::{FEW_CLASSES, has_leading_zero};
+use super::classes::{FEW_CLASSES, is_code};
+use super::inputs::distinct;
 use crate::data::dialect::Kind;
 use crate::data::reading::table::has_pixels;
 use crate::error::{Error, Result};
@@ -85,10 +86,13 @@ impl Header<'_> {
     ///
     /// More whole numbers are classes, too, where the name of the column says so or the inputs are pixels.
     pub(crate) fn holds_values(&self, column: usize, inputs: &[(usize, Holds)]) -> bool {
+        if let Some(values) = self.units(column).and_then(|units| self.numbers_with(column, &units)) {
+            return values.iter().any(|value| value.fract() != 0.0) || distinct(&values) > FEW_CLASSES;
+        }
         let values: Vec<f64> = self.kinds(column).filter_map(Kind::number).collect();
         let different: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();
-        let is_text =
-            self.kinds(column).any(|kind| kind == Kind::Text) || self.cells(column).any(has_leading_zero);
+        let has_text = self.kinds(column).any(|kind| kind == Kind::Text) && !self.has_mistakes(column);
+        let is_text = has_text || self.present(column).any(is_code);
         let has_fractions = values.iter().any(|value| value.fract() != 0.0);
         !is_text && (has_fractions || different.len() > FEW_CLASSES && !self.means_classes(column, inputs))
     }
@@ -107,7 +111,7 @@ impl Header<'_> {
 
     /// How many different numbers the first rows of a column show, where they show nothing else.
     pub(crate) fn few_numbers(&self, column: usize) -> Option<usize> {
-        if self.cells(column).any(has_leading_zero) {
+        if self.present(column).any(is_code) {
             return None;
         }
         let kinds = self.kinds(column).filter(|kind| *kind != Kind::Missing);

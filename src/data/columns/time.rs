@@ -17,11 +17,55 @@ pub(crate) fn time(cell: &[u8], numbers: Notation) -> Option<f64> {
 
 /// The seconds from 1970 to a date or a time of it.
 fn moment(text: &str) -> Option<f64> {
+    if let Some((days, time)) = named_day(text) {
+        let time = time.trim_start_matches([',', ' ', 'T']);
+        return Some(days as f64 * DAY + if time.is_empty() { 0.0 } else { seconds(time)? });
+    }
     let (date, time) = match text.split_once([' ', 'T']) {
         Some((date, time)) => (date, seconds(time.trim_ascii_start())?),
         None => (text, 0.0),
     };
     Some(days(date)? as f64 * DAY + time)
+}
+
+/// The names of the months.
+const MONTHS: [&str; 12] = [
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+];
+
+/// The days from 1970 to a date with the name of its month, in English: `Apr 01, 2020`, `1 April 2020` or `01-Apr-2020`; and what
+/// follows.
+fn named_day(text: &str) -> Option<(i64, &str)> {
+    // Most dates begin with the digits of a year.
+    if text.bytes().take(4).all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let (mut parts, mut rest) = ([""; 3], text);
+    for (index, part) in parts.iter_mut().enumerate() {
+        let marks: &[char] = if index == 0 { &[] } else { &[' ', ',', '-', '/', '.'] };
+        rest = rest.trim_start_matches(marks);
+        let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        (*part, rest) = rest.split_at(end);
+    }
+    let [first, second, year] = parts;
+    let (month, day) = month(first).map(|month| (month, second)).or_else(|| Some((month(second)?, first)))?;
+    let days = days_to(number(year, [4, 4], 9999)?, month, number(day, [1, 2], 31)?)?;
+    Some((days, rest))
+}
+
+/// The number of a month by its name, or by its first three letters or more.
+fn month(name: &str) -> Option<i64> {
+    let name = name.to_ascii_lowercase();
+    let place = MONTHS.iter().position(|month| name.len() > 2 && month.starts_with(&name))?;
+    Some(place as i64 + 1)
+}
+
+/// Whether a cell is a date of zeros alone, as databases write missing ones.
+pub(crate) fn is_zero_date(cell: &[u8]) -> bool {
+    let cell = cell.trim_ascii();
+    (cell.starts_with(b"0000-00-00") || cell.starts_with(b"0000/00/00"))
+        && cell.iter().all(|byte| b"0-/:.TZ ".contains(byte))
 }
 
 /// What a date is as numbers: the days since 1970, the month from 1, the day of the week, of which Monday is 0, and the hour with
@@ -62,6 +106,11 @@ fn days(text: &str) -> Option<i64> {
     let year = number(parts.next()?, [4, 4], 9999)?;
     let month = number(parts.next()?, [least, 2], 12)?;
     let day = number(parts.next()?, [least, 2], 31)?;
+    if parts.next().is_some() { None } else { days_to(year, month, day) }
+}
+
+/// The days from 1970 to the day of a month.
+fn days_to(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let most = match month {
         2 if is_leap => 29,
@@ -69,7 +118,7 @@ fn days(text: &str) -> Option<i64> {
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     };
-    if parts.next().is_some() || month == 0 || !(1..=most).contains(&day) {
+    if month == 0 || !(1..=most).contains(&day) {
         return None;
     }
     // Years begin in March, so that the day of a leap year is their last.
@@ -126,6 +175,11 @@ mod tests {
             ("2019", 2019.0),
             (" -1.5e3 ", -1500.0),
             ("1970-01-02", 86_400.0),
+            ("Jan 02, 1970", 86_400.0),
+            ("2 January 1970", 86_400.0),
+            ("02-Jan-1970 00:00:01", 86_401.0),
+            ("jan 2 1970, 0:01", 86_460.0),
+            ("Sept 1, 1970", 243.0 * 86_400.0),
             ("1970/01/02", 86_400.0),
             ("1970/1/2", 86_400.0),
             ("1969-12-31", -86_400.0),
@@ -155,6 +209,12 @@ mod tests {
         for cell in [
             "",
             "soon",
+            "Ja 2, 1970",
+            "Feb 30, 1970",
+            "Mayor 1, 1970",
+            "2 1970 Jan",
+            "Jan 2, 70",
+            "0000-00-00",
             "inf",
             "NaN",
             "01.02.2020",

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::data::columns::IgnoredColumn;
 use crate::data::reading::csv_table::CsvRows;
 use crate::data::reading::locate::Source;
 use crate::data::reading::options::ReadOptions;
@@ -82,12 +83,14 @@ pub(crate) struct Reopening {
     /// The table and how it is read, where it can be read again.
     pub again: Option<Box<(ReadableAgain, ReadOptions)>>,
     pub texts: Vec<MixedColumn>,
+    /// Columns of text and numbers that were left out, since nearly all cells are different.
+    pub different: Vec<IgnoredColumn>,
 }
 
 impl Reopening {
     pub(crate) fn new(source: &Source, options: &ReadOptions) -> Self {
         let again = ReadableAgain::of_source(source).map(|table| Box::new((table, options.clone())));
-        Self { again, texts: Vec::new() }
+        Self { again, ..Self::default() }
     }
 
     /// Frees the text of a table in memory, whose rows are all there.

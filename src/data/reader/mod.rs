@@ -14,6 +14,7 @@ pub(crate) mod weights;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use self::mixed_columns::{ReadableAgain, Reopening};
@@ -101,6 +102,8 @@ pub(crate) struct TableForm {
     pub copies: Vec<u32>,
     /// Whether it has no header for no other reason than that the table before it, which a model was trained on, had none.
     pub is_header_open: bool,
+    /// Dates of zeros that have been read as missing.
+    pub zero_dates: Arc<AtomicUsize>,
     /// Whether its columns are those of the table that a model was trained on.
     pub is_like_another: bool,
     /// Whether the rows are those of arrays, which nobody has named the wrong column of.
@@ -201,6 +204,7 @@ impl Reader {
             identifiers: columns.identifiers.iter().map(|column| table.name_of(*column)).collect(),
             few_numbers: columns.few_numbers,
             means_classes: columns.means_classes,
+            zero_dates: Arc::clone(&table.zero_dates),
             is_like_another: table.is_like_another,
             is_header_open: options.format.header.is_none()
                 && options.columns.schema.as_ref().is_some_and(Schema::is_unnamed),
@@ -371,6 +375,11 @@ impl Reader {
     /// Columns that were ignored automatically.
     pub fn left_out(&self) -> &[IgnoredColumn] {
         self.table_form().map_or(&[], |form| &form.left_out)
+    }
+
+    /// Dates of zeros, such as `0000-00-00`, that were read as missing so far.
+    pub fn zero_dates(&self) -> usize {
+        self.table_form().map_or(0, |form| form.zero_dates.load(Ordering::Relaxed))
     }
 
     /// Lines about how a table was understood.

@@ -1,11 +1,12 @@
 //! What is learned about a table by reading it again, where its files can be read twice: a column of text and numbers becomes one of categories,
 //! and rows without a target are counted.
 
-use super::Reader;
+use super::{Form, Reader};
+use crate::data::columns::{IgnoredBecause, IgnoredColumn};
 use super::mixed_columns::{MixedColumn, ReadableAgain, Reopening};
 use crate::data::reading::options::ReadOptions;
 use crate::data::reading::table::Table;
-use crate::data::reading::text_cells::odd_cells;
+use crate::data::reading::text_cells::{Mixed, mixed_cells};
 use crate::error::{DataFault, Error, Result};
 
 impl Reader {
@@ -37,17 +38,29 @@ impl Reader {
         let Some(column) = column.filter(|_| !self.holds_images()) else {
             return Err(error);
         };
-        if let Some(position) = position
-            && let Some(odd) = odd_cells(table.rows(&options)?, position)
-        {
-            return Err(odd);
+        let mixed = match position {
+            Some(position) => mixed_cells(table.rows(&options)?, position),
+            None => Mixed::Categories,
+        };
+        let (mut texts, mut different) =
+            (std::mem::take(&mut self.late.texts), std::mem::take(&mut self.late.different));
+        match mixed {
+            Mixed::Mistakes(error) => return Err(error),
+            Mixed::DifferentTexts if options.columns.only.is_empty() => {
+                options.columns.exclude.push(column.clone());
+                different.push(IgnoredColumn { column, why: IgnoredBecause::DifferentTexts });
+            }
+            Mixed::DifferentTexts | Mixed::Categories => {
+                let (path, place, cell) = (path.clone(), place.clone(), found.clone());
+                texts.push(MixedColumn { column: column.clone(), path, place, cell });
+                options.columns.categorical.push(column);
+            }
         }
-        let mut texts = std::mem::take(&mut self.late.texts);
-        let (path, place, cell) = (path.clone(), place.clone(), found.clone());
-        texts.push(MixedColumn { column: column.clone(), path, place, cell });
-        options.columns.categorical.push(column);
         *self = Self::open_again(table, &options)?;
-        self.late.texts = texts;
+        if let Form::Table(form) = &mut self.form {
+            form.left_out.extend_from_slice(&different);
+        }
+        (self.late.texts, self.late.different) = (texts, different);
         Ok(())
     }
 
@@ -56,7 +69,7 @@ impl Reader {
         let (stream, others) = table.open()?;
         let reader = Self::csv(stream, others, options)?;
         let again = Some(Box::new((table, options.clone())));
-        Ok(Self { late: Reopening { again, texts: Vec::new() }, ..reader })
+        Ok(Self { late: Reopening { again, ..Reopening::default() }, ..reader })
     }
 
     /// Adds to the error for a row without a target how many rows have none.

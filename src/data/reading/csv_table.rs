@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use super::pieces::{At, Piece, Pieces, too_long};
 use super::records::Cells;
 use super::stream::Stream;
+use crate::data::columns::classes::has_leading_zero;
 use crate::data::columns::schema::Schema;
 use crate::data::columns::time::date;
 use crate::data::columns::{Columns, Header, IgnoredColumn, NumbersAsText, Selection};
@@ -36,6 +38,8 @@ pub(crate) struct CsvTable {
     /// The words for missing values that are numbers.
     pub missing_numbers: Vec<f32>,
     pub refuses_missing: bool,
+    /// Dates of zeros that have been read as missing.
+    pub zero_dates: Arc<AtomicUsize>,
     /// Whether the columns are those of the table that a model was trained on.
     pub is_like_another: bool,
     /// Whether the decimal mark is that of this table.
@@ -127,6 +131,8 @@ impl CsvRows {
             dialect: dialect.clone(),
             sample: &sample,
             extra,
+            is_whole: is_whole && others.is_empty(),
+            codes: &[],
             later: &[],
         };
         if format.decimal.or(known_decimal).is_none()
@@ -144,13 +150,15 @@ impl CsvRows {
             None => sample.has_header(&dialect).map_err(|doubt| header.undecided("header", doubt))?,
         };
         let header = Header { names: has_header.then_some(&names), ..header };
-        let later = match again {
+        let is_read = again.is_some() && wanted.schema.is_none();
+        let (later, codes) = match again {
             Some(again) if wanted.schema.is_none() => {
                 later_kinds(Pieces::new(again, others, header.dialect.delimiter, format.row_limit), &header)?
             }
-            _ => Vec::new(),
+            _ => Default::default(),
         };
-        let columns = Header { later: &later, ..header }.columns(wanted)?;
+        let is_whole = header.is_whole || is_read;
+        let columns = Header { later: &later, codes: &codes, is_whole, ..header }.columns(wanted)?;
         let first = if has_header {
             pieces.begin_rows(&header_cells);
             let row = pieces.next_row()?;
@@ -166,6 +174,7 @@ impl CsvRows {
             missing_numbers: format.missing.iter().filter_map(|text| text.trim().parse().ok()).collect(),
             missing: format.missing.clone(),
             refuses_missing: wanted.refuse_missing,
+            zero_dates: Arc::default(),
             is_like_another: wanted.schema.is_some(),
             decimal_is_known,
         };
@@ -314,14 +323,17 @@ fn cell_error(
     Error::data(path, place, expected, quote(cell))
 }
 
-/// What columns hold of which the first rows miss every value: the first that is there, in the rows behind them.
-fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Kind)>> {
+/// What the rows behind the first hold: the first value of columns of which these miss every value, and the columns of whole numbers
+/// that prove to be codes.
+fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<(Vec<(usize, Kind)>, Vec<usize>)> {
     let is_empty = |column: &usize| header.kinds(*column).all(|kind| kind == Kind::Missing);
     let mut empty: Vec<usize> = (0..header.count).filter(is_empty).collect();
     let delimiter = header.dialect.delimiter;
     let (mut found, mut cells) = (Vec::new(), Cells::new(delimiter));
-    if empty.is_empty() {
-        return Ok(found);
+    let mut numbers: Vec<usize> = (0..header.count).filter(|column| header.may_hold_codes(*column)).collect();
+    let mut codes = Vec::new();
+    if empty.is_empty() && numbers.is_empty() {
+        return Ok((found, codes));
     }
     let mut known = header.sample.rows.len();
     if let Some(names) = header.names {
@@ -341,13 +353,18 @@ fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Ki
                 found.extend((kind != Kind::Missing).then_some((*column, kind)));
                 kind == Kind::Missing
             });
+            numbers.retain(|column| {
+                let is_number = !has_leading_zero(row.cell(*column));
+                codes.extend((!is_number).then_some(*column));
+                is_number
+            });
         }
-        if empty.is_empty() {
+        if empty.is_empty() && numbers.is_empty() {
             break;
         }
         known = known.saturating_sub(piece.rows);
     }
-    Ok(found)
+    Ok((found, codes))
 }
 
 /// The cells of the first row, which must be UTF-8.

@@ -356,6 +356,11 @@ impl TrainingData {
         self.reader.left_out()
     }
 
+    /// Dates of zeros that were read as missing so far.
+    pub fn zero_dates(&self) -> usize {
+        self.reader.zero_dates()
+    }
+
     /// Lines about how a table was understood.
     pub fn table_notices(&self) -> &[String] {
         self.reader.table_notices()

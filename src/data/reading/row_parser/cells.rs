@@ -1,9 +1,11 @@
 //! The cells of a row of a CSV table that are no run of numbers: categories, labels, weights, groups, times, missing values.
 
+use std::sync::atomic::Ordering;
+
 use super::{FirstMissing, RowParser};
 use crate::data::columns::categories::MISSING;
 use crate::data::columns::groups::plain;
-use crate::data::columns::time::{PARTS, date, time};
+use crate::data::columns::time::{PARTS, date, is_zero_date, time};
 use crate::data::dialect::Kind;
 use crate::data::dialect::notation::grouped;
 use crate::data::dialect::number::{expected_feature, float};
@@ -47,6 +49,11 @@ impl RowParser {
         let cell = at.row.cell(column);
         match date(cell).filter(|date| parts == PARTS.len() || date[3] == 0.0) {
             Some(date) => Ok(date),
+            None if is_zero_date(cell) => {
+                self.table.zero_dates.fetch_add(1, Ordering::Relaxed);
+                self.missing_number(at, column)
+                    .map(|missing| [missing; PARTS.len()])
+            }
             None if self.table.dialect.is_missing(cell) => {
                 self.without_number(at, column, "a date").map(|missing| [missing; PARTS.len()])
             }
@@ -91,7 +98,11 @@ impl RowParser {
     /// A value to predict; NaN where it is missing and the row is to be left out.
     pub(crate) fn value(&self, at: &At<'_>, column: usize) -> Result<f32> {
         if !self.table.dialect.is_missing(at.row.cell(column)) {
-            return self.number(at, column, "a value to predict");
+            let units = self.table.columns.with_units.iter().find(|(with, _)| *with == column);
+            return match units.and_then(|(_, units)| units.number(at.row.cell(column))) {
+                Some(number) => Ok(number),
+                None => self.number(at, column, "a value to predict"),
+            };
         }
         match self.table.columns.drops_missing_target {
             true => Ok(f32::NAN),
@@ -181,6 +192,12 @@ impl RowParser {
         if !table.dialect.is_missing(cell) && !is_marker() {
             return Err(self.no_number(at, column, fault));
         }
+        self.missing_number(at, column)
+    }
+
+    /// NaN for a number that is missing, or an error where that is one.
+    fn missing_number(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
+        let (table, cell) = (&self.table, at.row.cell(column));
         if table.refuses_missing {
             return Err(table.cell_error(at, column, "a number (--missing error refuses missing values)"));
         }

@@ -1,0 +1,74 @@
+//! Columns of whole numbers that are codes, or too great for the numbers that inputs are.
+
+use std::collections::HashSet;
+
+use super::classes::{has_leading_zero, is_code};
+use super::identifiers::may_have_zeros;
+use super::inputs::are_different_texts;
+use super::{Header, Holds};
+use crate::data::dialect::Kind;
+use crate::data::excerpt::{list_some, quote};
+
+impl Header<'_> {
+    /// Whether a column holds nothing but whole numbers, and some are codes: with leading zeros, or too long for a number.
+    pub(crate) fn holds_codes(&self, column: usize) -> bool {
+        let is_whole = |cell: &[u8]| {
+            let cell = cell.trim_ascii();
+            cell.strip_prefix(b"-").unwrap_or(cell).iter().all(u8::is_ascii_digit)
+        };
+        self.codes.contains(&column)
+            || self.present(column).any(is_code) && self.present(column).all(is_whole)
+    }
+
+    /// Whether a column holds codes that differ in nearly all of the first rows.
+    pub(crate) fn holds_different_codes(&self, column: usize) -> bool {
+        let cells: HashSet<&[u8]> = self.present(column).map(<[u8]>::trim_ascii).collect();
+        self.holds_codes(column) && are_different_texts(self.present(column).count(), cells.len())
+    }
+
+    /// Whether a later row may show that a column holds codes: by its name, digits alone, and all of one length.
+    pub(crate) fn may_hold_codes(&self, column: usize) -> bool {
+        let mut cells = self.present(column).map(<[u8]>::trim_ascii);
+        let Some(first) = cells.next() else { return false };
+        let is_like_first =
+            |cell: &[u8]| cell.len() == first.len() && cell.iter().all(u8::is_ascii_digit);
+        let name = self.names.map_or("", |names| names[column].as_str());
+        first.len() > 2
+            && may_have_zeros(name)
+            && is_like_first(first)
+            && cells.all(is_like_first)
+            && !self.present(column).any(has_leading_zero)
+    }
+
+    /// The notice about codes among the inputs, but for those that the user has named as categories.
+    pub(crate) fn code_line(&self, codes: &[usize], categorical: &[usize]) -> Option<String> {
+        let codes: Vec<usize> = codes.iter().copied().filter(|column| !categorical.contains(column)).collect();
+        let first = self.present(*codes.first()?).find(|cell| is_code(cell));
+        let example = first.map_or_else(String::new, |cell| format!(", such as {}", quote(cell)));
+        let names = list_some(codes.iter().map(|column| self.shown(*column)));
+        let (column, holds) = if codes.len() == 1 { ("column", "holds") } else { ("columns", "hold") };
+        Some(format!(
+            "{column} {names} {holds} codes with leading zeros or more than 15 digits{example}, which are categories as with --categorical; write plain numbers to use their values"
+        ))
+    }
+
+    /// The notice about whole numbers among the inputs that 32-bit floats round.
+    pub(crate) fn rounded_line(&self, inputs: &[(usize, Holds)]) -> Option<String> {
+        let rounded = |value: &f64| value.fract() == 0.0 && f64::from(*value as f32) != *value;
+        let first = |column: usize| self.kinds(column).filter_map(Kind::number).find(rounded);
+        let columns = inputs.iter().filter(|(_, holds)| *holds == Holds::Numbers);
+        let columns: Vec<(usize, f64)> =
+            columns.filter_map(|(column, _)| Some((*column, first(*column)?))).collect();
+        let (_, value) = columns.first()?;
+        let names = list_some(columns.iter().map(|(column, _)| self.shown(*column)));
+        Some(format!(
+            "whole numbers beyond 16,777,216 are rounded to 24 bits: in {names} (for example {value} is read as {}); use --categorical to tell them apart, or write dates as 2026-11-22",
+            *value as f32
+        ))
+    }
+
+    /// The name of a column, or else its index.
+    fn shown(&self, column: usize) -> String {
+        self.names.map_or_else(|| column.to_string(), |names| super::show_column(&names[column]))
+    }
+}
