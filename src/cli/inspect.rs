@@ -216,17 +216,16 @@ impl<'a> Inspection<'a> {
     }
 
     fn column_table(&self) -> Vec<String> {
-        let rows = self.columns.iter().map(|summary| {
-            let (holds, values) = match &summary.contents {
-                Contents::Numbers { least, median, greatest } => (
-                    "numbers",
-                    format!("{} to {}, median {}", short(*least), short(*greatest), short(*median)),
-                ),
-                Contents::Categories(categories) => ("categories", shares(categories)),
-            };
-            let counts = [summary.missing, summary.distinct].map(|count| grouped(count as u64));
-            let [missing, distinct] = counts;
-            vec![column_name(&summary.column), holds.to_owned(), missing, distinct, values]
+        let is_number = |summary: &ColumnSummary| matches!(summary.contents, Contents::Numbers { .. });
+        let spans = self.columns.chunk_by(|before, column| {
+            self.columns.len() > MOST_LINES
+                && is_number(before)
+                && is_number(column)
+                && column.column.position == before.column.position + 1
+        });
+        let rows = spans.flat_map(|span| match span {
+            [_, .., _] if span.len() >= LEAST_SPAN => vec![line_of_span(span)],
+            _ => span.iter().map(line_of_column).collect(),
         });
         Table::new(&["column", "holds", ">missing", ">distinct", "values"], rows).lines()
     }
@@ -271,7 +270,7 @@ impl<'a> Inspection<'a> {
         );
         let mut add = |option: &str, columns: &[&Column]| {
             // What begins as options do would be taken for one.
-            let names = columns.iter().map(|column| column_name(column));
+            let names = spans(columns).into_iter();
             let (odd, plain): (Vec<String>, Vec<String>) = names.partition(|name| name.starts_with('-'));
             if !plain.is_empty() {
                 command += &format!(" {option}");
@@ -309,6 +308,51 @@ fn said(options: &Options, predicts_values: bool) -> String {
         value => format!(" --{name}={}", quoted(OsStr::new(&text_of(&value)))),
     })
     .collect()
+}
+
+/// Columns of a table from which on those of numbers that follow one another share a line.
+const MOST_LINES: usize = 60;
+
+/// Columns in a row from which on their range is shorter to say than all names.
+const LEAST_SPAN: usize = 10;
+
+/// Names of columns; of many that follow one another those of the first and the last.
+fn spans(columns: &[&Column]) -> Vec<String> {
+    let spans = columns.chunk_by(|before, column| column.position == before.position + 1);
+    let names = spans.flat_map(|span| match span {
+        [first, .., last] if span.len() >= LEAST_SPAN => {
+            vec![format!("{}..{}", column_name(first), column_name(last))]
+        }
+        _ => span.iter().map(|column| column_name(column)).collect(),
+    });
+    names.collect()
+}
+
+/// The line of a column in the table of columns.
+fn line_of_column(summary: &ColumnSummary) -> Vec<String> {
+    let (holds, values) = match &summary.contents {
+        Contents::Numbers { least, median, greatest } => {
+            ("numbers", format!("{} to {}, median {}", short(*least), short(*greatest), short(*median)))
+        }
+        Contents::Categories(categories) => ("categories", shares(categories)),
+    };
+    let [missing, distinct] = [summary.missing, summary.distinct].map(|count| grouped(count as u64));
+    vec![column_name(&summary.column), holds.to_owned(), missing, distinct, values]
+}
+
+/// The line of columns of numbers that follow one another: all missing values, and the most different ones of a column.
+fn line_of_span(span: &[ColumnSummary]) -> Vec<String> {
+    let ends = |summary: &ColumnSummary| match summary.contents {
+        Contents::Numbers { least, greatest, .. } => [least, greatest],
+        Contents::Categories(_) => [f64::NAN; 2],
+    };
+    let least = span.iter().map(|summary| ends(summary)[0]).fold(f64::NAN, f64::min);
+    let greatest = span.iter().map(|summary| ends(summary)[1]).fold(f64::NAN, f64::max);
+    let missing: usize = span.iter().map(|summary| summary.missing).sum();
+    let distinct = span.iter().map(|summary| summary.distinct).max().unwrap_or(0);
+    let names = spans(&span.iter().map(|summary| &summary.column).collect::<Vec<_>>()).join(" ");
+    let [missing, distinct] = [missing, distinct].map(|count| grouped(count as u64));
+    vec![names, "numbers".to_owned(), missing, distinct, format!("{} to {}", short(least), short(greatest))]
 }
 
 /// The most frequent categories with their rows.

@@ -189,6 +189,7 @@ fn rows<'a>(
     let format: TableFormat = options.written.format();
     let read = ReadOptions { columns, format, threads: options.threads, ..ReadOptions::default() };
     let mut reader = Reader::open_unlabelled(file, &read)?;
+    reader.table_notices().iter().for_each(|line| warn(line));
     predictor.check_inputs(reader.name(), reader.inputs())?;
     let mut before = 0;
     while reader.next_block()? {

@@ -19,6 +19,9 @@ const TAIL: f64 = 0.025;
 const OF_CLASSES: [&str; 5] = ["accuracy", "balanced_accuracy", "macro_f1", "log_loss", "auc"];
 const OF_VALUES: [&str; 3] = ["rmse", "mae", "r2"];
 
+/// Those of classes that are 1 where all rows are right.
+const SHARES: [&str; 4] = ["accuracy", "balanced_accuracy", "macro_f1", "auc"];
+
 /// A measure of predictions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measure {
@@ -29,7 +32,7 @@ pub struct Measure {
     /// Over the rows.
     pub value: f64,
     /// The 2.5th and the 97.5th percentile of the measure over resamples of the rows, drawn with replacement (B. Efron,
-    /// "Bootstrap methods: another look at the jackknife", 1979).
+    /// "Bootstrap methods: another look at the jackknife", 1979); the exact binomial one where all rows are right, or all wrong.
     pub interval: [f64; 2],
 }
 
@@ -86,12 +89,21 @@ fn with_intervals(
             of(&counts)
         })
         .collect();
+    let [sum, squares] = [1, 2].map(|power| weights.iter().map(|weight| weight.powi(power)).sum::<f64>());
+    // The exact binomial interval (C. J. Clopper, E. S. Pearson, 1934) of as many rows of equal weights.
+    let all_alike = TAIL.powf(squares / (sum * sum));
     let measure = |(index, (name, target)): (usize, &(&'static str, Option<usize>))| {
         let mut found: Vec<f64> =
             resamples.iter().map(|values| values[index]).filter(|value| value.is_finite()).collect();
         found.sort_unstable_by(f64::total_cmp);
         let at = |rank: f64| found.get((rank * found.len() as f64) as usize).copied().unwrap_or(f64::NAN);
-        Measure { name, target: *target, value: values[index], interval: [at(TAIL), at(1.0 - TAIL)] }
+        let interval = match (values[index], [at(TAIL), at(1.0 - TAIL)]) {
+            // Resamples of rows that are all right, or all wrong, are all alike.
+            (1.0, [1.0, 1.0]) if SHARES.contains(name) => [all_alike, 1.0],
+            (0.0, [0.0, 0.0]) if SHARES.contains(name) => [0.0, 1.0 - all_alike],
+            (_, interval) => interval,
+        };
+        Measure { name, target: *target, value: values[index], interval }
     };
     names.iter().enumerate().map(measure).collect()
 }

@@ -112,11 +112,11 @@ fn test_sets_that_do_not_fit() {
     refused(&place, &test, &["t10k-images", "expected 64 inputs per row", "found 4"]);
     place.write("d/t10k-images-idx3-ubyte", idx(&[2, 8, 8], &[1; 128]));
     place.write("d/t10k-labels-idx1-ubyte", idx(&[2], &[0, 9]));
-    refused(&place, &test, &["t10k-labels", "labels of the training data (0, 1, 2, 3)", "label 9"]);
+    refused(&place, &test, &["t10k-labels", "labels of the training data (0, 1, 2, 3)", "label \"9\""]);
     place.write(
         "test.csv",
         "0,1\n".replace(",1", &",1".repeat(64)) + &"7,1\n".replace(",1", &",1".repeat(64)),
     );
     let test = [&train("data")[..], &["--test", "test.csv", "--target", "0"]].concat();
-    refused(&place, &test, &["test.csv", "labels of the training data (0, 1, 2, 3)", "label 7"]);
+    refused(&place, &test, &["test.csv", "labels of the training data (0, 1, 2, 3)", "label \"7\""]);
 }

@@ -79,9 +79,58 @@ fn data_that_do_not_fit_the_model() {
     refused(
         &place,
         &eval("more"),
-        &["t10k-labels", "row 8", "labels of the training data (0, 1, 2, 3)", "found label 200"],
+        &["t10k-labels", "row 8", "labels of the training data (0, 1, 2, 3)", "found label \"200\""],
     );
     place.write("more/t10k-images-idx3-ubyte", idx(&[20, 8, 8], &[0; 20]));
     refused(&place, &eval("more"), &["t10k-images", "expected "]);
     refused(&place, &eval("missing"), &["cannot read missing"]);
+}
+
+#[test]
+fn numbers_that_no_table_gives() {
+    let place = Workplace::new();
+    place.write(
+        "t.csv",
+        "a,b,y\n".to_owned()
+            + &(0..60).map(|row| format!("{}.5,{},{}.25\n", row % 7, row % 5, row % 9)).collect::<String>(),
+    );
+    let train = [
+        "train",
+        "--data",
+        "t.csv",
+        "--target",
+        "y",
+        "--epochs",
+        "1",
+        "--device",
+        "cpu",
+        "--out",
+        "m.safetensors",
+    ];
+    place.succeed(&train);
+    let eval = ["eval", "--device", "cpu", "--data", "t.csv", "--model", "m.safetensors"];
+    let whole = std::fs::read(place.path("m.safetensors")).unwrap();
+    let begin = 8 + u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
+    let model = place.model("m.safetensors");
+    for (name, number) in [
+        ("input_width", 1e308f64),
+        ("input_width", 1e-320),
+        ("input_center", -1e308),
+        ("input_fill", 1e300),
+        ("input_center", 1e40),
+    ] {
+        let start = begin + model.header[name]["data_offsets"][0].as_u64().unwrap() as usize;
+        let mut bytes = whole.clone();
+        bytes[start..start + 8].copy_from_slice(&number.to_le_bytes());
+        place.write("m.safetensors", bytes);
+        refused(&place, &eval, &[&format!("{name} within the range of 32-bit floats")]);
+    }
+    for (name, number) in [("target_width", "1e300"), ("target_center", "1e308"), ("target_width", "1e-320")]
+    {
+        place.write("m.safetensors", &whole);
+        let mut model = place.model("m.safetensors");
+        model.header["__metadata__"][name] = number.into();
+        place.write("m.safetensors", model.bytes());
+        refused(&place, &eval, &[name]);
+    }
 }

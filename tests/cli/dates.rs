@@ -173,30 +173,72 @@ fn dates_whose_year_comes_last_are_named() {
 fn dates_of_zeros_are_missing_and_months_may_have_names() {
     let place = Workplace::new();
     for odd in [0, 50, 150] {
-        for (cell, said) in [("0000-00-00", true), ("0000-00-00 00:00:00", true), ("\"Apr 01, 2020\"", false), ("1-Apr-2020", false)] {
+        for (cell, said) in [
+            ("0000-00-00", true),
+            ("0000-00-00 00:00:00", true),
+            ("\"Apr 01, 2020\"", false),
+            ("1-Apr-2020", false),
+        ] {
             let row = |row: usize| {
-                let date = if row == odd { cell.to_owned() } else { format!("2020-{:02}-{:02}", row % 12 + 1, row % 28 + 1) };
+                let date = if row == odd {
+                    cell.to_owned()
+                } else {
+                    format!("2020-{:02}-{:02}", row % 12 + 1, row % 28 + 1)
+                };
                 format!("{date},{},{}\n", row % 7, ["a", "b"][row % 2])
             };
             place.write("t.csv", "when,x,y\n".to_owned() + &(0..200).map(row).collect::<String>());
             let found = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects().remove(0);
             assert_eq!(found["columns"][0]["name"], "when.days", "{cell} {odd}");
             assert_eq!(found["columns"][0]["missing"], usize::from(said));
-            let train = ["train", "--device", "cpu", "--epochs", "1", "--data", "t.csv", "--target", "y", "--out", "m.safetensors"];
+            let train = [
+                "train",
+                "--device",
+                "cpu",
+                "--epochs",
+                "1",
+                "--data",
+                "t.csv",
+                "--target",
+                "y",
+                "--out",
+                "m.safetensors",
+            ];
             let stderr = place.succeed(&train).stderr;
             let line = "1 date of zeros (0000-00-00) is treated as missing";
             assert_eq!(stderr.contains(line), said, "{stderr}");
         }
         // Another text is the same error wherever it stands.
-        let row = |row: usize| format!("{},{},{}\n", if row == odd { "soon" } else { "2020-01-02" }, row % 7, ["a", "b"][row % 2]);
+        let row = |row: usize| {
+            format!(
+                "{},{},{}\n",
+                if row == odd { "soon" } else { "2020-01-02" },
+                row % 7,
+                ["a", "b"][row % 2]
+            )
+        };
         place.write("t.csv", "when,x,y\n".to_owned() + &(0..200).map(row).collect::<String>());
         let outcome = place.run(&["inspect", "t.csv"]);
-        assert!(outcome.code == 2 && outcome.error().contains("expected a date without a time of day"), "{}", outcome.stderr);
+        assert!(
+            outcome.code == 2 && outcome.error().contains("expected a date without a time of day"),
+            "{}",
+            outcome.stderr
+        );
         assert!(outcome.error().contains(&format!("row {}", odd + 2)));
     }
     // A column of such dates alone.
-    let row = |row: usize| format!("\"{} {}, 2020\",{}\n", ["Jan", "February", "Sept"][row % 3], row % 28 + 1, ["a", "b"][row % 2]);
+    let row = |row: usize| {
+        format!(
+            "\"{} {}, 2020\",{}\n",
+            ["Jan", "February", "Sept"][row % 3],
+            row % 28 + 1,
+            ["a", "b"][row % 2]
+        )
+    };
     place.write("t.csv", "when,y\n".to_owned() + &(0..60).map(row).collect::<String>());
     let found = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects().remove(0);
-    assert_eq!((&found["columns"][1]["name"], &found["columns"][1]["greatest"]), (&json!("when.month"), &json!(9.0)));
+    assert_eq!(
+        (&found["columns"][1]["name"], &found["columns"][1]["greatest"]),
+        (&json!("when.month"), &json!(9.0))
+    );
 }

@@ -331,23 +331,43 @@ fn rows_may_have_one_cell_more_than_the_header() {
     let label = |row: usize| ["x", "y"][row % 2];
     let names = "each row has one cell more than the header: the first, a name of the row, which is left out";
     for (text, is_named) in [
-        ("a,b,label\n".to_owned() + &rows(&|row| format!("{},{},{},\n", row % 7, row % 5, label(row))), false),
-        ("a,b,label\n".to_owned() + &rows(&|row| format!("{},{},{},{}\n", row + 1, row % 7, row % 5, label(row))), true),
-        ("a,b,label\n".to_owned() + &rows(&|row| format!("\"Car {row}\",{},{},{}\n", row % 7, row % 5, label(row))), true),
+        (
+            "a,b,label\n".to_owned() + &rows(&|row| format!("{},{},{},\n", row % 7, row % 5, label(row))),
+            false,
+        ),
+        (
+            "a,b,label\n".to_owned()
+                + &rows(&|row| format!("{},{},{},{}\n", row + 1, row % 7, row % 5, label(row))),
+            true,
+        ),
+        (
+            "a,b,label\n".to_owned()
+                + &rows(&|row| format!("\"Car {row}\",{},{},{}\n", row % 7, row % 5, label(row))),
+            true,
+        ),
         // R's write.table.
-        ("\"a\" \"b\" \"label\"\n".to_owned() + &rows(&|row| format!("\"{}\" {} {} \"{}\"\n", row + 1, row % 7, row % 5, label(row))), true),
+        (
+            "\"a\" \"b\" \"label\"\n".to_owned()
+                + &rows(&|row| format!("\"{}\" {} {} \"{}\"\n", row + 1, row % 7, row % 5, label(row))),
+            true,
+        ),
         ("a,b,label\nname,1,2,x\nother,3,4,y\n".to_owned(), true),
     ] {
         place.write("t.csv", &text);
         let outcome = place.succeed(&["inspect", "t.csv", "--format", "json"]);
         let found = &outcome.objects()[0];
-        let columns: Vec<&str> =
-            found["columns"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap()).collect();
+        let columns: Vec<&str> = found["columns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|column| column["name"].as_str().unwrap())
+            .collect();
         assert_eq!((columns, found["targets"][0].as_str()), (vec!["a", "b"], Some("label")), "{text}");
         assert_eq!(found["rows"], text.lines().count() - 1);
         let said = place.succeed(&["inspect", "t.csv"]).stdout.contains(names);
         assert_eq!(said, is_named, "{text}");
-        let train = ["train", "--device", "cpu", "--hidden", "4", "--epochs", "1", "--data", "t.csv", "--out"];
+        let train =
+            ["train", "--device", "cpu", "--hidden", "4", "--epochs", "1", "--data", "t.csv", "--out"];
         if text.lines().count() > 20 {
             place.succeed(&[&train[..], &["m.safetensors"]].concat());
             let predicted = place.succeed(&["predict", "--model", "m.safetensors", "t.csv"]).stdout;
@@ -363,4 +383,47 @@ fn rows_may_have_one_cell_more_than_the_header() {
     // Where some rows alone are longer it is an error.
     place.write("t.csv", "a,b,label\n1,2,x\n3,4,y,5\n");
     assert_eq!(place.run(&["inspect", "t.csv"]).code, 2);
+}
+
+#[test]
+fn a_first_row_that_counts_the_columns_is_a_header() {
+    let place = Workplace::new();
+    let said =
+        "the first row holds the numbers 0 to 2, so it is a header; use --header no if it is a row of values";
+    let plain = |count: usize| {
+        (0..count).map(|row| format!("{}.5,{},{}\n", row % 7, row * 3 % 5, row % 2)).collect::<String>()
+    };
+    // A model of a table without names.
+    place.write("plain.csv", plain(60));
+    let train = ["train", "--device", "cpu", "--hidden", "4", "--epochs", "1", "--target", "-1", "--out"];
+    place.succeed(&[&train[..], &["plain.safetensors", "--data", "plain.csv"]].concat());
+    let inputs =
+        |count: usize| (0..count).map(|row| format!("{}.5,{}\n", row % 7, row * 3 % 5)).collect::<String>();
+    for count in [300, 1, 2] {
+        place.write("numbered.csv", "0,1,2\n".to_owned() + &plain(count));
+        let outcome = place.succeed(&["predict", "--model", "plain.safetensors", "numbered.csv"]);
+        assert_eq!(outcome.stdout.lines().count(), count + 1);
+        assert_eq!(outcome.stderr.trim_end(), format!("warning: {said}"));
+        let as_row = ["predict", "--model", "plain.safetensors", "--header", "no", "numbered.csv"];
+        assert_eq!(place.succeed(&as_row).stdout.lines().count(), count + 2);
+    }
+    // Two columns may be numbered where all rows hold fractions, and else hold 0 and 1.
+    place.write(
+        "two.csv",
+        "0,1\n".to_owned() + &inputs(30).replace(",", ".25,").replace("\n", ".5\n").replace(".5.25", ".25"),
+    );
+    assert_eq!(
+        place.succeed(&["predict", "--model", "plain.safetensors", "two.csv"]).stdout.lines().count(),
+        31
+    );
+    place.write("two.csv", "0,1\n".to_owned() + &inputs(30));
+    assert_eq!(
+        place.succeed(&["predict", "--model", "plain.safetensors", "two.csv"]).stdout.lines().count(),
+        32
+    );
+    // In training it is said, too.
+    place.write("numbered.csv", "0,1,2\n".to_owned() + &plain(60));
+    let outcome = place.succeed(&[&train[..], &["m.safetensors", "--data", "numbered.csv"]].concat());
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    assert_eq!(place.model("m.safetensors").entry("columns"), "[\"0\",\"1\"]");
 }

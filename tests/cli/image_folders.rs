@@ -1,6 +1,6 @@
 //! PNG images in folders, one for each class.
 
-use crate::program::{Workplace, noise};
+use crate::program::{Rows, Workplace, noise};
 
 /// An image of this size in colour, mostly of the channel of its class.
 fn image(width: u32, height: u32, class: usize, noise: &mut impl FnMut() -> f64) -> Vec<u8> {
@@ -137,7 +137,10 @@ fn what_is_no_image_is_named() {
     refused(&["--image-size", "0x3"], "expected height and width such as 32x48");
     refused(&["--categorical", "a"], "--categorical: expected a table, found images");
     place.write("test/violet/1.png", image(3, 3, 0, &mut noise(1)));
-    refused(&[], "test, row 61: expected labels of the training data (blue, green, red), found label violet");
+    refused(
+        &[],
+        "test, row 61: expected labels of the training data (blue, green, red), found label \"violet\"",
+    );
     place.write("train/red/notes.txt", "no image");
     refused(&[], "train/red/notes.txt: expected a whole PNG image, found a fault");
     std::fs::create_dir(place.path("train/empty")).unwrap();
@@ -147,4 +150,40 @@ fn what_is_no_image_is_named() {
     let expected =
         "error: --image-size: expected PNG images in folders, one for each class, found other data";
     assert_eq!((outcome.code, outcome.error()), (2, expected));
+}
+
+#[test]
+fn folders_in_other_layouts_are_named_with_a_remedy() {
+    let place = place();
+    place.write_idx("tv/MNIST/raw/train", &Rows::new(60, 1));
+    place.write_idx("emnist/emnist-letters-train", &Rows::new(60, 1));
+    place.write("jpeg/cat/1.JPG", b"\xff\xd8\xff\xe0");
+    place.write("tables/a.csv", "a,b\n1,2\n");
+    place.write("set/train/red/1.png", image(4, 4, 0, &mut noise(1)));
+    place.write("set/test/red/1.png", image(4, 4, 0, &mut noise(1)));
+    place.write("flat/1.png", image(4, 4, 0, &mut noise(1)));
+    place.write("other/note.txt", "");
+    for (folder, found) in [
+        ("tv", "data in tv/MNIST/raw; use --data tv/MNIST/raw"),
+        ("emnist", "files with other names; use --data emnist/emnist-letters-train-images-idx3-ubyte"),
+        (
+            "jpeg",
+            "images that are no PNG, such as jpeg/cat/1.JPG; convert them, in one folder for each class",
+        ),
+        ("tables", "files with other names; use --data tables/a.csv"),
+        ("set", "data in set/train; use --data set/train and --test set/test"),
+        ("flat", "PNG images, but no folder for each class"),
+        ("other", "none of them, only note.txt"),
+    ] {
+        let outcome = place.run(&["train", "--data", folder]);
+        assert_eq!(outcome.code, 2);
+        assert!(outcome.error().ends_with(&format!("found {found}")), "{}", outcome.stderr);
+    }
+    place.succeed(&["inspect", "emnist/emnist-letters-train-images-idx3-ubyte"]);
+    // Archives whose files are each in a folder of their name.
+    for kind in ["images-idx3", "labels-idx1"] {
+        let bytes = std::fs::read(place.path(&format!("tv/MNIST/raw/train-{kind}-ubyte"))).unwrap();
+        place.write(&format!("nested/train-{kind}-ubyte/train-{kind}-ubyte"), bytes);
+    }
+    assert!(place.succeed(&["inspect", "nested"]).stdout.starts_with("60 rows"));
 }

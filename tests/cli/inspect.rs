@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::program::Workplace;
+use crate::program::{Rows, Workplace};
 
 const TABLE: &str = "id;name;colour;size;class\n1;n1;red;1,5;x\n2;n2;;2,5;y\n3;n3;red;;x\n4;n4;blue;10;x\n";
 
@@ -157,4 +157,28 @@ fn columns_of_groups_and_times_are_no_inputs() {
                 2026-11-22T10:30:00+02:00, found \"p0\"";
     assert_eq!(outcome.error(), line);
     assert_eq!(place.run(&["inspect", "t.csv", "--group", "day", "--time", "day"]).code, 2);
+}
+
+#[test]
+fn many_columns_are_a_range() {
+    let place = Workplace::new();
+    let rows = Rows::new(60, 3);
+    place.write("t.csv", rows.csv());
+    let text = place.succeed(&["inspect", "t.csv"]).stdout;
+    let command = text.lines().last().unwrap();
+    assert!(command.ends_with(" --target class --include p0..p63"), "{command}");
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let more = ["--device", "cpu", "--hidden", "4", "--epochs", "1", "--out", "m.safetensors"];
+    place.succeed(&[&words[..], &more].concat());
+    let names: Vec<String> = (0..64).map(|pixel| format!("p{pixel}")).collect();
+    assert_eq!(place.model("m.safetensors").entry("columns"), json!(names).to_string());
+    // Numbers that are no pixels share a line.
+    let row = |row: usize| {
+        let cells: Vec<String> = (0..70).map(|column| format!("{}.5", row * column % 50)).collect();
+        format!("{},{}\n", cells.join(","), ["a", "b"][row % 2])
+    };
+    let names: Vec<String> = (0..70).map(|column| format!("c{column}")).collect();
+    place.write("wide.csv", format!("{},kind\n", names.join(",")) + &(0..60).map(row).collect::<String>());
+    let text = place.succeed(&["inspect", "wide.csv"]).stdout;
+    assert!(text.contains("c0..c69  numbers        0        50  0.5 to 49.5"), "{text}");
 }

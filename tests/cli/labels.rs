@@ -56,7 +56,7 @@ fn a_label_that_training_has_not_seen_is_named() {
     let outcome = train(&place, &["--test", "new.csv"]);
     assert_eq!(outcome.code, 2);
     assert!(
-        outcome.error().contains("new.csv") && outcome.error().contains("label huge"),
+        outcome.error().contains("new.csv") && outcome.error().contains("label \"huge\""),
         "{}",
         outcome.stderr
     );
@@ -281,10 +281,16 @@ fn markers_of_missing_values_may_be_labels() {
     let asked = |labels: [&str; 3], marker: &str, more: &[&str]| {
         place.write("t.csv", Points::new(300, 4).csv(labels));
         let outcome = train(&place, &[&["--target", "kind"], more].concat());
-        let line = format!("error: t.csv: is \"{marker}\" a label of target kind, or does it stand for a missing one? It is in ");
+        let line = format!(
+            "error: t.csv: is \"{marker}\" a label of target kind, or does it stand for a missing one? It is in "
+        );
         assert_eq!(outcome.code, 2);
         assert!(outcome.error().starts_with(&line), "{}", outcome.stderr);
-        assert!(outcome.error().contains("use --missing-markers \"\" if it is a label"), "{}", outcome.stderr);
+        assert!(
+            outcome.error().contains("use --missing-markers \"\" if it is a label"),
+            "{}",
+            outcome.stderr
+        );
     };
     for (labels, marker, classes) in [
         (["+", "-", "0"], "-", ["+", "-", "0"]),
@@ -300,7 +306,8 @@ fn markers_of_missing_values_may_be_labels() {
         let classes: Vec<&str> = classes.into_iter().filter(|class| !class.is_empty()).collect();
         assert_eq!(place.model("m.safetensors").entry("classes"), json!(classes).to_string());
         // The model knows what stands for a missing label.
-        let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
+        let eval =
+            ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
         assert_eq!(place.succeed(&eval).objects()[0]["classes"], json!(classes));
     }
     // What is said to be missing is left out, and so is a rare marker.
@@ -332,11 +339,11 @@ fn labels_with_leading_zeros_are_text_as_written() {
         train(&place, &["--target", "kind", "--epochs", "3"]);
         assert_eq!(place.model("m.safetensors").entry("classes"), json!(classes).to_string());
         let predicted = place.succeed(&["predict", "--model", "m.safetensors", "t.csv"]).stdout;
-        let all_known = predicted.lines().skip(1).all(|line| {
-            line.split(',').any(|cell| classes.contains(&cell))
-        });
+        let all_known =
+            predicted.lines().skip(1).all(|line| line.split(',').any(|cell| classes.contains(&cell)));
         assert!(all_known, "{predicted}");
-        let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
+        let eval =
+            ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
         assert_eq!(place.succeed(&eval).objects()[0]["classes"], json!(classes));
     }
     // More than 20 of them are classes, too.
@@ -358,7 +365,8 @@ fn many_whole_numbers_are_classes_where_the_target_says_so() {
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         outcome.stderr
     };
-    let classes = |count| format!("the target holds {count} different whole numbers, so they are treated as classes");
+    let classes =
+        |count| format!("the target holds {count} different whole numbers, so they are treated as classes");
     let values = "the target holds numbers, so they are predicted as values (regression, loss mse); use --task classification";
     for (name, count) in [("class", 26), ("Label", 61), ("label", 100)] {
         assert!(rows(name, count, 400).contains(&classes(count)));
@@ -377,4 +385,32 @@ fn many_whole_numbers_are_classes_where_the_target_says_so() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let model: Vec<String> = (0..30).map(|class| class.to_string()).collect();
     assert_eq!(place.model("m.safetensors").entry("classes"), json!(model).to_string());
+}
+
+#[test]
+fn an_unknown_label_that_is_like_another_is_quoted_with_it() {
+    let place = Workplace::new();
+    let names = ["<=50K", ">50K", ">50K"];
+    place.write("t.csv", Points::new(60, 4).csv(names));
+    place.write("new.csv", Points::new(60, 5).csv(["<=50K.", ">50K.", ">50K."]));
+    let outcome = train(&place, &["--test", "new.csv"]);
+    let line = "expected labels of the training data (<=50K, >50K), found label \"<=50K.\" (did you mean \"<=50K\"?)";
+    assert!(outcome.code == 2 && outcome.error().ends_with(line), "{}", outcome.stderr);
+}
+
+#[test]
+fn columns_that_may_be_the_target_are_named() {
+    let place = Workplace::new();
+    let row = |row: usize| format!("{}.5,{},{}\n", row % 7, ["a", "b"][row % 2], row % 2);
+    for (header, between) in
+        [("x,label,class", "label or class"), ("x,kind,z", "kind or z"), ("x,target,y", "target or y")]
+    {
+        place.write("t.csv", format!("{header}\n") + &(0..60).map(row).collect::<String>());
+        let outcome = train(&place, &[]);
+        let [x, a, b] = header.split(',').collect::<Vec<_>>()[..] else { panic!() };
+        let line = format!(
+            "error: t.csv: which column holds the labels, {between}? The table has the columns {x}, {a}, {b}; use --target to name it"
+        );
+        assert_eq!((outcome.code, outcome.error()), (2, line.as_str()));
+    }
 }

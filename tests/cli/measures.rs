@@ -104,7 +104,7 @@ fn a_label_that_no_training_row_has_is_shown_where_it_stands() {
     let outcome = place.run(&["eval", "--model", "m.safetensors", "--data", "v.csv", "--device", "cpu"]);
     assert_eq!(outcome.code, 2);
     let expected = "error: v.csv, row 22, column 4 (kind): expected labels of the training data (high, low, mid), found \
-                    label huge";
+                    label \"huge\"";
     assert_eq!(outcome.error(), expected);
 }
 
@@ -189,4 +189,38 @@ fn training_says_what_eval_says_of_the_kept_model() {
     let objects = train(&seed, &[]);
     assert_eq!(objects.last().unwrap()["test_auc"], Value::Null);
     assert_eq!(objects.last().unwrap()["test_balanced_accuracy"], objects.last().unwrap()["test_accuracy"]);
+}
+
+#[test]
+fn rows_that_are_all_right_have_an_exact_interval() {
+    let place = Workplace::new();
+    let row = |row: usize| {
+        format!(
+            "{},{}\n",
+            if row % 2 == 0 { -1.0 } else { 1.0 } * (5.0 + row as f64 / 100.0),
+            ["no", "yes"][row % 2]
+        )
+    };
+    place.write("t.csv", "x,kind\n".to_owned() + &(0..69).map(row).collect::<String>());
+    let train = [
+        "train",
+        "--data",
+        "t.csv",
+        "--epochs",
+        "40",
+        "--device",
+        "cpu",
+        "--quiet",
+        "--out",
+        "m.safetensors",
+    ];
+    place.succeed(&train);
+    let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
+    let found = place.succeed(&eval).objects().remove(0);
+    assert_eq!(found["accuracy"], 1.0);
+    for measure in ["accuracy", "balanced_accuracy", "macro_f1", "auc"] {
+        let [low, high] = [0, 1].map(|end| found["intervals"][measure][end].as_f64().unwrap());
+        // 0.025^(1/69)
+        assert!((low - 0.947_942).abs() < 1e-4 && high == 1.0, "{measure}: {low} to {high}");
+    }
 }

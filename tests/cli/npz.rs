@@ -181,3 +181,27 @@ fn archives_that_are_not_whole_are_refused() {
         assert_eq!(place.run(&["inspect", "t.npz"]).code, 2, "{length}");
     }
 }
+
+#[test]
+fn archives_in_other_layouts_are_named_with_a_remedy() {
+    let place = Workplace::new();
+    let numbers = |count: u8| npy("|u1", "False", &format!("({count},)"), &(0..count).collect::<Vec<u8>>());
+    for names in [
+        ["x_train", "y_train", "x_test", "y_test"],
+        ["train_images", "train_labels", "val_images", "val_labels"],
+    ] {
+        let arrays: Vec<(&str, Vec<u8>)> =
+            names.into_iter().zip([numbers(50), numbers(50), numbers(10), numbers(10)]).collect();
+        place.write("t.npz", npz(&arrays, false));
+        let outcome = place.run(&["inspect", "t.npz"]);
+        let line = format!(
+            "error: t.npz: expected arrays of numbers or text (NPZ), found rows to train and to test on in one file ({}); save each part by itself, as in numpy.savez(\"train.npz\", X=X, y=y), and name the others with --validation and --test",
+            names.join(", ")
+        );
+        assert_eq!((outcome.code, outcome.error()), (2, line.as_str()));
+    }
+    let objects = npy("|O", "False", "(2,)", b"0123456789012345");
+    place.write("t.npz", npz(&[("X", numbers(2)), ("y", objects)], false));
+    let line = "error: t.npz: expected arrays of numbers or text (NPZ), found objects of Python (save text as y.astype(str), numbers as y.astype(float)) in array y";
+    assert_eq!(place.run(&["inspect", "t.npz"]).error(), line);
+}

@@ -43,7 +43,8 @@ fn numbers_with_a_sign_or_a_unit_are_warned_of_once() {
         outcome.stderr
     );
     let outcome = train(&place, &["--data", "target.csv", "--target", "share", "--task", "regression"]);
-    let line = "target share holds numbers with a sign or a unit, such as \"0 %\", which are read as plain numbers";
+    let line =
+        "target share holds numbers with a sign or a unit, such as \"0 %\", which are read as plain numbers";
     assert!(outcome.code == 0 && outcome.stderr.contains(line), "{}", outcome.stderr);
 }
 
@@ -159,7 +160,11 @@ fn numbers_with_a_sign_or_a_unit_are_values_to_predict() {
         place.write("t.csv", "a,price\n".to_owned() + &rows(&[&number, &cell], ""));
         let outcome = train(&place, &["--data", "t.csv", "--target", "price"]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        assert!(outcome.stderr.contains("target price holds numbers with a sign or a unit, such as "), "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("target price holds numbers with a sign or a unit, such as "),
+            "{}",
+            outcome.stderr
+        );
         let predicted = place.succeed(&["predict", "--model", "m.safetensors", "t.csv"]).stdout;
         let values: Vec<f64> = predicted.lines().skip(1).map(|line| line.parse().unwrap()).collect();
         let width = greatest - least;
@@ -176,7 +181,9 @@ fn numbers_with_a_sign_or_a_unit_are_values_to_predict() {
 fn a_single_text_among_different_numbers_is_an_error() {
     let place = Workplace::new();
     let line = |numbers: usize, row: usize| {
-        format!("t.csv, row {row}, column 2 (b): expected a number, as in {numbers} other rows, found \"x\"; use --categorical to treat the column as text, --missing-marker to name a text that stands for a missing value, or --exclude to ignore the column")
+        format!(
+            "t.csv, row {row}, column 2 (b): expected a number, as in {numbers} other rows, found \"x\"; use --categorical to treat the column as text, --missing-marker to name a text that stands for a missing value, or --exclude to ignore the column"
+        )
     };
     for (count, odd) in [(65, 20), (65, 64), (10, 5), (150, 120), (1000, 0)] {
         let row = |row: usize| {
@@ -204,12 +211,18 @@ fn a_single_text_among_different_numbers_is_an_error() {
     }
     // Text and numbers that hardly repeat, such as those of tickets, are left out; wherever the text comes.
     for first in [0, 120] {
-        let cell = |row: usize| if row >= first && row % 3 == 0 { format!("A/{row}") } else { (row * 17).to_string() };
+        let cell = |row: usize| {
+            if row >= first && row % 3 == 0 { format!("A/{row}") } else { (row * 17).to_string() }
+        };
         let row = |row: usize| format!("{},{},{}\n", row % 7, cell(row), ["no", "yes"][row % 2]);
         place.write("t.csv", "a,b,class\n".to_owned() + &(0..200).map(row).collect::<String>());
         let outcome = train(&place, &["--data", "t.csv"]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        assert!(outcome.stderr.contains("left out column b: nearly every value is different"), "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("left out column b: nearly every value is different"),
+            "{}",
+            outcome.stderr
+        );
         assert_eq!(place.model("m.safetensors").entry("columns"), "[\"a\"]");
     }
 }
@@ -223,17 +236,28 @@ fn codes_are_categories() {
     let found = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects().remove(0);
     let categories = |column: usize| -> Vec<String> {
         let list = found["columns"][column]["categories"].as_array().unwrap();
-        let mut names: Vec<String> = list.iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect();
+        let mut names: Vec<String> =
+            list.iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect();
         names.sort();
         names
     };
     assert_eq!(categories(1)[..2], ["01000", "01900"]);
-    assert_eq!(categories(2), (0..5).map(|code| (1_152_921_504_606_846_970u64 + code).to_string()).collect::<Vec<_>>());
+    assert_eq!(
+        categories(2),
+        (0..5).map(|code| (1_152_921_504_606_846_970u64 + code).to_string()).collect::<Vec<_>>()
+    );
     let outcome = train(&place, &["--data", "t.csv"]);
     let line = "columns zip, code hold codes with leading zeros or more than 15 digits, such as \"01000\", which are categories as with --categorical; write plain numbers to use their values";
     assert!(outcome.code == 0 && outcome.stderr.contains(line), "{}", outcome.stderr);
     // Where a column called so shows its zeros late.
-    let late = |row: usize| format!("{},{},{}\n", row % 7, if row < 150 { 94110 + row % 4 } else { 94110 }, ["no", "yes"][row % 2]);
+    let late = |row: usize| {
+        format!(
+            "{},{},{}\n",
+            row % 7,
+            if row < 150 { 94110 + row % 4 } else { 94110 },
+            ["no", "yes"][row % 2]
+        )
+    };
     let text = "a,zip,class\n".to_owned() + &(0..160).map(late).collect::<String>() + "1,02134,no\n";
     place.write("t.csv", text);
     let found = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects().remove(0);
@@ -245,10 +269,16 @@ fn codes_are_categories() {
     let line = "whole numbers beyond 16,777,216 are rounded to 24 bits: in date (for example 20000101 is read as 20000100); use --categorical to tell them apart, or write dates as 2026-11-22";
     assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
     // Rows of one person belong together.
-    for (name, cell) in [("patient", &(|row: usize| format!("p{}", row / 40)) as &dyn Fn(usize) -> String), ("user_id", &|row| (row / 30).to_string()), ("SubjectID", &|row| (row % 9).to_string())] {
+    for (name, cell) in [
+        ("patient", &(|row: usize| format!("p{}", row / 40)) as &dyn Fn(usize) -> String),
+        ("user_id", &|row| (row / 30).to_string()),
+        ("SubjectID", &|row| (row % 9).to_string()),
+    ] {
         place.write("t.csv", format!("a,{name},class\n") + &rows(&[&number, cell, &class], ""));
         let outcome = train(&place, &["--data", "t.csv"]);
-        let line = format!("1 column may hold identifiers, which do not generalize: {name}; use --exclude to ignore them, --group to hold out");
+        let line = format!(
+            "1 column may hold identifiers, which do not generalize: {name}; use --exclude to ignore them, --group to hold out"
+        );
         assert!(outcome.stderr.contains(&line), "{}", outcome.stderr);
     }
 }
@@ -267,7 +297,8 @@ fn columns_without_a_value_are_left_out() {
         assert_eq!(place.model("m.safetensors").entry("columns"), "[\"a\"]");
         place.write("one.csv", "a,m\n3,\n");
         place.write("two.csv", "a,m\n3,7\n");
-        let predicted = ["one.csv", "two.csv"].map(|file| place.succeed(&["predict", "--model", "m.safetensors", file]).stdout);
+        let predicted = ["one.csv", "two.csv"]
+            .map(|file| place.succeed(&["predict", "--model", "m.safetensors", file]).stdout);
         assert_eq!(predicted[0], predicted[1]);
     }
     // A value in a late row makes an input of it.

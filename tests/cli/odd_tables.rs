@@ -361,17 +361,32 @@ fn quotes_behind_blanks_are_quotes() {
     assert_eq!(names(&found["columns"][1]["categories"]), ["Oslo", "Rome, IT", "a \"b\""]);
     assert_eq!(names(&found["classes"]), ["no", "yes"]);
     // Where the first one comes late, and with a line end inside.
-    let late = (0..300).map(|row| format!("{}, Rome, {}\n", row % 10, ["no", "yes"][row % 2])).collect::<String>();
-    place.write("t.csv", "x, city, label\n".to_owned() + &late + "3, \"Rome,\nIT\", \"no\"\n4, 5\" Rome, yes\n");
+    let late =
+        (0..300).map(|row| format!("{}, Rome, {}\n", row % 10, ["no", "yes"][row % 2])).collect::<String>();
+    place.write(
+        "t.csv",
+        "x, city, label\n".to_owned() + &late + "3, \"Rome,\nIT\", \"no\"\n4, 5\" Rome, yes\n",
+    );
     let found = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects().remove(0);
-    assert_eq!((found["rows"].as_u64(), names(&found["classes"])), (Some(302), vec!["no".to_owned(), "yes".to_owned()]));
+    assert_eq!(
+        (found["rows"].as_u64(), names(&found["classes"])),
+        (Some(302), vec!["no".to_owned(), "yes".to_owned()])
+    );
     assert_eq!(names(&found["columns"][1]["categories"]), ["Rome", "5\" Rome", "Rome,\nIT"]);
 }
 
 #[test]
 fn columns_aligned_by_blanks_are_recognised() {
     let place = Workplace::new();
-    let row = |row: usize| format!("  {:.2}   {:>5}\t{:<4}  {}\n", row as f64 / 8.0, row * 37 % 101, row % 3, ["red car", "bus"][row % 2]);
+    let row = |row: usize| {
+        format!(
+            "  {:.2}   {:>5}\t{:<4}  {}\n",
+            row as f64 / 8.0,
+            row * 37 % 101,
+            row % 3,
+            ["red car", "bus"][row % 2]
+        )
+    };
     let quoted = |at: usize| row(at).replace("red car", "\"red  car\"").replace("bus", "\"bus\"");
     let text = "a  b c   kind\n".to_owned() + &(0..150).map(quoted).collect::<String>();
     place.write("t.txt", &text);
@@ -383,9 +398,22 @@ fn columns_aligned_by_blanks_are_recognised() {
     }
     assert!(place.succeed(&["inspect", "t.txt"]).stdout.contains("--delimiter space"));
     // Without a header, and numbers alone.
-    let plain: String = (0..150).map(|row| format!(" {}  {:>4}   {}\n", row % 7, row * 37 % 101, row % 2)).collect();
+    let plain: String =
+        (0..150).map(|row| format!(" {}  {:>4}   {}\n", row % 7, row * 37 % 101, row % 2)).collect();
     place.write("t.txt", &plain);
-    place.succeed(&["train", "--device", "cpu", "--epochs", "1", "--data", "t.txt", "--target", "-1", "--out", "m.safetensors"]);
+    place.succeed(&[
+        "train",
+        "--device",
+        "cpu",
+        "--epochs",
+        "1",
+        "--data",
+        "t.txt",
+        "--target",
+        "-1",
+        "--out",
+        "m.safetensors",
+    ]);
     assert_eq!(place.succeed(&["predict", "--model", "m.safetensors", "t.txt"]).stdout.lines().count(), 151);
     // Texts of several words are no columns.
     place.write("t.txt", "text\none two\nthree four five\n");

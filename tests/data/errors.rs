@@ -265,7 +265,8 @@ fn a_label_that_a_model_does_not_know_is_shown_where_it_stands() {
     let table = "x,class\n1,a\n2,b\n\n3,c\n4,a\n";
     let classes = Classes::named(["a", "b"].map(String::from).to_vec()).unwrap();
     let reader = || open_csv(table, &label_in("class")).unwrap();
-    let place = "t.csv, row 5, column 2 (class): expected labels of the training data (a, b), found label c";
+    let place =
+        "t.csv, row 5, column 2 (class): expected labels of the training data (a, b), found label \"c\"";
     assert_error(&reader().check_labels(&classes).unwrap_err(), &[place]);
     assert_error(&reader().into_dataset_of(&Transform::None, &classes).unwrap_err(), &[place]);
 }

@@ -117,7 +117,7 @@ fn rows_that_do_not_train_are_like_those_that_do() {
     );
     assert_error(
         trainer.test(&x, &[0, 1, 0, 2, 0, 1]).fit(&x, &Y),
-        "test y, row 4: expected labels of the training data (0, 1), found label 2",
+        "test y, row 4: expected labels of the training data (0, 1), found label \"2\"",
     );
 }
 
@@ -183,7 +183,7 @@ fn rows_to_predict_are_like_those_in_training() {
     );
     assert_error(
         model.score(&x, &[0u8, 1, 0, 1, 0, 3]),
-        "y, row 6: expected labels of the training data (0, 1), found label 3",
+        "y, row 6: expected labels of the training data (0, 1), found label \"3\"",
     );
     assert_error(
         model.score(&x, &[0.5f32; 6]),

@@ -195,7 +195,9 @@ pub(crate) fn is_code(cell: &[u8]) -> bool {
         number.map_or(digits.len() > 16, |number| number.unsigned_abs() >= 1 << f64::MANTISSA_DIGITS)
     };
     has_leading_zero(digits)
-        || digits.len() >= 16 && digits[usize::from(digits[0] == b'-')..].iter().all(u8::is_ascii_digit) && is_long()
+        || digits.len() >= 16
+            && digits[usize::from(digits[0] == b'-')..].iter().all(u8::is_ascii_digit)
+            && is_long()
 }
 
 /// A label as a finite number.

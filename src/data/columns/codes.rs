@@ -30,8 +30,7 @@ impl Header<'_> {
     pub(crate) fn may_hold_codes(&self, column: usize) -> bool {
         let mut cells = self.present(column).map(<[u8]>::trim_ascii);
         let Some(first) = cells.next() else { return false };
-        let is_like_first =
-            |cell: &[u8]| cell.len() == first.len() && cell.iter().all(u8::is_ascii_digit);
+        let is_like_first = |cell: &[u8]| cell.len() == first.len() && cell.iter().all(u8::is_ascii_digit);
         let name = self.names.map_or("", |names| names[column].as_str());
         first.len() > 2
             && may_have_zeros(name)
@@ -42,7 +41,8 @@ impl Header<'_> {
 
     /// The notice about codes among the inputs, but for those that the user has named as categories.
     pub(crate) fn code_line(&self, codes: &[usize], categorical: &[usize]) -> Option<String> {
-        let codes: Vec<usize> = codes.iter().copied().filter(|column| !categorical.contains(column)).collect();
+        let codes: Vec<usize> =
+            codes.iter().copied().filter(|column| !categorical.contains(column)).collect();
         let first = self.present(*codes.first()?).find(|cell| is_code(cell));
         let example = first.map_or_else(String::new, |cell| format!(", such as {}", quote(cell)));
         let names = list_some(codes.iter().map(|column| self.shown(*column)));
@@ -68,7 +68,7 @@ impl Header<'_> {
     }
 
     /// The name of a column, or else its index.
-    fn shown(&self, column: usize) -> String {
+    pub(crate) fn shown(&self, column: usize) -> String {
         self.names.map_or_else(|| column.to_string(), |names| super::show_column(&names[column]))
     }
 }

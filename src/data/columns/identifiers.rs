@@ -17,8 +17,27 @@ const WORDS: [&str; 8] = ["id", "code", "zip", "zipcode", "postcode", "postalcod
 
 /// Names of persons and things that have several rows each.
 const UNITS: [&str; 21] = [
-    "patient", "subject", "user", "person", "customer", "client", "participant", "respondent", "student", "pupil",
-    "speaker", "writer", "author", "session", "device", "machine", "household", "family", "animal", "donor", "username",
+    "patient",
+    "subject",
+    "user",
+    "person",
+    "customer",
+    "client",
+    "participant",
+    "respondent",
+    "student",
+    "pupil",
+    "speaker",
+    "writer",
+    "author",
+    "session",
+    "device",
+    "machine",
+    "household",
+    "family",
+    "animal",
+    "donor",
+    "username",
 ];
 
 /// The last word of a name.
@@ -29,7 +48,8 @@ fn last_word(name: &str) -> &str {
 /// Whether a name says that codes of one length, such as those of places, may begin with zeros.
 pub(crate) fn may_have_zeros(name: &str) -> bool {
     let last = last_word(name).to_lowercase();
-    WORDS[1..].contains(&last.as_str()) || ["zip", "zipcode", "postcode"].iter().any(|end| last.ends_with(end))
+    WORDS[1..].contains(&last.as_str())
+        || ["zip", "zipcode", "postcode"].iter().any(|end| last.ends_with(end))
 }
 
 /// Whether a name says that a column holds codes.
@@ -44,9 +64,9 @@ fn is_named_unit(name: &str) -> bool {
     let words = name.to_lowercase();
     let words: Vec<&str> = words.split(|letter: char| !letter.is_alphanumeric()).collect();
     let is_unit = |word: &str| {
-        ["id", "no", "nr", "number", "key", ""].iter().any(|end| {
-            word.strip_suffix(end).is_some_and(|word| UNITS.contains(&word))
-        })
+        ["id", "no", "nr", "number", "key", ""]
+            .iter()
+            .any(|end| word.strip_suffix(end).is_some_and(|word| UNITS.contains(&word)))
     };
     match words[..] {
         [.., unit, "id" | "no" | "nr" | "number" | "key" | "code" | "name"] => is_unit(unit),

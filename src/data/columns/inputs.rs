@@ -68,7 +68,8 @@ impl Header<'_> {
         others: [Option<usize>; 3],
     ) -> Result<Columns> {
         let find = |names: &[String], what| {
-            names.iter().map(|name| self.find(name, what)).collect::<Result<Vec<_>>>()
+            let columns = names.iter().map(|name| self.find_range(name, what)).collect::<Result<Vec<_>>>()?;
+            Ok::<Vec<usize>, Error>(columns.into_iter().flatten().collect())
         };
         let only = find(&wanted.only, "an input column")?;
         let excluded = find(&wanted.exclude, "a column to leave out")?;
@@ -111,19 +112,15 @@ impl Header<'_> {
                     left_out.push((column, IgnoredBecause::NumbersRows));
                 }
                 _ if self.is_unused(column) => left_out.push((column, IgnoredBecause::Empty)),
-                _ if self.is_whole && self.kinds(column).all(|kind| kind == Kind::Missing) => {
-                    // What is said to be missing is left out as it is; an infinity is an error.
-                    if self.present(column).next().is_none() {
-                        left_out.push((column, IgnoredBecause::Missing));
-                    }
-                }
+                _ if self.misses_every_value(column) => left_out.push((column, IgnoredBecause::Missing)),
                 Some(RowNumbers::ByName) => left_out.push((column, IgnoredBecause::NumbersRows)),
                 Some(RowNumbers::From(first)) => {
                     left_out.push((column, IgnoredBecause::NumbersRows));
                     counted.push((column, first));
                 }
                 None if self.date_parts(column).is_none() && self.holds_different_texts(column)
-                    || self.holds_different_codes(column) => {
+                    || self.holds_different_codes(column) =>
+                {
                     left_out.push((column, IgnoredBecause::DifferentTexts))
                 }
                 None => {}
@@ -172,8 +169,8 @@ impl Header<'_> {
             if are_values { (None, targets) } else { (targets.first().copied(), Vec::new()) };
         let inferred = target.filter(|_| wanted.infer_values);
         let few_numbers = inferred.and_then(|target| self.few_numbers(target));
-        let means_classes = few_numbers.is_some()
-            && inferred.is_some_and(|target| self.means_classes(target, &inputs));
+        let means_classes =
+            few_numbers.is_some() && inferred.is_some_and(|target| self.means_classes(target, &inputs));
         let may_identify = |(column, holds): &&(usize, Holds)| {
             only.is_empty() && !categorical.contains(column) && self.may_identify(*column, *holds)
         };
@@ -197,6 +194,15 @@ impl Header<'_> {
             means_classes,
             ..Columns::default()
         })
+    }
+
+    /// Whether a column holds nothing in any row. An infinity is something, and an error.
+    fn misses_every_value(&self, column: usize) -> bool {
+        let has_rows = self.cells(column).next().is_some();
+        has_rows
+            && self.is_whole
+            && self.present(column).next().is_none()
+            && self.kinds(column).all(|kind| kind == Kind::Missing)
     }
 
     /// Whether a column holds categories: text in the first rows, and no number. Where it holds both, the first text is an

@@ -13,6 +13,7 @@ pub(crate) mod schema;
 pub(crate) mod target;
 pub(crate) mod time;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use self::numbers_as_text::Units;
@@ -23,7 +24,7 @@ use crate::data::excerpt::{list_some, printable_name, quote};
 use crate::error::{Error, Place, Result};
 
 /// How alike (Jaro-Winkler) two names are of which one may be a slip for the other.
-const LIKE: f64 = 0.8;
+pub(crate) const LIKE: f64 = 0.8;
 
 /// The column of a table that holds the labels, or those that hold the values to predict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -250,11 +251,8 @@ impl Header<'_> {
             Some(schema) => self.columns_like(schema, &named, &wanted.target)?,
             None => self.choose_inputs(wanted, &named, [weight, group, time])?,
         };
-        columns.with_units = columns
-            .values
-            .iter()
-            .filter_map(|column| Some((*column, self.units(*column)?)))
-            .collect();
+        columns.with_units =
+            columns.values.iter().filter_map(|column| Some((*column, self.units(*column)?))).collect();
         for (column, _) in &columns.with_units {
             let found = self.number_as_text(*column).map_or_else(String::new, |text| text.cell);
             let name = self.names.map_or_else(|| column.to_string(), |names| show_column(&names[*column]));
@@ -263,7 +261,8 @@ impl Header<'_> {
             ));
         }
         if self.extra == Some(Extra::RowNames) {
-            let line = "each row has one cell more than the header: the first, a name of the row, which is left out";
+            let line =
+                "each row has one cell more than the header: the first, a name of the row, which is left out";
             columns.notices.push(line.to_owned());
         }
         (columns.id, columns.weight, columns.group, columns.time) = (id, weight, group, time);
@@ -306,6 +305,16 @@ impl Header<'_> {
     pub(crate) fn kinds(&self, column: usize) -> impl Iterator<Item = Kind> {
         let kinds = self.cells(column).map(|cell| self.dialect.kind(cell));
         kinds.chain(self.later.iter().filter(move |(later, _)| *later == column).map(|(_, kind)| *kind))
+    }
+
+    /// The columns from one to another, `first..last`, or a single one.
+    pub(crate) fn find_range(&self, wanted: &str, what: &str) -> Result<RangeInclusive<usize>> {
+        let is_name = self.names.is_some_and(|names| names.iter().any(|name| name == wanted.trim_ascii()));
+        let ends = wanted.split_once("..").filter(|_| !is_name);
+        match ends.map(|(first, last)| Ok::<_, Error>((self.find(first, what)?, self.find(last, what)?))) {
+            Some(ends) => ends.map(|(first, last)| first..=last),
+            None => self.find(wanted, what).map(|column| column..=column),
+        }
     }
 
     /// A column by its name, or by its index.

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::{Header, Holds};
 use super::classes::{FEW_CLASSES, is_code};
 use super::inputs::distinct;
+use super::{Header, Holds};
 use crate::data::dialect::Kind;
+use crate::data::excerpt::list_some;
 use crate::data::reading::table::has_pixels;
 use crate::error::{Error, Result};
 
@@ -67,7 +68,20 @@ impl Header<'_> {
             ([], [text]) if self.holds_classes(*text) && !self.may_be_target(last, excluded) => Ok(*text),
             ([], []) if self.count == MNIST_COLUMNS => Ok(0),
             _ => {
-                let question = format!("which column holds the labels? The table has {}", self.list());
+                let last = self.may_be_target(last, excluded).then_some(last);
+                let classes = text.iter().copied().filter(|column| self.holds_classes(*column));
+                let mut candidates: Vec<usize> = named.iter().copied().chain(classes).chain(last).collect();
+                candidates.sort_unstable();
+                candidates.dedup();
+                let names: Vec<String> = candidates.iter().map(|column| self.shown(*column)).collect();
+                let between = match &names[..] {
+                    [first, others @ ..] if !others.is_empty() => {
+                        format!(", {first} or {}", list_some(others.iter().cloned()))
+                    }
+                    _ => String::new(),
+                };
+                let question =
+                    format!("which column holds the labels{between}? The table has {}", self.list());
                 Err(self.undecided("target", question))
             }
         }

@@ -12,6 +12,9 @@ impl Sample {
     /// numbers, as some programs write them. Cells that are empty or stand for a missing value tell nothing.
     pub(crate) fn has_header(&self, dialect: &Dialect) -> Result<bool, String> {
         let Some(first) = self.rows.first() else { return Ok(false) };
+        if self.counts_columns() {
+            return Ok(true);
+        }
         let cells: Vec<Kind> = first.iter().map(|cell| dialect.kind(cell)).collect();
         let (mut words, mut names, mut fitting, mut odd, mut repeated) = (0, 0, 0, 0, 0);
         let mut named = 0;
@@ -78,6 +81,19 @@ impl Sample {
             return if is_like_no_row { Err(ambiguous_header()) } else { Ok(false) };
         }
         Ok(distinct && repeated == 0)
+    }
+
+    /// Whether the first row numbers the columns from 0, as pandas names those that have no name. In a table of one or two columns that
+    /// is only so where all rows below hold fractions.
+    pub(crate) fn counts_columns(&self) -> bool {
+        let Some((first, others)) = self.rows.split_first() else { return false };
+        let is_number = |(column, cell): (usize, &[u8])| cell == column.to_string().as_bytes();
+        let alike = || others.iter().filter(|row| row.len() == first.len());
+        let is_fraction = |cell: &[u8]| cell.iter().any(|byte| b".,".contains(byte));
+        first.iter().enumerate().all(is_number)
+            && alike().next().is_some()
+            && alike().all(|row| row != first)
+            && (first.len() > 2 || alike().all(|row| row.iter().all(is_fraction)))
     }
 
     /// Whether a first row without words is a header.

@@ -105,8 +105,7 @@ impl Dialect {
 
     /// Whether a cell is empty or stands for a missing value.
     pub(crate) fn is_missing(&self, cell: &[u8]) -> bool {
-        let is_usual =
-            || if self.replaces_missing { cell.trim_ascii().is_empty() } else { is_missing(cell) };
+        let is_usual = || if self.replaces_missing { cell.trim_ascii().is_empty() } else { is_missing(cell) };
         is_usual() || self.is_said_missing(cell)
     }
 
@@ -154,7 +153,8 @@ impl Dialect {
             && dialect.delimiter == b' '
         {
             // Blanks stand in text, too; tabs may align columns as blanks do.
-            let has_marks = others.iter().any(|(quality, other, _)| *quality > 0.0 && other.delimiter != b'\t');
+            let has_marks =
+                others.iter().any(|(quality, other, _)| *quality > 0.0 && other.delimiter != b'\t');
             if has_marks || !sample.is_aligned() {
                 *quality = 0.0;
             }
@@ -284,9 +284,13 @@ impl Sample {
         self.rows.iter().map(ByteRecord::len).max().unwrap_or(0)
     }
 
-    /// The cell that all rows but the first have beyond those of the first: an empty one at the end, or a name, which no other row has.
-    pub(crate) fn extra_cell(&self) -> Option<Extra> {
+    /// The cell that all rows have beyond those of the first, which holds names alone: an empty one at the end, or the name of the row,
+    /// which no other has.
+    pub(crate) fn extra_cell(&self, dialect: &Dialect) -> Option<Extra> {
         let (first, others) = self.rows.split_first()?;
+        if first.iter().any(|cell| dialect.kind(cell) != Kind::Text) {
+            return None;
+        }
         if others.is_empty() || others.iter().any(|row| row.len() != first.len() + 1) {
             return None;
         }

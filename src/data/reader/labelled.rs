@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
+use strsim::jaro_winkler;
+
 use super::{Form, Reader};
+use crate::data::columns::LIKE;
 use crate::data::columns::classes::{Classes, FEW_CLASSES, not_classes};
 use crate::data::columns::schema::Column;
 use crate::data::columns::target::undecided_task;
@@ -168,7 +171,12 @@ impl Reader {
 
     fn unknown_label(&self, class: usize, classes: &Classes) -> Error {
         let name = &self.classes().names()[class];
-        let found = format!("label {}", printable_name(name.as_bytes()));
+        let likeness = |known: &&String| jaro_winkler(&known.to_lowercase(), &name.to_lowercase());
+        let like = classes.names().iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        let like = like.filter(|known| likeness(known) > LIKE);
+        let hint =
+            like.map_or_else(String::new, |known| format!(" (did you mean {}?)", quote(known.as_bytes())));
+        let found = format!("label {}{hint}", quote(name.as_bytes()));
         let expected = format!("labels of the training data ({})", classes.some_names());
         let target = self.label_column();
         let label = self.table.first_labels()[class];

@@ -1,9 +1,9 @@
 //! What is learned about a table by reading it again, where its files can be read twice: a column of text and numbers becomes one of categories,
 //! and rows without a target are counted.
 
+use super::mixed_columns::{MixedColumn, ReadableAgain, Reopening};
 use super::{Form, Reader};
 use crate::data::columns::{IgnoredBecause, IgnoredColumn};
-use super::mixed_columns::{MixedColumn, ReadableAgain, Reopening};
 use crate::data::reading::options::ReadOptions;
 use crate::data::reading::table::Table;
 use crate::data::reading::text_cells::{Mixed, mixed_cells};
@@ -74,7 +74,8 @@ impl Reader {
 
     /// Adds to the error for a row without a target how many rows have none.
     fn count_without_target(&mut self, whole: &mut Error) {
-        let (Error::Fault { kind: DataFault::NoTarget, error }, Some(again)) = (&mut *whole, &self.late.again)
+        let (Error::Fault { kind: DataFault::NoTarget, error }, Some(again)) =
+            (&mut *whole, &self.late.again)
         else {
             return;
         };

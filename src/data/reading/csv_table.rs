@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+use super::foreign::by_text;
 use super::pieces::{At, Piece, Pieces, too_long};
 use super::records::Cells;
 use super::stream::Stream;
@@ -94,6 +95,10 @@ impl CsvRows {
             // Not worth the memory that finding out how it is written takes.
             return Err(too_long(&stream, 1, format.row_limit));
         }
+        if let Some((what, remedy)) = by_text(&start).filter(|_| format.delimiter.is_none()) {
+            let found = format!("{what}; {remedy}");
+            return Err(Error::data(stream.name(), Place::default(), "a table as text (CSV)", found));
+        }
         let (mut dialect, sample) = Dialect::detect(&start, is_whole, format);
         let known_decimal = wanted.schema.as_ref().and_then(|schema| schema.decimal);
         let decimal_is_known = format.decimal.is_none() && known_decimal.is_some();
@@ -111,7 +116,7 @@ impl CsvRows {
         let first = pieces.next_row()?.ok_or_else(empty)?;
         let names = names(&first, dialect.delimiter, format.row_limit)?;
         let header_cells = names.clone();
-        let extra = sample.extra_cell().filter(|_| format.header != Some(false));
+        let extra = sample.extra_cell(&dialect).filter(|_| format.header != Some(false));
         let names = match extra {
             Some(extra) => with_extra(names, extra),
             None => names,
@@ -145,7 +150,7 @@ impl CsvRows {
             // The names of a model are proof.
             None if wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names)) => true,
             // The rows that a model without names was trained on had none.
-            None if wanted.schema.as_ref().is_some_and(Schema::is_unnamed) => false,
+            None if wanted.schema.as_ref().is_some_and(Schema::is_unnamed) => sample.counts_columns(),
             None if extra.is_some() => true,
             None => sample.has_header(&dialect).map_err(|doubt| header.undecided("header", doubt))?,
         };
@@ -158,7 +163,14 @@ impl CsvRows {
             _ => Default::default(),
         };
         let is_whole = header.is_whole || is_read;
-        let columns = Header { later: &later, codes: &codes, is_whole, ..header }.columns(wanted)?;
+        let mut columns = Header { later: &later, codes: &codes, is_whole, ..header }.columns(wanted)?;
+        let is_named = wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names));
+        if format.header.is_none() && !is_named && sample.counts_columns() {
+            columns.notices.push(format!(
+                "the first row holds the numbers 0 to {}, so it is a header; use --header no if it is a row of values",
+                names.len() - 1
+            ));
+        }
         let first = if has_header {
             pieces.begin_rows(&header_cells);
             let row = pieces.next_row()?;

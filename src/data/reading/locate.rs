@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::layouts::what_is_there;
 use super::stream::{STANDARD_INPUT, Stream};
 use crate::data::images::folders::{class_folders, entries};
 use crate::error::{Error, Place, Result};
@@ -96,33 +97,42 @@ pub fn is_png(path: impl AsRef<Path>) -> Result<bool> {
 }
 
 fn locate_in(directory: &Path) -> Result<Sources> {
-    let train = idx_pair(directory, "train")?;
-    let test = idx_pair(directory, "t10k")?;
-    if train.is_some() || test.is_some() {
-        return Ok(Sources { train, test });
+    if let Some(sources) = sources_in(directory)? {
+        return Ok(sources);
     }
-    let table = |name: &str| raw_or_packed(directory, name).map(|path| Source::Csv { path });
-    let train = table("mnist_train.csv").or_else(|| table("train.csv"));
-    let test = table("mnist_test.csv");
-    if train.is_some() || test.is_some() {
-        return Ok(Sources { train, test });
-    }
-    let paths = parts_in(directory)?;
-    if !paths.is_empty() {
-        return Ok(Sources { train: Some(Source::Parts { paths }), test: None });
-    }
-    if class_folders(directory)?.is_some() {
-        let train = Some(Source::Folders { path: directory.to_path_buf() });
-        return Ok(Sources { train, test: None });
-    }
+    let holds_data = |folder: &Path| matches!(sources_in(folder), Ok(Some(_)));
     Err(Error::data(
         directory,
         Place::default(),
         "the IDX files train-images-idx3-ubyte and train-labels-idx1-ubyte (and t10k-images-idx3-ubyte \
                    and t10k-labels-idx1-ubyte), or mnist_train.csv or train.csv (and mnist_test.csv), or a table in \
                    parts, part*.csv, each as it is, or with .gz or .zst, or a folder of PNG images for each class",
-        "none of them",
+        what_is_there(directory, &holds_data)?,
     ))
+}
+
+/// What a directory itself holds.
+fn sources_in(directory: &Path) -> Result<Option<Sources>> {
+    let train = idx_pair(directory, "train")?;
+    let test = idx_pair(directory, "t10k")?;
+    if train.is_some() || test.is_some() {
+        return Ok(Some(Sources { train, test }));
+    }
+    let table = |name: &str| raw_or_packed(directory, name).map(|path| Source::Csv { path });
+    let train = table("mnist_train.csv").or_else(|| table("train.csv"));
+    let test = table("mnist_test.csv");
+    if train.is_some() || test.is_some() {
+        return Ok(Some(Sources { train, test }));
+    }
+    let paths = parts_in(directory)?;
+    if !paths.is_empty() {
+        return Ok(Some(Sources { train: Some(Source::Parts { paths }), test: None }));
+    }
+    if class_folders(directory)?.is_some() {
+        let train = Some(Source::Folders { path: directory.to_path_buf() });
+        return Ok(Some(Sources { train, test: None }));
+    }
+    Ok(None)
 }
 
 /// The files of a table in parts, in the order of their names.
@@ -160,10 +170,11 @@ fn idx_pair(directory: &Path, part: &str) -> Result<Option<Source>> {
 
 fn raw_or_packed(directory: &Path, name: &str) -> Option<PathBuf> {
     let is_there = |path: &PathBuf| path.metadata().is_ok_and(|metadata| !metadata.is_dir());
+    // Some archives unpack each file into a folder of its own name.
     ["", ".gz", ".zst"]
         .iter()
         .map(|end| format!("{name}{end}"))
-        .map(|name| directory.join(name))
+        .flat_map(|name| [directory.join(&name), directory.join(&name).join(&name)])
         .find(is_there)
 }
 

@@ -3,6 +3,8 @@
 pub(crate) mod blanks;
 pub(crate) mod csv_table;
 pub(crate) mod delivery;
+pub(crate) mod foreign;
+pub(crate) mod layouts;
 pub(crate) mod locate;
 pub(crate) mod merge;
 pub(crate) mod npz;

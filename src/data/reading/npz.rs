@@ -134,6 +134,14 @@ impl Npz {
         let first = arrays.first().ok_or_else(|| bad("no array"))?;
         if let Some(other) = arrays.iter().find(|array| array.rows != first.rows) {
             let (a, b) = (first, other);
+            let holds = |part: &str| arrays.iter().any(|array| array.name.to_lowercase().contains(part));
+            if holds("train") && (holds("test") || holds("val")) {
+                let names: Vec<&str> = arrays.iter().map(|array| array.name.as_str()).collect();
+                return Err(bad(format!(
+                    "rows to train and to test on in one file ({}); save each part by itself, as in numpy.savez(\"train.npz\", X=X, y=y), and name the others with --validation and --test",
+                    names.join(", ")
+                )));
+            }
             return Err(bad(format!("{} rows in {}, {} in {}", a.rows, a.name, b.rows, b.name)));
         }
         let mut npz = Self { arrays, categories, row: 0, text: Vec::new(), given: 0 };
@@ -223,6 +231,9 @@ impl Array {
             return Err(error("no header"));
         };
         let descr = descr.split('\'').nth(1).unwrap_or_default();
+        if descr.ends_with('O') {
+            return Err(error("objects of Python (save text as y.astype(str), numbers as y.astype(float))"));
+        }
         let (kind, size) = kind(descr).ok_or_else(|| error(&format!("values of the type {descr:?}")))?;
         let shape = shape.strip_prefix('(').and_then(|shape| shape.split_once(')')).map_or("", |it| it.0);
         let sides = shape.split(',').map(str::trim).filter(|side| !side.is_empty()).map(str::parse::<usize>);

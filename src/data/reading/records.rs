@@ -80,7 +80,11 @@ pub(crate) fn row_end(text: &[u8], start: usize, delimiter: u8) -> Result<Option
         if text[place] != b'"' {
             return Ok(Some(place));
         }
-        at = if opens_cell(text, start, place, delimiter) { quoted_end(text, place).ok_or(place)? } else { place } + 1;
+        at = if opens_cell(text, start, place, delimiter) {
+            quoted_end(text, place).ok_or(place)?
+        } else {
+            place
+        } + 1;
     }
     Ok(None)
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use flate2::read::MultiGzDecoder;
 
 use super::blanks::Squeezed;
+use super::foreign::{LONGEST_START, by_bytes};
 use super::npz::{Hints, Npz};
 use super::zstd::{MAGIC as ZSTD_MAGIC, MOST_WINDOW, Zstd, fill, is_zstd};
 use crate::data::columns::Selection;
@@ -190,19 +191,19 @@ impl Stream {
 
     /// Refuses files that hold tables, but none of text in UTF-8: what they are is of more use than what their bytes are not.
     fn refuse_other_formats(&mut self) -> Result<()> {
-        let (what, remedy) = match self.peek(8)?[..] {
-            [b'P', b'K', 3, 4, ..] => ("a ZIP archive, such as a workbook (.xlsx)", "save the table as CSV"),
+        let start = self.peek(LONGEST_START)?;
+        let (what, remedy) = match start[..] {
             [b'P', b'A', b'R', b'1', next, ..] if next.is_ascii_control() && !next.is_ascii_whitespace() => {
                 ("a Parquet file", "pandas writes it as CSV by read_parquet and to_csv(FILE, index=False)")
-            }
-            [b'A', b'R', b'R', b'O', b'W', b'1', 0, 0] => {
-                ("an Arrow file", "pandas writes it as CSV by read_feather and to_csv(FILE, index=False)")
             }
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
                 let found = "text in UTF-16; save it as UTF-8";
                 return Err(self.error(Place::default(), "text in UTF-8", found));
             }
-            _ => return Ok(()),
+            _ => match by_bytes(&start) {
+                Some(known) => known,
+                None => return Ok(()),
+            },
         };
         Err(self.error(Place::default(), "a table as text (CSV)", format!("{what}; {remedy}")))
     }

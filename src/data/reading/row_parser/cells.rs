@@ -51,8 +51,7 @@ impl RowParser {
             Some(date) => Ok(date),
             None if is_zero_date(cell) => {
                 self.table.zero_dates.fetch_add(1, Ordering::Relaxed);
-                self.missing_number(at, column)
-                    .map(|missing| [missing; PARTS.len()])
+                self.missing_number(at, column).map(|missing| [missing; PARTS.len()])
             }
             None if self.table.dialect.is_missing(cell) => {
                 self.without_number(at, column, "a date").map(|missing| [missing; PARTS.len()])
