@@ -101,7 +101,7 @@ fn errors_name_the_file_and_its_own_row() {
     let reader = files.open(&["a.csv", "label.csv"], &label_in("class")).unwrap();
     assert_error(
         &reader.check_labels(&classes).unwrap_err(),
-        &["label.csv, row 3, column 3 (class)", "label c"],
+        &["label.csv, row 3, column 3 (class)", "label \"c\""],
     );
 }
 

@@ -187,17 +187,17 @@ pub(crate) fn has_leading_zero(cell: &[u8]) -> bool {
     digits.len() > 1 && digits[0] == b'0' && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a cell is a whole number that is more than a number: with a leading zero, or with more digits than f64 counts.
+/// Whether a cell is a whole number that is more than a number: with a leading zero, or with more digits than f64 tells apart.
 pub(crate) fn is_code(cell: &[u8]) -> bool {
-    let digits = cell.trim_ascii();
+    const SHORTEST: usize = 16;
+    const GREATEST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+    let cell = cell.trim_ascii();
+    let digits = cell.strip_prefix(b"-").unwrap_or(cell);
     let is_long = || {
-        let number = str::from_utf8(digits).ok().and_then(|text| text.parse::<i128>().ok());
-        number.map_or(digits.len() > 16, |number| number.unsigned_abs() >= 1 << f64::MANTISSA_DIGITS)
+        let text = str::from_utf8(cell).unwrap_or_default();
+        text.parse().is_ok_and(|value: f64| value.abs() >= GREATEST && value.to_string() != text)
     };
-    has_leading_zero(digits)
-        || digits.len() >= 16
-            && digits[usize::from(digits[0] == b'-')..].iter().all(u8::is_ascii_digit)
-            && is_long()
+    has_leading_zero(cell) || digits.len() >= SHORTEST && digits.iter().all(u8::is_ascii_digit) && is_long()
 }
 
 /// A label as a finite number.
@@ -341,6 +341,18 @@ mod tests {
         assert_eq!(Classes::numbered(3).find(" 2.0 "), Some(2));
         assert!(Classes::numbered(3).are_counted());
         assert_eq!(Classes::numbered(3).find("3"), None);
+    }
+
+    #[test]
+    fn codes_are_more_than_numbers() {
+        for code in ["007", "00", " 01", "1152921504606846972", "-10001234567890123"] {
+            assert!(is_code(code.as_bytes()), "{code}");
+        }
+        for number in
+            ["0", "7", "0.5", "00.5", "", "-", "9007199254740991", "31570458000000000", "1e300", "0x1"]
+        {
+            assert!(!is_code(number.as_bytes()), "{number}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::classes::is_code;
-use super::odd_cells::are_odd;
+use super::odd_cells::{are_odd, distinct};
 use super::schema::Holds;
 use super::target::MNIST_COLUMNS;
 use super::time::{PARTS, date, is_zero_date};
@@ -39,11 +39,6 @@ enum RowNumbers {
     ByName,
     /// Its values count up from here.
     From(f64),
-}
-
-/// How many of these numbers are different.
-pub(crate) fn distinct(numbers: &[f64]) -> usize {
-    numbers.iter().map(|number| number.to_bits()).collect::<HashSet<u64>>().len()
 }
 
 impl Header<'_> {

@@ -12,13 +12,14 @@ pub(crate) mod odd_cells;
 pub(crate) mod schema;
 pub(crate) mod target;
 pub(crate) mod time;
+pub(crate) mod units;
 
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use self::numbers_as_text::Units;
 use self::schema::{Column, Holds, Schema};
 use self::time::PARTS;
+use self::units::Units;
 use crate::data::dialect::{Dialect, Extra, Format, Kind, Sample};
 use crate::data::excerpt::{list_some, printable_name, quote};
 use crate::error::{Error, Place, Result};

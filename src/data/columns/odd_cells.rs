@@ -1,6 +1,8 @@
 //! Cells of text in a column of numbers: a handful of them among many numbers, or among different ones, are mistakes; else the column
 //! holds categories.
 
+use std::collections::HashSet;
+
 use crate::error::{DataFault, Error, Place};
 
 /// The most cells of text that are slips.
@@ -8,6 +10,11 @@ pub(crate) const MOST_ODD: usize = 10;
 
 /// Numbers for each cell of text, at least, where these are slips.
 const NUMBERS_EACH: u64 = 100;
+
+/// How many of these numbers are different.
+pub(crate) fn distinct(numbers: &[f64]) -> usize {
+    numbers.iter().map(|number| number.to_bits()).collect::<HashSet<u64>>().len()
+}
 
 /// A cell of text among numbers.
 pub(crate) struct OddCell {
@@ -63,8 +70,11 @@ mod tests {
             (10, 1000, true),
             (11, 1_000_000, false),
         ] {
-            assert_eq!(are_odd(texts, numbers), expected, "{texts} of {numbers}");
+            assert_eq!(are_odd(texts, numbers, 2), expected, "{texts} of {numbers}");
         }
+        // Numbers that hardly repeat are no codes.
+        assert!(are_odd(1, 64, 64) && are_odd(1, 9, 9) && are_odd(10, 50, 20) && are_odd(1, 6, 4));
+        assert!(!are_odd(2, 8, 8) && !are_odd(11, 600, 600) && !are_odd(1, 60, 19) && !are_odd(3, 14, 14));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::classes::{FEW_CLASSES, is_code};
-use super::inputs::distinct;
+use super::odd_cells::distinct;
 use super::{Header, Holds};
 use crate::data::dialect::Kind;
 use crate::data::excerpt::list_some;
