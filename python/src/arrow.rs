@@ -24,14 +24,28 @@ use crate::errors::exception;
 use crate::remote::Remote;
 use crate::table::PIECE;
 
+/// Numbers whose differences are smaller are not told apart well by 32-bit floats.
+const SMALL: f64 = 1e-36;
+
+/// What is known of the columns of a table beside their types, by their names.
+pub(crate) struct Known {
+    /// Those that are categories, whatever they hold.
+    pub categorical: Vec<String>,
+    /// Those whose texts are kept byte for byte; `None` where the table is to train on, and all typed categories are.
+    pub exact: Option<Vec<String>>,
+    /// The time zones to which times were made local.
+    pub zones: Vec<(String, String)>,
+}
+
 /// The columns of a table with these names, or all of it. Of one that is to train on, what columns of text hold is found out, and
 /// what the user should know of that.
 pub(crate) fn table(
     frame: &Bound<'_, PyAny>,
     wanted: Option<&[String]>,
-    categorical: &[String],
-    trains: bool,
+    known: Known,
 ) -> PyResult<(Table, TextNotes)> {
+    let Known { categorical, exact, zones } = known;
+    let trains = exact.is_none();
     let reader = stream(frame)?;
     let schema = reader.schema();
     let names: Vec<String> = match wanted {
@@ -45,7 +59,11 @@ pub(crate) fn table(
     let batches = reader
         .collect::<Result<Vec<RecordBatch>, _>>()
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let of_name = |name: &String| Column { is_categorical: categorical.contains(name), ..Column::default() };
+    let of_name = |name: &String| Column {
+        is_categorical: categorical.contains(name),
+        may_be_exact: exact.as_ref().is_none_or(|exact| exact.contains(name)),
+        ..Column::default()
+    };
     let mut columns: Vec<Column> = names.iter().map(of_name).collect();
     let count: usize = batches.iter().map(RecordBatch::num_rows).sum();
     let mut builder = TableBuilder::new(names.clone(), count);
@@ -62,12 +80,19 @@ pub(crate) fn table(
             frame.py().check_signals()?;
         }
     }
+    if let Some(place) = columns.iter().position(|column| trains && column.is_too_small()) {
+        let (column, name, number) = (&columns[place], &names[place], place + 1);
+        let (least, greatest) = column.range.unwrap_or_default();
+        return Err(PyValueError::new_err(format!(
+            "X, column {number} ({name}): expected values that 32-bit floats can distinguish (multiply them by a factor), found values from {least:e} to {greatest:e}"
+        )));
+    }
     let is_understood = |column: &Column| trains && column.is_text && !column.is_categorical;
     let texts: Vec<usize> = (0..columns.len()).filter(|at| is_understood(&columns[*at])).collect();
     drop(columns);
     let is_long = count * names.len() >= PIECE;
     let work = move |builder: &mut TableBuilder| {
-        let mut table = take(builder).finish();
+        let mut table = take(builder).finish().with_zones(&zones);
         table.understand_texts(&texts).map(|notes| (table, notes))
     };
     Remote::new(builder, is_long)?.call(frame.py(), work)?.map_err(exception)
@@ -95,6 +120,14 @@ struct Column {
     /// The numbers of all texts.
     known: HashMap<String, u32>,
     nulls: usize,
+    /// The least and the greatest number.
+    range: Option<(f64, f64)>,
+    /// 0 and 1; NaN where one is missing.
+    booleans: Vec<f32>,
+    /// Whether categories that are text are kept byte for byte.
+    may_be_exact: bool,
+    /// Whether its texts are.
+    is_exact: bool,
     /// Whether its numbers are categories.
     is_categorical: bool,
     /// Whether it is of text, rather than of a type of categories.
@@ -102,6 +135,12 @@ struct Column {
 }
 
 impl Column {
+    /// Whether 32-bit floats lose differences between its numbers because they are so small.
+    fn is_too_small(&self) -> bool {
+        let spread = self.range.map_or(0.0, |(least, greatest)| greatest - least);
+        !self.is_categorical && spread > 0.0 && spread < SMALL
+    }
+
     /// Adds an array, or says of which type it is that is none of a table.
     fn append(&mut self, array: &dyn Array) -> Result<(), String> {
         macro_rules! numbers {
@@ -121,6 +160,13 @@ impl Column {
                     _ => {}
                 }
             };
+        }
+        match array.data_type() {
+            DataType::Float32 => {
+                self.measure(array.as_primitive::<Float32Type>().iter().flatten().map(f64::from))
+            }
+            DataType::Float64 => self.measure(array.as_primitive::<Float64Type>().iter().flatten()),
+            _ => {}
         }
         numbers!(
             DataType::Int8 => Int8Type, DataType::Int16 => Int16Type, DataType::Int32 => Int32Type, DataType::Int64 => Int64Type,
@@ -158,31 +204,43 @@ impl Column {
             DataType::Time64(TimeUnit::Microsecond) => self.add_hours::<Time64MicrosecondType>(array),
             DataType::Time64(_) => self.add_hours::<Time64NanosecondType>(array),
             DataType::Boolean => {
-                let texts = array
-                    .as_boolean()
-                    .iter()
-                    .map(|value| value.map(|value| if value { "True" } else { "False" }));
-                self.add_texts(texts);
+                let number = |value: Option<bool>| value.map_or(f32::NAN, |value| f32::from(u8::from(value)));
+                self.booleans.extend(array.as_boolean().iter().map(number));
             }
             DataType::Utf8 => self.add_text(array.as_string::<i32>().iter()),
             DataType::LargeUtf8 => self.add_text(array.as_string::<i64>().iter()),
             DataType::Utf8View => self.add_text(array.as_string_view().iter()),
             DataType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary();
-                let mut values = Self { is_categorical: true, ..Self::default() };
+                let mut values =
+                    Self { is_categorical: true, may_be_exact: self.may_be_exact, ..Self::default() };
                 values.append(dictionary.values())?;
                 let keys = if array.null_count() == array.len() {
                     vec![0; array.len()]
                 } else {
                     dictionary.normalized_keys()
                 };
-                let texts: Vec<Option<String>> = values.into_texts();
-                let text = |row: usize| if array.is_null(row) { None } else { texts[keys[row]].as_deref() };
-                self.add_texts((0..array.len()).map(text));
+                let key = |row: usize| (!array.is_null(row)).then(|| keys[row]);
+                let keys = (0..array.len()).map(key);
+                if *dictionary.values().data_type() == DataType::Boolean {
+                    self.booleans.extend(keys.map(|key| key.map_or(f32::NAN, |key| values.booleans[key])));
+                } else {
+                    self.is_exact |= values.is_exact;
+                    let texts: Vec<Option<String>> = values.into_texts();
+                    self.add_texts(keys.map(|key| texts[key?].as_deref()));
+                }
             }
             other => return Err(other.to_string()),
         }
         Ok(())
+    }
+
+    /// Looks for the least and the greatest number.
+    fn measure(&mut self, numbers: impl Iterator<Item = f64>) {
+        let range = self.range.unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
+        // NaN is neither.
+        self.range =
+            Some(numbers.fold(range, |(least, greatest), value| (least.min(value), greatest.max(value))));
     }
 
     /// The text of each row: of numbers and dates, too.
@@ -243,6 +301,7 @@ impl Column {
 
     fn add_text<'a>(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
         self.is_text = true;
+        self.is_exact = self.is_categorical && self.may_be_exact;
         self.add_texts(texts);
     }
 
@@ -265,7 +324,10 @@ impl Column {
     fn cells(&mut self, piece: &dyn Array) -> Result<Cells, String> {
         self.append(piece)?;
         Ok(if !self.rows.is_empty() {
-            Cells::Texts { rows: take(&mut self.rows), texts: take(&mut self.texts) }
+            let (rows, texts) = (take(&mut self.rows), take(&mut self.texts));
+            if self.is_exact { Cells::ExactTexts { rows, texts } } else { Cells::Texts { rows, texts } }
+        } else if !self.booleans.is_empty() {
+            Cells::Booleans(take(&mut self.booleans))
         } else if !self.times.is_empty() {
             Cells::Times(take(&mut self.times))
         } else {

@@ -5,10 +5,11 @@ use pyo3::prelude::*;
 use tinytrain::data::{Targets, TargetsRef};
 use tinytrain::engine::{Measurements, find_device_for};
 use tinytrain::sweep::{
-    Candidates, Event, FinishedMember, Plan, Sources, TrialPlan, TrialStatus, is_short, one_model, plan_on,
+    Candidates, Event, FinishedMember, Plan, Sources, TrainedModel, TrialPlan, TrialStatus, is_short,
+    one_model, plan_on,
 };
-use tinytrain::train::engine;
-use tinytrain::{Device, DeviceRequest, Error, Reader, Sweep, TrainSettings};
+use tinytrain::train::{Config, engine};
+use tinytrain::{Device, DeviceRequest, Epoch, Error, Reader, Sweep, TrainSettings};
 
 use crate::errors::{exception, in_python};
 use crate::fit::{GivenRows, Source, source};
@@ -16,13 +17,15 @@ use crate::model::Model;
 use crate::remote::Remote;
 use crate::settings;
 
-/// A network, or why there is none; its epochs; how often it was picked.
-type Trained = (Option<Model>, Option<String>, usize, u32);
+/// A network, or why there is none; its epochs; how often it was picked; whether its time was over.
+type Trained = (Option<Model>, Option<String>, usize, u32, bool);
 
 /// A sweep on its way, with the rows by which networks are picked.
 struct Job {
     sweep: Sweep,
     ended: Vec<Option<FinishedMember>>,
+    /// The settings of each.
+    configs: Vec<Config>,
     validation: Option<tinytrain::Dataset>,
 }
 
@@ -75,6 +78,18 @@ pub(crate) fn ensemble<'py>(
     }
 }
 
+/// Whether the time of a network was over before all of its epochs, and nothing else has ended its training.
+pub(crate) fn is_late(run: &TrainedModel, config: &Config) -> bool {
+    let count = run.epochs.len();
+    let reached = |last: &Epoch| last.validation.as_ref().unwrap_or(&last.train).accuracy;
+    let is_reached = config
+        .target_accuracy
+        .zip(run.epochs.last().map(reached))
+        .is_some_and(|(wanted, reached)| reached >= wanted);
+    let is_patient = config.patience.is_none_or(|most| count - run.kept.min(count) < most);
+    config.max_time.is_some() && count < config.epochs && is_patient && !is_reached
+}
+
 impl Job {
     fn new(
         settings: Vec<TrainSettings>,
@@ -91,8 +106,9 @@ impl Job {
         plan_on(&device, &mut members, &Measurements::default())?;
         let validation = members.first().and_then(|member| member.data[0].validation().cloned());
         let ended = members.iter().map(|_| None).collect();
+        let configs = members.iter().map(|member| member.config.clone()).collect();
         let plan = Plan { device, threads, halving: None, first_stage: 0, deadline: None };
-        Ok(Self { sweep: Sweep::new(members, plan), ended, validation })
+        Ok(Self { sweep: Sweep::new(members, plan), ended, configs, validation })
     }
 
     /// Waits a while: whether a network has ended then; nothing when all have.
@@ -126,8 +142,9 @@ impl Job {
             };
             let run = ended.and_then(|ended| ended.runs.into_iter().next()).filter(|_| reason.is_none());
             let epochs = run.as_ref().map_or(0, |run| run.epochs.len());
+            let is_late = run.as_ref().is_some_and(|run| is_late(run, &self.configs[number]));
             models.extend(run.as_ref().map(|run| (number, (*run.model).clone())));
-            trained.push((run.map(|run| Model::shared(run.model)), reason, epochs, 0));
+            trained.push((run.map(|run| Model::shared(run.model)), reason, epochs, 0, is_late));
         }
         let Some((_, first)) = models.first() else { return Ok((trained, None)) };
         let is_like = |model: &tinytrain::Model| {

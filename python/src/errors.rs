@@ -10,13 +10,14 @@ const RENAMED: [(&str, &str); 3] =
     [("seed", "random_state"), ("threads", "n_jobs"), ("class-weights", "class_weight")];
 
 /// What is said of options that have no counterpart here.
-const PHRASES: [(&str, &str); 7] = [
+const PHRASES: [(&str, &str); 8] = [
     ("use --exclude to ignore the column", "leave the column out"),
     ("(--validation or --validation-fraction)", "(early_stopping, validation_fraction or eval_set)"),
     (
         "either a fraction of the training rows or a separate file",
         "either a fraction of the rows or an eval_set",
     ),
+    ("; separate several by commas", "; pass several as a list"),
     ("expected parameters of a", "warm_start: these parameters and rows give a"),
     ("network, found others", "network, and the fit before gave another one"),
     (

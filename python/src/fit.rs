@@ -7,8 +7,9 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tinytrain::data::{ColumnEncoding, Transform};
+use tinytrain::data::{ColumnEncoding, LabelType, Transform};
 use tinytrain::ndarray::Array2;
+use tinytrain::train::End;
 use tinytrain::trainer::{self, Target, TargetData};
 use tinytrain::{Epoch, Error, Event, Reader, Run, Trainer};
 
@@ -18,11 +19,13 @@ use crate::remote::Remote;
 use crate::rows::{Rows, Ties};
 use crate::settings;
 use crate::table::Table;
+use crate::unknown::by_column;
 
-/// What rows should give: the names of classes with the number of each row's, or values to predict, [rows, values].
+/// What rows should give: the names of classes with the number of each row's and the type of the labels, or values to predict,
+/// [rows, values].
 #[derive(FromPyObject)]
 pub(crate) enum Targets<'py> {
-    Labels(Vec<String>, PyReadonlyArray1<'py, u32>),
+    Labels(Vec<String>, PyReadonlyArray1<'py, u32>, String),
     Values(PyReadonlyArray2<'py, f32>),
 }
 
@@ -30,6 +33,7 @@ pub(crate) enum Targets<'py> {
 #[derive(Clone)]
 pub(crate) struct OwnTargets {
     pub names: Option<Vec<String>>,
+    pub label_type: LabelType,
     /// Words of a row.
     pub width: usize,
     pub words: Vec<u32>,
@@ -37,17 +41,20 @@ pub(crate) struct OwnTargets {
 
 impl Targets<'_> {
     /// A copy that needs no interpreter.
-    pub(crate) fn own(&self) -> OwnTargets {
-        match self {
-            Targets::Labels(names, numbers) => {
-                OwnTargets { names: Some(names.clone()), width: 1, words: numbers.as_array().to_vec() }
-            }
+    pub(crate) fn own(&self) -> PyResult<OwnTargets> {
+        Ok(match self {
+            Targets::Labels(names, numbers, label_type) => OwnTargets {
+                names: Some(names.clone()),
+                label_type: label_type.parse().map_err(exception)?,
+                width: 1,
+                words: numbers.as_array().to_vec(),
+            },
             Targets::Values(values) => {
                 let values = values.as_array();
                 let words = values.iter().map(|value| (value + 0.0).to_bits()).collect();
-                OwnTargets { names: None, width: values.ncols(), words }
+                OwnTargets { names: None, label_type: LabelType::Float, width: values.ncols(), words }
             }
-        }
+        })
     }
 }
 
@@ -67,7 +74,8 @@ impl OwnTargets {
         known.zip(0u32..).for_each(|(number, place)| *number = place);
         let present = names.iter().zip(&numbers).filter(|(_, number)| number.is_some());
         let present = present.map(|(name, _)| name.clone()).collect();
-        TargetData::classes(present, words.iter().filter_map(|class| numbers[*class as usize]).collect())
+        let numbers = words.iter().filter_map(|class| numbers[*class as usize]).collect();
+        TargetData::classes(present, numbers).of_type(self.label_type)
     }
 }
 
@@ -77,7 +85,7 @@ pub(crate) struct Source {
     pub table: Arc<trainer::Table>,
     pub targets: OwnTargets,
     /// Weights of the rows, or none.
-    pub weights: Vec<f32>,
+    pub weights: Vec<f64>,
     /// Their groups, or none.
     pub groups: Vec<u32>,
     /// Their times, or none.
@@ -100,7 +108,7 @@ impl Source {
     /// Checks that all is of as many rows.
     pub(crate) fn check(&self) -> PyResult<()> {
         let count = self.table.rows();
-        let OwnTargets { names, width, words } = &self.targets;
+        let OwnTargets { names, width, words, .. } = &self.targets;
         let are_fit = |length: usize| length == 0 || length == count;
         if words.len() != count * width
             || ![self.weights.len(), self.groups.len(), self.times.len()].into_iter().all(are_fit)
@@ -120,7 +128,7 @@ impl Source {
     pub(crate) fn with_all_classes(&self) -> Result<Reader, Error> {
         let OwnTargets { names, words, .. } = &self.targets;
         let targets = match names {
-            Some(names) => TargetData::classes(names.clone(), words.clone()),
+            Some(names) => TargetData::classes(names.clone(), words.clone()).of_type(self.targets.label_type),
             None => self.targets.taken(&(0..self.table.rows() as u32).collect::<Vec<u32>>()),
         };
         (*self.table).clone().into_reader(targets, self.names.clone(), Vec::new(), self.threads)
@@ -205,7 +213,7 @@ fn epoch_figures<'py>(
 pub(crate) type GivenRows<'py> = (
     PyRefMut<'py, Table>,
     Targets<'py>,
-    Option<PyReadonlyArray1<'py, f32>>,
+    Option<PyReadonlyArray1<'py, f64>>,
     Option<PyReadonlyArray1<'py, u32>>,
     Option<PyReadonlyArray1<'py, f64>>,
 );
@@ -219,7 +227,7 @@ pub(crate) fn source(
 ) -> PyResult<Source> {
     let source = Source {
         table: std::mem::take(&mut table.0),
-        targets: targets.own(),
+        targets: targets.own()?,
         weights: of_rows(weights.as_ref()),
         groups: of_rows(groups.as_ref()),
         times: of_rows(times.as_ref()),
@@ -234,7 +242,7 @@ pub(crate) fn source(
 /// Trains a network. `settings` is a JSON object of settings by their names; `on_epoch` takes what each epoch gave and ends the fit
 /// where it returns something true; `repeats` says whether weights that are whole numbers may become repeated rows; `keeps_state` whether
 /// the model keeps what its optimizer remembers. Returns the model, and a dictionary with `loss_curve`, `validation_scores`, `kept`,
-/// `warnings`.
+/// `warnings`, `unknown` (cells by column of rows that do not train), and `is_late` where time was over before all `total` epochs.
 #[pyfunction]
 #[pyo3(signature = (rows, settings, *, device="auto", repeats=true, validation=None, names=Vec::new(), first=None, keeps_state=false, on_epoch=None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
@@ -270,7 +278,7 @@ pub(crate) fn fit<'py>(
     };
     let mut run = Remote::new(None, cells >= LONG)?;
     run.call(py, start)?.map_err(exception)?;
-    let (mut scores, mut warnings, mut epochs) = (Vec::new(), Vec::new(), 0);
+    let (mut scores, mut warnings, mut unknown, mut epochs) = (Vec::new(), Vec::new(), Vec::new(), 0);
     while let Some(event) = run.call(py, |run| with(run, Run::next))?.map_err(exception)? {
         match event {
             Event::Epoch { epoch, is_kept, .. } => {
@@ -290,8 +298,7 @@ pub(crate) fn fit<'py>(
                 }
             }
             Event::Unknown { set, cells } => {
-                let cells = cells.count();
-                warnings.push(format!("{cells} cells of the {set} rows hold what no training row holds"));
+                unknown.push((set, cells));
             }
             Event::OneClass { set, class } => {
                 warnings.push(format!("all {set} rows are of class {class}: their scores mean little"));
@@ -324,6 +331,11 @@ pub(crate) fn fit<'py>(
     found.set_item("kept", summary.kept)?;
     found.set_item("warning", warning)?;
     found.set_item("warnings", warnings)?;
+    let schema = summary.model.data_schema.schema.as_ref();
+    let named: Vec<_> = unknown.iter().map(|(set, cells)| (*set, by_column(cells, schema))).collect();
+    found.set_item("unknown", named)?;
+    found.set_item("is_late", summary.end == End::Time)?;
+    found.set_item("total", epochs)?;
     Ok((Model::with_state(summary.model, state), found))
 }
 

@@ -12,6 +12,7 @@ mod rows;
 mod search;
 mod settings;
 mod table;
+mod unknown;
 
 use std::ffi::OsString;
 use std::time::Instant;

@@ -13,10 +13,11 @@ use crate::fit::{GivenRows, LONG, OwnTargets, Source, source};
 use crate::model::Model;
 use crate::remote::Remote;
 use crate::settings;
+use crate::unknown::{Unknown, by_column};
 
 /// Trains on each of the rows once, on from `first` and what its optimizer remembers, or else on a new network, whose classes are
-/// those of the targets. Returns the model, the mean loss, and how many cells held what no
-/// row of the first call held.
+/// those of the targets. Returns the model, the mean loss, and how many cells of which columns
+/// held what no row of the first call held.
 #[pyfunction]
 #[pyo3(signature = (rows, settings, *, device="auto", names=Vec::new(), first=None))]
 pub(crate) fn partial_fit(
@@ -26,7 +27,7 @@ pub(crate) fn partial_fit(
     device: &str,
     names: Vec<String>,
     first: Option<PyRef<'_, Model>>,
-) -> PyResult<(Model, f64, u64)> {
+) -> PyResult<(Model, f64, Unknown)> {
     let settings = settings::read(settings)?;
     let source = source(rows, &names, false, settings.threads)?;
     let request: DeviceRequest = device.parse().unwrap_or_default();
@@ -34,7 +35,7 @@ pub(crate) fn partial_fit(
     let mut pass = Remote::new(None, source.cells() >= LONG)?;
     let start = move |slot: &mut Option<Pass>| {
         let pass = begin(&settings, source, first, &request)?;
-        let unknown = pass.unknown_cells().count();
+        let unknown = pass.unknown_cells().clone();
         *slot = Some(pass);
         Ok(unknown)
     };
@@ -42,6 +43,7 @@ pub(crate) fn partial_fit(
     while pass.call(py, |pass| pass.as_mut().map_or(Ok(false), Pass::advance))?.map_err(exception)? {}
     let finish = |pass: &mut Option<Pass>| pass.take().ok_or(Error::Interrupted)?.finish();
     let Passed { model, state, score } = pass.call(py, finish)?.map_err(exception)?;
+    let unknown = by_column(&unknown, model.data_schema.schema.as_ref());
     Ok((Model::with_state(model, state), score.loss, unknown))
 }
 
@@ -65,11 +67,12 @@ fn begin(
     let batch_size = model.settings.get("batch_size").and_then(|size| size.parse().ok());
     let settings = TrainSettings { batch_size: settings.batch_size.or(batch_size), ..settings.clone() };
     let config = settings.resolve(&info)?;
-    let Source { table, targets: OwnTargets { names, width, words }, weights, .. } = source;
+    let Source { table, targets: OwnTargets { names, width, words, .. }, weights, .. } = source;
     let targets = match names {
         Some(names) => {
+            let known = model.data_schema.classes.finder();
             let find = |name: &String| {
-                let known = model.data_schema.classes.find(name);
+                let known = known(name);
                 known.ok_or_else(|| Error::Config(format!("expected a class of the model, found {name:?}")))
             };
             let classes = names.iter().map(find).collect::<Result<Vec<u32>, Error>>()?;
@@ -79,6 +82,7 @@ fn begin(
     };
     let (features, dictionaries) = Arc::unwrap_or_clone(table).fitted_to(&model)?.features()?;
     let inputs = model.transform.columns(model.network.columns());
+    let weights = weights.into_iter().map(|weight| weight as f32).collect();
     let rows = Dataset { inputs, features, targets, weights };
     // Forward, and back to inputs and weights.
     let device = find_device_for(device, predicts_soon(&model.network, 3 * rows.rows()))?;

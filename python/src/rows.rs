@@ -1,9 +1,9 @@
-//! The order of training rows by what they hold, so that a fit depends on the rows and not on how they are sorted, and weights
-//! that are whole numbers are rows that come so often.
+//! The order of training rows by what they hold, so that a fit depends on the rows and not on how they are sorted, and what their
+//! weights make of them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// How many times as many rows as there are whole-number weights may make of them.
+/// How many times as many rows as there are weights may make of them.
 const MOST_REPEATED: f64 = 16.0;
 
 /// Which rows train, in which order, and with which weights.
@@ -19,7 +19,7 @@ pub(crate) struct Rows {
 /// What tells rows of one content apart.
 pub(crate) struct Ties<'a> {
     /// Their weights, or none.
-    pub weights: &'a [f32],
+    pub weights: &'a [f64],
     /// Their groups, or none.
     pub groups: &'a [u32],
     /// Their times, or none.
@@ -28,7 +28,8 @@ pub(crate) struct Ties<'a> {
 
 impl Rows {
     /// Rows with these inputs, [rows, inputs], and what they should give as bits, so many words a row, by their content; those
-    /// without weight are left out. `repeats` says whether whole-number weights may become repeated rows.
+    /// without weight are left out. `repeats` says whether weights ask for rows that come so often. A factor that all weights have in
+    /// common counts for nothing.
     pub(crate) fn new(
         values: &[f32],
         (width, answers): (usize, &[u32]),
@@ -66,21 +67,44 @@ impl Rows {
             copies.push(different);
         }
         let rows: Vec<u32> = keyed.into_iter().map(|(_, row)| row).collect();
-        let of_rows: Vec<f32> = if weights.is_empty() {
+        let of_rows: Vec<f64> = if weights.is_empty() {
             Vec::new()
         } else {
             rows.iter().map(|row| weights[*row as usize]).collect()
         };
-        let sum: f64 = of_rows.iter().map(|weight| f64::from(*weight)).sum();
-        let are_whole = of_rows.iter().all(|weight| weight.fract() == 0.0);
-        if !repeats || of_rows.is_empty() || !are_whole || sum > MOST_REPEATED * rows.len() as f64 {
-            let copies = if different as usize + 1 < rows.len() { copies } else { Vec::new() };
-            return Self { rows, weights: of_rows, copies };
+        let copies_of = |copies| if different as usize + 1 < rows.len() { copies } else { Vec::new() };
+        if of_rows.iter().all(|weight| *weight == of_rows[0]) {
+            let copies = copies_of(copies);
+            return Self { rows, weights: Vec::new(), copies };
         }
+        let factor = if repeats { common_factor(&of_rows) } else { None };
+        let sum: f64 = of_rows.iter().sum();
+        let Some(factor) = factor.filter(|factor| sum / factor <= MOST_REPEATED * rows.len() as f64) else {
+            let greatest = of_rows.iter().copied().fold(0.0, f64::max);
+            let weights = of_rows.iter().map(|weight| (weight / greatest) as f32).collect();
+            let copies = copies_of(copies);
+            return Self { rows, weights, copies };
+        };
         let repeated = |numbers: &[u32]| -> Vec<u32> {
             let each = numbers.iter().zip(&of_rows);
-            each.flat_map(|(number, times)| std::iter::repeat_n(*number, *times as usize)).collect()
+            each.flat_map(|(number, weight)| std::iter::repeat_n(*number, (weight / factor) as usize))
+                .collect()
         };
         Self { rows: repeated(&rows), weights: Vec::new(), copies: repeated(&copies) }
     }
+}
+
+/// The greatest whole number by which all of these can be divided, which are not 0; nothing if one of them is no whole number.
+fn common_factor(weights: &[f64]) -> Option<f64> {
+    let whole = |weight: f64| {
+        (weight.fract() == 0.0 && weight < (1u64 << f64::MANTISSA_DIGITS) as f64).then_some(weight as u64)
+    };
+    let mut factor = 0;
+    for weight in weights {
+        let mut other = whole(*weight)?;
+        while other != 0 {
+            (factor, other) = (other, factor % other);
+        }
+    }
+    Some(factor as f64)
 }

@@ -6,13 +6,14 @@ use tinytrain::engine::{Measurements, find_device_for};
 use tinytrain::sweep::{Event, Member, Plan, Sources, TrialPlan, TrialStatus, is_short, plan_on};
 use tinytrain::{DeviceRequest, Sweep};
 
+use crate::ensemble::is_late;
 use crate::errors::{exception, in_python};
 use crate::fit::{GivenRows, Source, source};
 use crate::model::Model;
 use crate::settings;
 
-/// What a candidate gave on a fold: the model or why there is none, its epochs, and the seconds of training.
-type Found = (Option<Py<Model>>, Option<String>, usize, f64);
+/// What a candidate gave on a fold: the model or why there is none, its epochs, the seconds of training, and whether its time was over.
+type Found = (Option<Py<Model>>, Option<String>, usize, f64, bool);
 
 /// Trains each candidate, a JSON object of settings, on each fold, the numbers of its training rows. Returns what they gave, the folds
 /// of the first candidate first. `weights` are those of all rows in each fold, if they differ from fold to fold. `on_ended` is called as often as one of them has ended.
@@ -24,7 +25,7 @@ pub(crate) fn search<'py>(
     rows: GivenRows<'py>,
     candidates: Vec<String>,
     folds: Vec<PyReadonlyArray1<'py, u32>>,
-    weights: Vec<PyReadonlyArray1<'py, f32>>,
+    weights: Vec<PyReadonlyArray1<'py, f64>>,
     device: &str,
     threads: Option<usize>,
     repeats: bool,
@@ -55,6 +56,7 @@ pub(crate) fn search<'py>(
     let device = py.detach(|| find_device_for(&request, is_short(&members, threads)?)).map_err(exception)?;
     plan_on(&device, &mut members, &Measurements::default()).map_err(exception)?;
     let mut found: Vec<Option<Found>> = (0..members.len()).map(|_| None).collect();
+    let configs: Vec<_> = members.iter().map(|member| (member.number, member.config.clone())).collect();
     let plan = Plan { device, threads, halving: None, first_stage: 0, deadline: None };
     let mut sweep = Sweep::new(members, plan);
     while let Some(event) = py.detach(|| sweep.next()).map_err(exception)? {
@@ -66,14 +68,16 @@ pub(crate) fn search<'py>(
             };
             let run = ended.runs.into_iter().next();
             let epochs = run.as_ref().map_or(0, |run| run.epochs.len());
+            let config = configs.iter().find(|(number, _)| *number == ended.member);
+            let is_late = run.as_ref().zip(config).is_some_and(|(run, (_, config))| is_late(run, config));
             let model = run.map(|run| Py::new(py, Model::shared(run.model))).transpose()?;
-            found[ended.member] = Some((model, reason, epochs, seconds));
+            found[ended.member] = Some((model, reason, epochs, seconds, is_late));
             if let Some(on_ended) = &on_ended {
                 on_ended.call0()?;
             }
         }
         py.check_signals()?;
     }
-    let none = || (None, Some("it was not trained".to_owned()), 0, 0.0);
+    let none = || (None, Some("it was not trained".to_owned()), 0, 0.0, false);
     Ok(found.into_iter().map(|found| found.unwrap_or_else(none)).collect())
 }

@@ -65,19 +65,41 @@ impl Table {
         table.categorical(&categorical).map(Self::from).map_err(errors::exception)
     }
 
-    /// Of an object that has `__arrow_c_stream__`, the named columns of it or all. `categorical` are names of columns of categories.
-    /// `trains` says whether it is one to train on.
+    /// Of an object that has `__arrow_c_stream__`, the named columns of it or all. `categorical` are names of columns of categories,
+    /// `exact` those whose texts are kept byte for byte, or None for a table to train on; `zones` are the names of columns of local times,
+    /// with their time zones.
     #[classmethod]
-    #[pyo3(signature = (frame, columns=None, categorical=Vec::new(), trains=false))]
+    #[pyo3(signature = (frame, columns=None, categorical=Vec::new(), exact=None, zones=Vec::new()))]
     fn of_arrow(
         _type: &Bound<'_, PyType>,
         frame: &Bound<'_, PyAny>,
         columns: Option<Vec<String>>,
         categorical: Vec<String>,
-        trains: bool,
+        exact: Option<Vec<String>>,
+        zones: Vec<(String, String)>,
     ) -> PyResult<Self> {
-        let (table, notes) = arrow::table(frame, columns.as_deref(), &categorical, trains)?;
+        let known = arrow::Known { categorical, exact, zones };
+        let (table, notes) = arrow::table(frame, columns.as_deref(), known)?;
         Ok(Self(Arc::new(table), notes))
+    }
+
+    /// The columns that are categories, counted from 0.
+    #[getter]
+    fn categorical(&self) -> Vec<usize> {
+        self.0.categories()
+    }
+
+    /// The names of the columns whose texts are kept byte for byte.
+    #[getter]
+    fn exact(&self) -> Vec<String> {
+        self.0.exact().into_iter().map(str::to_owned).collect()
+    }
+
+    /// The names of the columns of dates with their time zones, None for those without one.
+    #[getter]
+    fn zones(&self) -> Vec<(String, Option<String>)> {
+        let zones = self.0.zones().into_iter();
+        zones.map(|(name, zone)| (name.to_owned(), zone.map(str::to_owned))).collect()
     }
 
     /// The same as the columns of a table that is trained on. This one is empty afterwards.

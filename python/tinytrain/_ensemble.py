@@ -4,10 +4,10 @@ import warnings
 from numbers import Integral
 
 import numpy as np
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.utils._param_validation import Interval
 
-from . import _settings
+from . import _settings, _threads
 from ._estimators import TinytrainClassifier, TinytrainRegressor, _Bar, _Tinytrain
 from ._tinytrain import ensemble
 
@@ -68,8 +68,6 @@ class _Ensemble:
         self._validate_params()
         rows, validation = self._given(X, y, sample_weight, eval_set, groups, times)
         seed = self._seed()
-        if not 0 <= seed < 2**64:
-            raise ValueError(f"random_state: expected a whole number from 0 to 2^64 - 1, found {seed}")
         common = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
         made, settings = [], []
         for number, candidate in enumerate(self._candidates(seed)):
@@ -79,6 +77,7 @@ class _Ensemble:
             # What gives this network alone.
             made.append(member.set_params(init_seed=own["init_seed"], random_state=seed))
             settings.append(own)
+        self._say_unused(settings[0], groups, times)
         validates = validation is not None or settings[0]["validation_fraction"] is not None
         if self.n_picks is not None and not validates:
             raise ValueError("n_picks: expected rows that validate (early_stopping, validation_fraction or eval_set), found none")
@@ -88,8 +87,8 @@ class _Ensemble:
                 rows,
                 [_settings.as_json(own) for own in settings],
                 device=str(self.device),
-                threads=_settings.threads(self.n_jobs),
-                repeats=getattr(self, "class_weight", None) is None,
+                threads=_threads.threads(self.n_jobs),
+                repeats=self._repeats(sample_weight),
                 validation=validation,
                 names=self._target_names,
                 picks=self.n_picks,
@@ -99,9 +98,12 @@ class _Ensemble:
         finally:
             bar.close()
         failed = [reason for one, reason, *_ in found if one is None]
+        late = sum(is_late for *_, is_late in found)
+        if late:
+            warnings.warn(f"max_time ended the training of {late} of {len(found)} networks", ConvergenceWarning, stacklevel=4)
         if failed:
             warnings.warn(f"{len(failed)} of {len(found)} networks failed, the first one: {failed[0]}", FitFailedWarning, stacklevel=4)
-        trained = [(member, *one) for member, one in zip(made, found) if one[0] is not None]
+        trained = [(member, *one[:4]) for member, one in zip(made, found) if one[0] is not None]
         self.estimators_ = [self._shared_with(member, one) for member, one, *_ in trained]
         for member, (_, _, _, epochs, _) in zip(self.estimators_, trained):
             member.n_iter_ = epochs

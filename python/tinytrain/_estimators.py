@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from . import _input, _settings
+from . import _input, _names, _settings, _threads
 from ._tinytrain import Model, fit, partial_fit
 
 
@@ -47,6 +47,13 @@ class _Bar:
             self.bar.close()
 
 
+def _unknown(cells, rows, known):
+    """What is said of cells, so many a column, with values that no row held from which a model learnt."""
+    shown = ", ".join(f"{column} ({count})" for column, count in cells[:8])
+    more = f" and {len(cells) - 8} more columns" if len(cells) > 8 else ""
+    return f"{sum(count for _, count in cells)} cells of {rows} hold what {known} held, in {shown}{more}"
+
+
 class _Tinytrain(BaseEstimator):
     """What both estimators do."""
 
@@ -55,8 +62,8 @@ class _Tinytrain(BaseEstimator):
         "early_stopping": ["boolean"],
         "missing": [StrOptions({"fill", "error"})],
         "device": [str, Integral],
-        "random_state": [Interval(Integral, 0, None, closed="left"), np.random.RandomState, None],
-        "n_jobs": _settings.THREADS,
+        "random_state": [Interval(Integral, 0, 2**63 - 1, closed="both"), np.random.RandomState, None],
+        "n_jobs": _threads.THREADS,
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
@@ -72,9 +79,37 @@ class _Tinytrain(BaseEstimator):
             given["init"] = _settings.INIT
         if self.early_stopping and given["patience"] is None and given["preset"] == "plain":
             given["patience"] = 10
-        given["threads"] = _settings.threads(self.n_jobs)
+        given["threads"] = _threads.threads(self.n_jobs)
         given["seed"] = seed
         return given
+
+    def set_params(self, **params):
+        """Set parameters.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by the names of parameters.
+
+        Returns
+        -------
+        self
+            The estimator.
+
+        Examples
+        --------
+        >>> from tinytrain import TinytrainRegressor
+        >>> TinytrainRegressor().set_params(epochs=5)
+        TinytrainRegressor(epochs=5)
+        """
+        try:
+            return super().set_params(**params)
+        except ValueError as error:
+            known = self.get_params()
+            unknown = [name for name in params if name.partition("__")[0] not in known]
+            if not unknown:
+                raise
+            raise ValueError(f"{error}{_names.hint(unknown[0], known)}") from None
 
     def _seed(self):
         if isinstance(self.random_state, Integral):
@@ -88,13 +123,13 @@ class _Tinytrain(BaseEstimator):
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
         # What is wrong with X comes first, as in scikit-learn.
-        table = _input.table(self, X, reset=reset)
+        table = _input.table(self, X, reset=reset, model=None if reset else self._model)
         check_consistent_length(range(table.shape[0]), y)
         return table
 
     def _shared_with(self, estimator, model):
         """An estimator with this model, of the same rows as this one."""
-        for name in ("n_features_in_", "feature_names_in_", "classes_", "_texts", "_target_names", "n_outputs_", "_is_flat"):
+        for name in ("n_features_in_", "feature_names_in_", "classes_", "_texts", "_label_type", "_target_names", "n_outputs_", "_is_flat"):
             if hasattr(self, name):
                 setattr(estimator, name, getattr(self, name))
         estimator._take(model)
@@ -107,6 +142,8 @@ class _Tinytrain(BaseEstimator):
         if goes_on:
             _input.check_names(self, X)
         table = self._rows(X, y, reset=True)
+        if goes_on and dict(self._model.zones).items() ^ dict(table.zones).items():
+            raise ValueError("warm_start: times have another time zone than in the fit before")
         count = before.get("n_features_in_", self.n_features_in_)
         if count != self.n_features_in_:
             raise ValueError(f"X has {self.n_features_in_} features, but {type(self).__name__} is expecting {count} features as input.")
@@ -126,13 +163,14 @@ class _Tinytrain(BaseEstimator):
         self._validate_params()
         rows, validation = self._given(X, y, sample_weight, eval_set, groups, times)
         settings = self._settings(self._seed(), validation is not None)
+        self._say_unused(settings, groups, times)
         bar = _Bar(self.callbacks, self.verbose, None)
         try:
             model, summary = fit(
                 rows,
                 _settings.as_json(settings),
                 device=str(self.device),
-                repeats=getattr(self, "class_weight", None) is None,
+                repeats=self._repeats(sample_weight),
                 validation=validation,
                 names=self._target_names,
                 first=getattr(self, "_model", None) if self.warm_start else None,
@@ -141,16 +179,29 @@ class _Tinytrain(BaseEstimator):
             )
         finally:
             bar.close()
+        for rows, cells in summary["unknown"]:
+            warnings.warn(_unknown(cells, f"the {rows} rows", "no training row"), UserWarning, stacklevel=4)
         for text in summary["warnings"]:
             warnings.warn(text, UserWarning, stacklevel=4)
         if summary["warning"]:
             warnings.warn(summary["warning"], ConvergenceWarning, stacklevel=4)
+        if summary["is_late"]:
+            text = f"max_time ended the fit in epoch {len(summary['loss_curve'])} of {summary['total']}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
         self._take(model)
         self.loss_curve_ = summary["loss_curve"].tolist()
         self.n_iter_ = len(self.loss_curve_)
         self.best_iteration_ = summary["kept"]
         self.validation_scores_ = summary["validation_scores"].tolist() if len(summary["validation_scores"]) else None
         return self
+
+    @staticmethod
+    def _say_unused(settings, groups, times):
+        """Warns of what has no effect where no rows are held out."""
+        for name, given in (("groups", groups), ("times", times)):
+            if given is not None and not settings["validation_fraction"]:
+                text = f"{name} has no effect, as no rows of X are held out: early_stopping or validation_fraction holds some out"
+                warnings.warn(text, UserWarning, stacklevel=5)
 
     def _partial_fit(self, X, y, sample_weight, classes):
         is_first = not self.__sklearn_is_fitted__()
@@ -170,7 +221,7 @@ class _Tinytrain(BaseEstimator):
             first=None if is_first else self._model,
         )
         if unknown:
-            warnings.warn(f"{unknown} cells of X hold what no row of the first call held", UserWarning, stacklevel=4)
+            warnings.warn(_unknown(unknown, "X", "no row of the first call"), UserWarning, stacklevel=4)
         self._take(model)
         self.loss_curve_ = [*getattr(self, "loss_curve_", []), loss]
         self.n_iter_ = self.best_iteration_ = len(self.loss_curve_)
@@ -192,12 +243,16 @@ class _Tinytrain(BaseEstimator):
         if sample_weight is None:
             return None
         X = np.broadcast_to(np.float32(0), table.shape)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64).astype(np.float32)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         if (weights < 0).any():
             raise ValueError("Negative values in data passed to `sample_weight`")
         if not weights.any():
             raise ValueError("Sample weights must contain at least one non-zero number.")
         return weights
+
+    def _repeats(self, sample_weight):
+        """Whether weights ask for rows that come so often: whole numbers of a type for them do."""
+        return getattr(self, "class_weight", None) is None and np.asarray(sample_weight).dtype.kind in "iu"
 
     def _validation(self, eval_set, training):
         """Rows of their own to validate on."""
@@ -207,7 +262,7 @@ class _Tinytrain(BaseEstimator):
             eval_set = eval_set[0]
         if not isinstance(eval_set, tuple) or len(eval_set) not in (2, 3):
             raise ValueError("eval_set: expected a tuple (X, y) or (X, y, sample_weight)")
-        table = _input.table(self, eval_set[0], reset=False).like(training)
+        table = _input.table(self, eval_set[0], reset=False, training=training).like(training)
         check_consistent_length(range(table.shape[0]), eval_set[1])
         targets = self._targets_like(eval_set[1])
         weights = self._weights(eval_set[2], table, None) if len(eval_set) == 3 else None
@@ -229,14 +284,14 @@ class _Tinytrain(BaseEstimator):
             if len(rows) and np.isfinite(rows).all():
                 return self._warned(self._model.predict(rows, 1))
         rows = _input.table(self, X, reset=False, model=self._model)
-        return self._warned(self._model.predict(rows, _settings.threads(self.n_jobs)))
+        return self._warned(self._model.predict(rows, _threads.threads(self.n_jobs)))
 
     @staticmethod
     def _warned(predicted):
         """What was predicted, with a warning where rows hold what no training row held."""
         *found, unknown = predicted
         if unknown:
-            warnings.warn(f"{unknown} cells of X hold what no training row held", UserWarning, stacklevel=4)
+            warnings.warn(_unknown(unknown, "X", "no training row"), UserWarning, stacklevel=4)
         return found
 
     def save(self, path):
@@ -352,7 +407,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         y : array-like of shape (n_samples,)
             The class of each row.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts. Whole numbers are the same as rows that come so often.
+            How much each row counts; a factor that all have in common changes nothing. Integers are the same as rows that come so
+            often, floats multiply the loss.
         eval_set : tuple (X, y) or (X, y, sample_weight), default=None
             Rows to validate on: the model that is best on them is kept.
         groups : array-like of shape (n_samples,), default=None
@@ -380,24 +436,25 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
     def _targets(self, y):
         self._target_names = _name(y)
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(_input.labels_of_numpy(y), warn=True)
         _input.check_labels(y)
         check_classification_targets(y)
-        self.classes_, self._texts, numbers = _input.labels(y)
+        self.classes_, numbers = _input.labels(y)
+        self._texts, self._label_type = _input.texts_of(self.classes_), _input.label_type(self.classes_)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs rows of two classes or more; the data contains only one class: {self.classes_[0]!r}"
             )
-        return y, (self._texts, numbers)
+        return y, (self._texts, numbers, self._label_type)
 
     def _targets_like(self, y):
-        return self._known(column_or_1d(y), "eval_set: y contains classes that no training row has")
+        return self._known(column_or_1d(_input.labels_of_numpy(y)), "eval_set: y contains classes that no training row has")
 
     def _known(self, y, wrong):
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"{wrong}: {unknown}")
-        return self._texts, np.searchsorted(self.classes_, y).astype(np.uint32)
+        return self._texts, np.searchsorted(self.classes_, y).astype(np.uint32), self._label_type
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Train on each row once, on from the fit or the call before.
@@ -437,13 +494,14 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
             return self._partial_fit(X, y, sample_weight, classes)
 
     def _partial_targets(self, y, classes, is_first):
-        y = column_or_1d(y, warn=True)
+        target_names = _name(y)
+        y = column_or_1d(_input.labels_of_numpy(y), warn=True)
         _input.check_labels(y)
         check_classification_targets(y)
         _check_partial_fit_first_call(self, classes)
         if is_first:
-            self._target_names = _name(y)
-            self._texts = _input.texts_of(self.classes_)
+            self._target_names = target_names
+            self._texts, self._label_type = _input.texts_of(self.classes_), _input.label_type(self.classes_)
             if len(self.classes_) < 2:
                 raise ValueError(f"{type(self).__name__} needs two classes or more, found only {self.classes_[0]!r}")
         return y, self._known(y, "y contains classes that are not among those of the first call")
@@ -472,32 +530,20 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         if not (np.isfinite(of_class).all() and (of_class >= 0).all()):
             raise ValueError("class_weight: expected finite numbers of 0 or more")
         factors = of_class[np.searchsorted(self.classes_, y)]
-        return (factors if weights is None else weights * factors).astype(np.float32)
+        return np.asarray(factors if weights is None else weights * factors, dtype=np.float64)
 
     def _take(self, model):
         self._model = model
         # A model has its classes in natural order, and only those of rows with a weight.
-        known = {_input.key_of(text): number for number, text in enumerate(model.classes)}
-        places = [known.get(_input.key_of(text)) for text in self._texts]
+        known = {text: number for number, text in enumerate(model.classes)}
+        places = [known.get(text) for text in self._texts]
         self.classes_ = self.classes_[[place is not None for place in places]]
         self._arrange([place for place in places if place is not None])
 
     def _loaded(self, model):
         super()._loaded(model)
-        # As `numpy` and `pandas` read them.
-        are_booleans = set(model.classes) <= {"False", "True"}
-        names = [name == "True" for name in model.classes] if are_booleans else model.classes
-        for dtype in (bool,) if are_booleans else (np.int64, np.float64, str):
-            try:
-                classes = np.asarray(names, dtype=object).astype(dtype)
-            except ValueError:
-                continue
-            except OverflowError:
-                # Whole numbers beyond 64 bits.
-                classes = np.asarray(names)
-            # What is no number, or the same one as another, is text.
-            if dtype is not np.float64 or len(np.unique(classes[np.isfinite(classes)])) == len(names):
-                break
+        classes = _input.labels_of(model)
+        self._label_type = model.label_type
         self.classes_, order = np.unique(classes, return_index=True)
         self._model = model
         self._arrange(order)
@@ -597,7 +643,8 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The values to predict.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts. Whole numbers are the same as rows that come so often.
+            How much each row counts; a factor that all have in common changes nothing. Integers are the same as rows that come so
+            often, floats multiply the loss.
         eval_set : tuple (X, y) or (X, y, sample_weight), default=None
             Rows to validate on: the model that is best on them is kept.
         groups : array-like of shape (n_samples,), default=None

@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from . import _times
 from ._tinytrain import Table
 
 
@@ -64,8 +65,8 @@ def _are_numbers_of_pandas(X):
     return all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes)
 
 
-def table(estimator, X, reset, model=None):
-    """Rows as a `Table`, for this model if there is one; checks or remembers the columns."""
+def table(estimator, X, reset, model=None, training=None):
+    """Rows as a `Table`, for this model or like the training rows, if there are any; checks or remembers the columns."""
     if is_frame(X):
         X = _of_known_types(X)
     elif type(X).__name__ == "LazyFrame":
@@ -86,11 +87,17 @@ def table(estimator, X, reset, model=None):
         found = f"Found array with {X.shape[0]} sample(s) (shape={X.shape})"
         raise ValueError(f"{found} while a minimum of {least} is required by {type(estimator).__name__}.")
     categorical = categories(estimator, names)
+    exact, like = None, None
     if model is not None:
-        # Also of one that was loaded: 32-bit floats do not tell all numbers apart that are categories.
-        categorical = sorted({*categorical, *model.categorical})
+        exact, like = [names[column] for column in model.exact], dict(model.zones)
+    elif training is not None:
+        exact, like = training.exact, dict(training.zones)
+    if exact is not None:
+        # Also of a model that was loaded: 32-bit floats do not tell all numbers apart that are categories.
+        categorical = sorted({*categorical, *(model or training).categorical})
     try:
-        rows = _of_frame(X, names, [names[column] for column in categorical], reset)
+        X, zones = _times.local(X, names, like)
+        rows = _of_frame(X, names, [names[column] for column in categorical], exact, zones)
     except ImportError as error:
         if not are_numbers:
             raise ImportError("pandas hands over text, categories and dates by pyarrow: pip install pyarrow") from error
@@ -105,10 +112,10 @@ def table(estimator, X, reset, model=None):
     return rows
 
 
-def _of_frame(X, names, categorical, trains):
+def _of_frame(X, names, categorical, exact, zones):
     """A frame as a `Table`."""
     try:
-        return Table.of_arrow(X, names, categorical, trains)
+        return Table.of_arrow(X, names, categorical, exact, zones)
     except OverflowError as error:
         raise ValueError(f"X holds whole numbers beyond 64 bits: {error}") from error
     except Exception as error:
@@ -118,7 +125,7 @@ def _of_frame(X, names, categorical, trains):
         with_texts = _with_texts(X)
         if with_texts is X:
             raise TypeError("; ".join(str(text) for text in error.args)) from error
-        return _of_frame(with_texts, names, categorical, trains)
+        return _of_frame(with_texts, names, categorical, exact, zones)
 
 
 def _with_texts(X):
@@ -134,6 +141,12 @@ def _with_texts(X):
     mixed = {}
     for place, dtype in enumerate(X.dtypes):
         cells = X.iloc[:, place]
+        if hasattr(dtype, "categories"):
+            texts = [text(category) for category in dtype.categories]
+            # Categories stay different.
+            if any(isinstance(category, str) for category in dtype.categories) and len(set(texts)) == len(texts):
+                mixed[place] = cells.cat.rename_categories(texts)
+            continue
         types = {type(cell) for cell in cells.dropna()} if dtype == object else ()
         if len(types) > 1 and str in types and all(issubclass(found, (str, Real)) for found in types):
             mixed[place] = [text(cell) for cell in cells]
@@ -162,7 +175,7 @@ def _of_known_types(X):
 
 
 def _of_known_types_of_pandas(X):
-    """A frame of pandas whose sparse columns are dense, and whose categories that are intervals are text."""
+    """A frame of pandas whose sparse columns are dense, and whose categories that are intervals or times with a zone are text."""
     import pandas
 
     # Arrow would convert it, too, whatever it holds.
@@ -174,7 +187,10 @@ def _of_known_types_of_pandas(X):
         warnings.warn("pandas.DataFrame with sparse columns found. It will be converted to a dense numpy array.", UserWarning, stacklevel=8)
     columns = {place: X.iloc[:, place].sparse.to_dense() for place in np.flatnonzero(is_sparse)}
     for place, dtype in enumerate(X.dtypes):
-        if isinstance(dtype, pandas.CategoricalDtype) and isinstance(dtype.categories.dtype, pandas.IntervalDtype):
+        is_unknown = isinstance(dtype, pandas.CategoricalDtype) and isinstance(
+            dtype.categories.dtype, (pandas.IntervalDtype, pandas.DatetimeTZDtype)
+        )
+        if is_unknown:
             columns[place] = X.iloc[:, place].cat.rename_categories(str)
     return _with_columns(X, columns)
 
@@ -193,10 +209,31 @@ def _of_array(estimator, X, reset):
         raise ValueError("categorical: expected whole numbers below 2^24, found larger ones; a frame can hold them")
     if X.dtype == np.float64 and any(len(np.unique(column)) != len(np.unique(column.astype(np.float32))) for column in X[:, categorical].T):
         raise ValueError("categorical: expected numbers that 32-bit floats can distinguish; a frame can hold others")
+    if reset:
+        _check_small(X, "X", names, categorical)
     rows = Table(np.require(X, requirements="A") if X.flags.forc else np.ascontiguousarray(X), categorical)
     if X.dtype == np.float64 and rows.flaws[0]:
         raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
     return rows
+
+
+# Numbers whose differences are smaller are not told apart well by 32-bit floats.
+_SMALL = 1e-36
+
+
+def _check_small(X, called, names=None, categorical=()):
+    """Refuses columns whose values differ by so little that 32-bit floats lose it."""
+    if X.dtype.kind != "f":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Few columns are alike in the first rows.
+        alike = np.fmax.reduce(X[:64], axis=0) - np.fmin.reduce(X[:64], axis=0) < _SMALL
+        for place in np.flatnonzero(alike):
+            least, greatest = np.fmin.reduce(X[:, place]), np.fmax.reduce(X[:, place])
+            if 0 < greatest - least < _SMALL and place not in categorical:
+                name = f" ({names[place]})" if names is not None else ""
+                text = "expected values that 32-bit floats can distinguish (multiply them by a factor)"
+                raise ValueError(f"{called}, column {place + 1}{name}: {text}, found values from {least:g} to {greatest:g}")
 
 
 def _in_pieces(X):
@@ -246,22 +283,15 @@ def kept_together(groups, times, count):
     if times is None:
         return None, None
     check_consistent_length(range(count), times)
-    if getattr(getattr(times, "dt", None), "tz", None) is not None:
-        times = times.dt.tz_convert("UTC").dt.tz_localize(None)
-    times = np.asarray(times)
-    if times.dtype.kind not in "Mbiuf":
-        try:
-            times = times.astype("datetime64[us]")
-        except ValueError as error:
-            raise ValueError(f"times: expected numbers or dates, found {times.dtype}") from error
-    if times.dtype.kind == "M":
-        missing = np.isnat(times)
-        times = times.astype("datetime64[us]").astype(np.int64) / 1e6
-        times[missing] = np.nan
-    times = column_or_1d(times.astype(np.float64), warn=True)
-    if not np.isfinite(times).all():
-        raise ValueError("times contains NaN, infinity or dates that are missing")
-    return None, times
+    return None, _times.seconds(times)
+
+
+def labels_of_numpy(y):
+    """Labels of nullable types of pandas as those of numpy, where none is missing; others as they are."""
+    dtype = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if dtype is not None and dtype.kind in "biu" and hasattr(y, "isna") and not y.isna().any():
+        return y.to_numpy(dtype)
+    return y
 
 
 def check_labels(y):
@@ -273,34 +303,42 @@ def check_labels(y):
 
 
 def labels(y):
-    """The classes, their texts, and the number of each row's class."""
+    """The classes, and the number of each row's class."""
     classes, numbers = np.unique(y, return_inverse=True)
-    numbers = np.ascontiguousarray(numbers.ravel(), dtype=np.uint32)
-    return classes, texts_of(classes), numbers
+    return classes, np.ascontiguousarray(numbers.ravel(), dtype=np.uint32)
+
+
+# The types of labels that model files know, by the kinds of numpy.
+_LABEL_TYPES = {"b": "boolean", "i": "integer", "u": "integer", "f": "float", "O": "text", "U": "text", "T": "text"}
+
+
+def label_type(classes):
+    """The type of labels, as model files call it."""
+    if classes.dtype.kind not in _LABEL_TYPES:
+        raise ValueError(f"y: expected labels that are text, booleans or numbers, found {classes.dtype}; astype(str) gives text")
+    return _LABEL_TYPES[classes.dtype.kind]
 
 
 def texts_of(classes):
-    """The texts by which a model file knows classes: other ones where two would be the same there."""
-    def text(label):
-        if isinstance(label, (float, np.floating)) and float(label).is_integer():
-            return str(int(label))
-        return str(label).strip()
-
-    texts = [text(label) for label in classes]
-
-    are_different = len({key_of(text) for text in texts}) == len(texts)
-    are_texts = all(text and "\0" not in text for text in texts)
-    return texts if are_different and are_texts else [str(number) for number in range(len(texts))]
+    """The texts by which a model file knows classes."""
+    return [str(int(label)) if isinstance(label, (float, np.floating)) else str(label) for label in classes]
 
 
-def key_of(text):
-    """What is the same of two texts that are one class for the library."""
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    # Neither NaN nor what 64-bit floats do not tell apart is a number there.
-    return number if abs(number) < 2**53 else text
+def labels_of(model):
+    """The labels of the classes of a model that was loaded, in its order."""
+    names, kind = model.classes, model.label_type
+    if kind == "text":
+        return np.asarray(names)
+    if kind == "boolean":
+        return np.asarray([name == "True" for name in names])
+    if kind == "float":
+        return np.asarray([float(name) for name in names])
+    for dtype in (np.int64, np.uint64):
+        try:
+            return np.asarray([int(name) for name in names], dtype=dtype)
+        except OverflowError:
+            continue
+    return np.asarray(names)
 
 
 def values(estimator, y):
@@ -311,6 +349,7 @@ def values(estimator, y):
     if y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     exact = y.reshape(len(y), -1)
+    _check_small(exact, "y")
     y = check_array(y, ensure_2d=False, dtype=np.float32, input_name="y", estimator=estimator)
     values = np.ascontiguousarray(y.reshape(len(y), -1))
     if ((values == values[0]).all(axis=0) & (exact != exact[0]).any(axis=0)).any():

@@ -7,7 +7,7 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone, is_classifier
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
 from sklearn.model_selection._search import BaseSearchCV
@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples, check_consistent_length
 
-from . import _input, _settings
+from . import _input, _settings, _threads
 from ._estimators import _Bar, _Tinytrain
 from ._tinytrain import search
 
@@ -86,7 +86,7 @@ class TinytrainSearchCV(BaseSearchCV):
         **BaseSearchCV._parameter_constraints,
         "param_distributions": [dict, list],
         "n_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "n_jobs": _settings.THREADS,
+        "n_jobs": _threads.THREADS,
         "random_state": ["random_state"],
     }
 
@@ -218,7 +218,7 @@ class TinytrainSearchCV(BaseSearchCV):
             estimator._validate_params()
             made.append(estimator)
             own = estimator._settings(estimator._seed(), False)
-            settings.append(_settings.as_json({**own, "threads": _settings.threads(self.n_jobs)}))
+            settings.append(_settings.as_json({**own, "threads": _threads.threads(self.n_jobs)}))
         bar = _Bar(None, self.verbose, len(candidates) * len(folds))
         begin = time.perf_counter()
         try:
@@ -228,18 +228,21 @@ class TinytrainSearchCV(BaseSearchCV):
                 [np.ascontiguousarray(train, dtype=np.uint32) for train, _ in folds],
                 fold_weights,
                 device=str(self.estimator.device),
-                threads=_settings.threads(self.n_jobs),
-                repeats=getattr(probe, "class_weight", None) is None,
+                threads=_threads.threads(self.n_jobs),
+                repeats=probe._repeats(sample_weight),
                 names=probe._target_names,
                 on_ended=bar.bar.update if bar.bar is not None else None,
             )
         finally:
             bar.close()
+        late = sum(is_late for *_, is_late in found)
+        if late:
+            warnings.warn(f"max_time ended {late} of {len(found)} fits", ConvergenceWarning, stacklevel=4)
         # Those of a team share their time.
         seconds = sum(one[3] for one in found) or 1.0
         share = (time.perf_counter() - begin) / seconds
         fitted = []
-        for number, (model, reason, epochs, own) in enumerate(found):
+        for number, (model, reason, epochs, own, _) in enumerate(found):
             if model is None:
                 fitted.append((None, reason, own * share))
                 continue
@@ -251,7 +254,7 @@ class TinytrainSearchCV(BaseSearchCV):
     @staticmethod
     def _fold_weights(probe, sample_weight, table, y, train):
         """How much each row counts in a fold, with weights of the classes there; rows that do not train there have none."""
-        weights = np.zeros(len(y), dtype=np.float32)
+        weights = np.zeros(len(y))
         of_rows = _Tinytrain._weights(probe, sample_weight, table, y)
         fold = copy.copy(probe)
         fold.classes_ = np.unique(y[train])

@@ -3,20 +3,15 @@
 import inspect
 import json
 import math
-import os
 import re
-from numbers import Integral
 
-from sklearn.utils._param_validation import Interval
-
+from . import _names
 from ._tinytrain import settings
 
 # Settings of the library that have another name here, or none.
 _RENAMED = {"threads", "seed", "class_weights", "test_fraction", "auc_by_epoch"}
 # How first weights are drawn where no preset for tables says it: as scikit-learn's networks do.
 INIT = "xavier"
-# What `n_jobs` may be.
-THREADS = [Interval(Integral, -(1 << 31), 1 << 31, closed="neither"), None]
 OF_CLASSES = {"label_smoothing", "no_temperature", "target_accuracy"}
 OF_VALUES = {"scale_target"}
 
@@ -45,7 +40,8 @@ early_stopping : bool, default=False
     validate.
 {class_weight}categorical : sequence of int or str, default=None
     Columns that hold categories, whatever numbers stand there: their positions, or their names in a frame. Columns of text, booleans
-    and pandas or polars categories always do.
+    and pandas or polars categories always do. Text that is said to be categories is kept byte for byte: ` a` is not `a`, and `NA` is not
+    missing.
 missing : {{'fill', 'error'}}, default='fill'
     What becomes of NaN and of missing cells: `fill` puts the median of the training rows in their place, with one more input that
     says so; a missing category is one more category.
@@ -95,10 +91,13 @@ def init(of_classes, own=(), without=()):
     left_out = {*without, *(OF_VALUES if of_classes else {*OF_CLASSES, "class_weight"})}
     defaults = dict(own) | {name: default for name, default in _DEFAULTS.items() if name not in left_out}
 
-    def __init__(self, **given):
+    def __init__(self, *unnamed, **given):
+        kind = type(self).__name__
+        if unnamed:
+            raise TypeError(f"{kind} takes parameters by their names alone, such as hidden=(64, 64): found {unnamed[0]!r} without a name")
         unknown = [name for name in given if name not in defaults]
         if unknown:
-            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {unknown[0]!r}")
+            raise TypeError(f"{kind}.__init__() got an unexpected keyword argument {unknown[0]!r}{_names.hint(unknown[0], defaults)}")
         for name, default in defaults.items():
             setattr(self, name, given.get(name, default))
 
@@ -140,6 +139,8 @@ def checked(name, value):
     kind = _TYPES.get(name, "float")
     is_sequence = isinstance(value, (list, tuple))
     is_finite = all(math.isfinite(one) for one in (value if is_sequence else [value]) if isinstance(one, float))
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"{name}: expected a number below 2^63, found {value}")
     if not is_finite or (is_sequence and "sequence" not in kind):
         raise ValueError(f"{name}: expected {kind}{'' if is_finite else ', finite'}, found {value!r}")
     return value
@@ -148,15 +149,3 @@ def checked(name, value):
 def as_json(values):
     """Settings for the library."""
     return json.dumps(values, default=_plain)
-
-
-def threads(n_jobs):
-    """How many threads `n_jobs` means; None is one for each core."""
-    if n_jobs is None:
-        text = os.environ.get("OMP_NUM_THREADS", "")
-        return int(text) if text.isdigit() and int(text) > 0 else None
-    if n_jobs == 0:
-        raise ValueError("n_jobs == 0 has no meaning")
-    if n_jobs not in THREADS[0]:
-        raise ValueError(f"n_jobs: expected {THREADS[0]}, found {n_jobs!r}")
-    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)

@@ -1,16 +1,16 @@
 //! What a model file says about the rows that its network takes, as entries of its metadata.
 
-use std::collections::{BTreeMap, HashSet};
-use std::hash::Hash;
+use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Network;
+use super::entry_forms::{are_different, entry, image_form, list, sides};
 use super::transform_entries::is_of_floats;
 use crate::data::{Classes, Column, ImageForm, Schema, TargetScale, Transform};
 
 const CLASSES: &str = "classes";
+const LABEL_TYPE: &str = "label_type";
 const COLUMNS: &str = "columns";
 const POSITIONS: &str = "positions";
 const FILE_COLUMNS: &str = "file_columns";
@@ -22,6 +22,7 @@ const WEIGHT: &str = "weight";
 const WEIGHT_POSITION: &str = "weight_position";
 const DROP_MISSING_TARGET: &str = "drop_missing_target";
 const DATES: &str = "dates";
+const ZONES: &str = "time_zones";
 const FOLD_LABELS: &str = "fold_labels";
 const IMAGE: &str = "image";
 const MISSING: &str = "missing_values";
@@ -31,8 +32,9 @@ const TARGET_CENTER: &str = "target_center";
 const TARGET_WIDTH: &str = "target_width";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 19] = [
+pub(super) const KEYS: [&str; 21] = [
     CLASSES,
+    LABEL_TYPE,
     COLUMNS,
     POSITIONS,
     FILE_COLUMNS,
@@ -45,6 +47,7 @@ pub(super) const KEYS: [&str; 19] = [
     FOLD_LABELS,
     DROP_MISSING_TARGET,
     DATES,
+    ZONES,
     IMAGE,
     MISSING,
     ONLY_MISSING,
@@ -84,6 +87,7 @@ impl DataSchema {
         let mut entries = Vec::new();
         if !self.classes.is_empty() {
             entries.push((CLASSES, Value::from(self.classes.names().to_vec()).to_string()));
+            entries.extend(self.classes.label_type().map(|label_type| (LABEL_TYPE, label_type.to_string())));
         }
         if let Some(Schema {
             columns,
@@ -95,6 +99,7 @@ impl DataSchema {
             drops_missing_target,
             replaces_missing,
             dates,
+            zones,
             categories: _,
             missing,
             decimal,
@@ -118,6 +123,9 @@ impl DataSchema {
             entries.extend(decimal.map(|mark| (DECIMAL, char::from(mark).to_string())));
             if !dates.is_empty() {
                 entries.push((DATES, json!(dates).to_string()));
+            }
+            if !zones.is_empty() {
+                entries.push((ZONES, json!(zones).to_string()));
             }
             let flags = [
                 (FOLD_LABELS, folds_labels),
@@ -151,10 +159,15 @@ impl DataSchema {
     ) -> Result<Self, &'static str> {
         let (inputs, outputs) = (transform.columns(network.columns()), network.outputs());
         let of_classes = network.loss().of_classes();
+        let label_type =
+            metadata.get(LABEL_TYPE).map(|text| text.parse().map_err(|_| LABEL_TYPE)).transpose()?;
         let classes = match list(metadata, CLASSES)? {
             _ if !of_classes => Classes::numbered(0),
             None => Classes::numbered(outputs),
-            Some(names) => Classes::named(names).filter(|classes| classes.len() == outputs).ok_or(CLASSES)?,
+            Some(names) => {
+                let classes = Classes::typed(names, label_type);
+                classes.filter(|classes| classes.len() == outputs).ok_or(CLASSES)?
+            }
         };
         let image = metadata.get(IMAGE).map(|text| image_form(text, inputs).ok_or(IMAGE)).transpose()?;
         let numbers = |key: &'static str, is_fine: fn(&f64) -> bool| {
@@ -186,6 +199,10 @@ impl DataSchema {
         if !dates.iter().all(are_parts) || !dates.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0) {
             return Err(DATES);
         }
+        let zones: Vec<(usize, Option<String>)> = list(metadata, ZONES)?.unwrap_or_default();
+        if !zones.iter().all(|(first, _)| dates.iter().any(|(date, _)| date == first)) {
+            return Err(ZONES);
+        }
         let is_later_part =
             |input: usize| dates.iter().any(|(first, parts)| input > *first && input - first < *parts);
         let own: Vec<usize> =
@@ -198,7 +215,10 @@ impl DataSchema {
             Some(names) if names.len() != count || !are_different(&names) => Err(key),
             names => Ok(names),
         };
-        let input_names = names(COLUMNS, inputs)?;
+        let input_names = list::<String>(metadata, COLUMNS)?;
+        if input_names.as_ref().is_some_and(|names| names.len() != inputs) {
+            return Err(COLUMNS);
+        }
         let column = |(index, position): (usize, &usize)| Column {
             name: input_names.as_ref().map(|names| names[index].clone()),
             position: *position,
@@ -237,56 +257,28 @@ impl DataSchema {
             Some(",") => Some(b','),
             Some(_) => return Err(DECIMAL),
         };
-        Ok(Self {
-            classes,
-            schema: Some(Schema {
-                columns,
-                inputs,
-                target,
-                values,
-                weight,
-                folds_labels,
-                drops_missing_target,
-                dates,
-                categories: transform.categories(),
-                missing,
-                replaces_missing: flag(ONLY_MISSING)?,
-                decimal,
-            }),
-            image,
-            target_scale,
-        })
+        let schema = Schema {
+            columns,
+            inputs,
+            target,
+            values,
+            weight,
+            folds_labels,
+            drops_missing_target,
+            dates,
+            zones,
+            categories: transform.categories(),
+            missing,
+            replaces_missing: flag(ONLY_MISSING)?,
+            decimal,
+        };
+        // A part of a date may be called as another column is.
+        let names: Vec<String> = schema.read_columns().into_iter().filter_map(|column| column.name).collect();
+        if !are_different(&names) {
+            return Err(COLUMNS);
+        }
+        Ok(Self { classes, schema: Some(schema), image, target_scale })
     }
-}
-
-fn are_different<T: Eq + Hash>(items: &[T]) -> bool {
-    items.iter().collect::<HashSet<&T>>().len() == items.len()
-}
-
-fn entry(metadata: &BTreeMap<String, String>, key: &str) -> Option<usize> {
-    metadata.get(key)?.parse().ok()
-}
-
-/// An entry that is a list in JSON.
-fn list<T: DeserializeOwned>(
-    metadata: &BTreeMap<String, String>,
-    key: &'static str,
-) -> Result<Option<Vec<T>>, &'static str> {
-    metadata.get(key).map(|text| serde_json::from_str(text).map_err(|_| key)).transpose()
-}
-
-/// Height and width, and 3 behind them where pixels have colours.
-fn sides(ImageForm { height, width, colour }: ImageForm) -> String {
-    format!("{height}x{width}{}", if colour { "x3" } else { "" })
-}
-
-fn image_form(text: &str, inputs: usize) -> Option<ImageForm> {
-    let (grey, colour) =
-        text.strip_suffix("x3").filter(|sides| sides.contains('x')).map_or((text, false), |it| (it, true));
-    let (height, width) = grey.split_once('x')?;
-    let (height, width): (usize, usize) = (height.parse().ok()?, width.parse().ok()?);
-    let form = ImageForm { height, width, colour };
-    (height.checked_mul(width)?.checked_mul(form.channels()) == Some(inputs)).then_some(form)
 }
 
 #[cfg(test)]
@@ -305,6 +297,7 @@ mod tests {
             folds_labels: true,
             drops_missing_target: true,
             dates: Vec::new(),
+            zones: Vec::new(),
             categories: Vec::new(),
             missing: vec!["none, or \"0\"".to_owned()],
             replaces_missing: true,
@@ -319,6 +312,7 @@ mod tests {
             folds_labels: false,
             drops_missing_target: false,
             dates: Vec::new(),
+            zones: Vec::new(),
             categories: Vec::new(),
             missing: Vec::new(),
             replaces_missing: false,

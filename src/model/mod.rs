@@ -2,6 +2,7 @@
 
 mod duplicate_keys;
 mod ensemble;
+mod entry_forms;
 mod input_entries;
 mod input_layer;
 mod layout;

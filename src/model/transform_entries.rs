@@ -1,7 +1,8 @@
 //! How inputs are made from the values of a row, as tensors and metadata of a model file.
 //!
 //! `encoding` in the metadata lists the columns: `{"number": "affine", "clipped" or "normal", "missing": ...}` or `{"categories":
-//! [...], "missing": ...}`, where `missing` says whether there is one more input for missing values. The numbers are
+//! [...], "missing": ...}`, where `missing` says whether there is one more input for missing values, and `"type": "text"` that
+//! categories are compared byte for byte. The numbers are
 //! tensors of f64, one for each column of numbers: `input_fill`, and `input_center` and `input_width` or, in rows,
 //! `input_quantiles`.
 
@@ -50,7 +51,11 @@ pub(super) fn entries(transform: &Transform) -> Vec<(&'static str, String)> {
                 json!({ "number": "normal", "missing": has_indicator })
             }
             ColumnEncoding::Category { categories, has_missing } => {
-                json!({ "categories": categories.names(), "missing": has_missing })
+                let mut column = json!({ "categories": categories.names(), "missing": has_missing });
+                if let Some(label_type) = categories.label_type() {
+                    column["type"] = label_type.name().into();
+                }
+                column
             }
         };
         entries.push((ENCODING, encoding.columns.iter().map(column).collect::<Value>().to_string()));
@@ -163,8 +168,12 @@ fn encoding(
             Some(_) => return None,
             None => {
                 let names: Vec<String> = serde_json::from_value(column["categories"].clone()).ok()?;
+                let label_type = match &column["type"] {
+                    Value::Null => None,
+                    label_type => Some(label_type.as_str()?.parse().ok()?),
+                };
                 return Some(ColumnEncoding::Category {
-                    categories: Classes::named(names)?,
+                    categories: Classes::typed(names, label_type)?,
                     has_missing: missing,
                 });
             }

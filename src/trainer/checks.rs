@@ -80,7 +80,7 @@ pub(super) fn check_targets(name: &str, targets: &MemoryTargets, rows: usize, in
                 ))
             })
         }
-        MemoryTargets::Classes { names, numbers } => {
+        MemoryTargets::Classes { names, numbers, .. } => {
             check_length(name, numbers.len(), "labels", rows, inputs)?;
             let place = |class: &u32| *class as usize >= names.len();
             let row = numbers.iter().position(place);

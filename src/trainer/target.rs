@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ndarray::{ArrayBase, Data, Ix1, Ix2};
 
-use crate::data::MemoryTargets;
+use crate::data::{LabelType, MemoryTargets};
 
 /// Gathers what rows should give. Labels are of any type of integers, `bool`, `&str` or `String`; values to predict are `f32`, one
 /// a row, or in an array [rows, values].
@@ -45,7 +45,16 @@ impl TargetData {
     /// Classes with these names, all different, whatever they look like, and the number of each row's class, counted from 0. There may
     /// be classes without rows.
     pub fn classes(names: Vec<String>, numbers: Vec<u32>) -> Self {
-        Self(MemoryTargets::Classes { names, numbers })
+        Self(MemoryTargets::Classes { names, numbers, label_type: None })
+    }
+
+    /// The same classes with the type of their labels, which a model file keeps: names of text are compared byte for byte.
+    #[must_use]
+    pub fn of_type(mut self, of: LabelType) -> Self {
+        if let MemoryTargets::Classes { label_type, .. } = &mut self.0 {
+            *label_type = Some(of);
+        }
+        self
     }
 
     /// Values to predict, row-major [rows, `columns`].

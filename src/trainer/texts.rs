@@ -5,20 +5,24 @@ use std::path::{Path, PathBuf};
 use crate::data::excerpt::quote;
 use crate::data::odd_cells::{MOST_ODD, OddCell, are_odd, odd_cells_error};
 use crate::data::{
-    DATE_PARTS, MixedColumn, Notation, NumbersAsText, are_different_texts, date_in, float, is_missing,
-    number_among,
+    DATE_PARTS, MixedColumn, Notation, NumbersAsText, are_different_texts, date_in, float, has_leading_zero,
+    is_missing, number_among,
 };
 use crate::error::{Error, Place, Result};
+use crate::trainer::table::{Wanted, Zone};
 
 /// How numbers are written in text in memory.
 const NOTATION: Notation = Notation { point: b'.', grouped: false };
 
+/// The zone of times with offsets from UTC, which are taken off.
+const UTC: &str = "UTC";
+
 /// What the texts of a column are.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum TextsAre {
     Numbers,
-    /// This many parts of dates.
-    Dates(usize),
+    /// This many parts of dates of this zone.
+    Dates(usize, Zone),
 }
 
 /// What a user should know of columns of text.
@@ -37,8 +41,13 @@ pub struct TextNotes {
 enum Kind {
     Missing,
     Number,
-    Date { has_hour: bool },
+    Date { has_hour: bool, has_zone: bool },
     Text,
+}
+
+/// Whether a date has a time with an offset from UTC.
+fn has_zone(text: &str) -> bool {
+    text.trim().split_once([' ', 'T']).is_some_and(|(_, time)| time.contains(['Z', '+', '-']))
 }
 
 impl Kind {
@@ -46,7 +55,9 @@ impl Kind {
         match (is_missing(text.as_bytes()), text.trim().parse::<f64>(), date_in(text.as_bytes())) {
             (true, _, _) => Kind::Missing,
             (_, Ok(_), _) => Kind::Number,
-            (_, _, Some(parts)) => Kind::Date { has_hour: parts[DATE_PARTS.len() - 1] != 0.0 },
+            (_, _, Some(parts)) => {
+                Kind::Date { has_hour: parts[DATE_PARTS.len() - 1] != 0.0, has_zone: has_zone(text) }
+            }
             _ => Kind::Text,
         }
     }
@@ -64,27 +75,40 @@ pub(super) struct Texts<'a> {
 }
 
 impl TextsAre {
-    /// What texts become of which a column of dates of so many parts, or of categories or not, is wanted.
-    pub(super) fn wanted((date, is_category): &(Option<usize>, bool)) -> Option<Self> {
-        match date {
-            Some(parts) => Some(TextsAre::Dates(*parts)),
-            None => (!is_category).then_some(TextsAre::Numbers),
+    /// What texts become of which such a column is wanted.
+    pub(super) fn wanted(wanted: &Wanted) -> Option<Self> {
+        match wanted {
+            Wanted::Numbers => Some(TextsAre::Numbers),
+            Wanted::Categories => None,
+            Wanted::Dates(parts, zone) => Some(TextsAre::Dates(*parts, zone.clone())),
         }
     }
 
     /// What a text is as a number, or as parts of a date; of numbers all are the same. Else what was expected.
-    pub(super) fn numbers(self, text: &[u8]) -> std::result::Result<[f32; DATE_PARTS.len()], &'static str> {
+    pub(super) fn numbers(&self, text: &str) -> std::result::Result<[f32; DATE_PARTS.len()], String> {
+        let bytes = text.as_bytes();
         match self {
-            _ if is_missing(text) => Ok([f32::NAN; DATE_PARTS.len()]),
-            TextsAre::Numbers => float(text, NOTATION).map(|number| [number; DATE_PARTS.len()]),
-            TextsAre::Dates(_) => date_in(text).ok_or("a date such as 2026-11-22"),
+            _ if is_missing(bytes) => Ok([f32::NAN; DATE_PARTS.len()]),
+            TextsAre::Numbers => match float(bytes, NOTATION) {
+                Ok(number) => Ok([number; DATE_PARTS.len()]),
+                Err(expected) => Err(expected.to_owned()),
+            },
+            TextsAre::Dates(_, zone) => {
+                let is_fit = match zone {
+                    Zone::OfFile => true,
+                    Zone::Absent => !has_zone(text),
+                    Zone::Named(name) => name == UTC && has_zone(text),
+                };
+                let parts = date_in(bytes).ok_or("a date such as 2026-11-22")?;
+                if is_fit { Ok(parts) } else { Err(zone.said()) }
+            }
         }
     }
 
-    pub(super) fn width(self) -> usize {
+    pub(super) fn width(&self) -> usize {
         match self {
             TextsAre::Numbers => 1,
-            TextsAre::Dates(parts) => parts,
+            TextsAre::Dates(parts, _) => *parts,
         }
     }
 }
@@ -118,10 +142,20 @@ impl<'a> Texts<'a> {
                 Kind::Text => texts += 1,
             }
         }
-        let has_hours = self.kinds.contains(&Kind::Date { has_hour: true });
-        let are_dates = TextsAre::Dates(if has_hours { DATE_PARTS.len() } else { DATE_PARTS.len() - 1 });
+        let has_hours = self.kinds.iter().any(|kind| matches!(kind, Kind::Date { has_hour: true, .. }));
+        let has_zones = self.kinds.iter().any(|kind| matches!(kind, Kind::Date { has_zone: true, .. }));
+        let parts = if has_hours { DATE_PARTS.len() } else { DATE_PARTS.len() - 1 };
+        let zone = if has_zones { Zone::Named(UTC.to_owned()) } else { Zone::Absent };
+        let are_dates = TextsAre::Dates(parts, zone);
+        let are_codes = self.texts.iter().any(|text| has_leading_zero(text.as_bytes()));
         let is_text = |kind| matches!(kind, Kind::Date { .. } | Kind::Text);
         match (numbers, dates, texts) {
+            (_, 0, 0) if are_codes => {
+                let different = self.kinds.iter().filter(|kind| **kind == Kind::Number).count();
+                if are_different_texts(numbers as usize, different) {
+                    notes.different.push(self.name.to_owned());
+                }
+            }
             (_, 0, 0) => return Ok(Some(TextsAre::Numbers)),
             (0, _, 0) => return Ok(Some(are_dates)),
             _ if dates > numbers + texts => {

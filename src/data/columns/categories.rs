@@ -1,6 +1,7 @@
 //! Columns of categories: the different texts of each, numbered as they come.
 
 use super::classes::{Classes, Label};
+use super::label_type::LabelType;
 
 /// The number of a missing cell among those of a column's categories.
 pub(crate) const MISSING: u32 = 0;
@@ -9,6 +10,8 @@ pub(crate) const MISSING: u32 = 0;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dictionary {
     pub(crate) labels: Vec<Label>,
+    /// Their type, if they are typed.
+    pub(crate) label_type: Option<LabelType>,
 }
 
 impl Dictionary {
@@ -34,7 +37,7 @@ impl Dictionary {
         let labels: Vec<Label> = numbers
             .filter_map(|number| self.labels.get((number as usize).checked_sub(1)?).cloned())
             .collect();
-        Classes::from_labels(&labels).0
+        Classes::from_typed(&labels, self.label_type).0
     }
 }
 
@@ -64,7 +67,7 @@ mod tests {
             assert_eq!(number(cell.as_bytes(), is_missing), Ok(expected), "{cell:?}");
         }
         assert!(number(b"\xff", false).is_err());
-        let dictionary = Dictionary { labels: interner.take_new() };
+        let dictionary = Dictionary { labels: interner.take_new(), label_type: None };
         assert_eq!((dictionary.numbers(), dictionary.text(2), dictionary.text(0)), (4, Some("blue"), None));
         assert_eq!(dictionary.categories([0, 3, 1].into_iter()).names(), ["7", "red"]);
     }

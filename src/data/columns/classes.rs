@@ -6,6 +6,7 @@ use std::hash::Hash;
 
 use foldhash::fast::FixedState;
 
+use super::label_type::{LabelType, by_truth, truth};
 use crate::data::excerpt::{list_some, printable_name};
 
 /// The most different labels that a reader keeps; more are no classes, whatever the table is about.
@@ -38,11 +39,13 @@ impl Label {
 ///
 /// If all labels are numbers without leading zeros, labels of one value are one class (`1`, `1.0`), in the order of
 /// their values. Else labels are compared as text (`001`, `01`), without the blanks of ASCII around them, in natural order: digits
-/// inside a name count as a number, so that `class2` comes before `class10`.
+/// inside a name count as a number, so that `class2` comes before `class10`. Where all names are booleans, `True` or 1 and `False`
+/// or 0, each finds those of the same truth. Labels of type text are compared byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classes {
     names: Vec<String>,
     is_numeric: bool,
+    label_type: Option<LabelType>,
 }
 
 impl Default for Classes {
@@ -55,7 +58,8 @@ impl Default for Classes {
 impl Classes {
     /// The classes `0`, `1`, ..., `count - 1`.
     pub fn numbered(count: usize) -> Self {
-        Self { names: (0..count).map(|class| class.to_string()).collect(), is_numeric: true }
+        let names = (0..count).map(|class| class.to_string()).collect();
+        Self { names, is_numeric: true, label_type: None }
     }
 
     /// The classes with these names, in this order; nothing if two of them are the same.
@@ -65,12 +69,26 @@ impl Classes {
             Some(numbers) => are_different(numbers.iter().map(|number| number.to_bits())),
             None => names.iter().all(|name| name.trim_ascii() == name) && are_different(names.iter()),
         };
-        are_different.then_some(Self { names, is_numeric: numbers.is_some() })
+        are_different.then_some(Self { names, is_numeric: numbers.is_some(), label_type: None })
+    }
+
+    /// The classes of a type with these names, in this order; nothing if two of them are the same.
+    pub(crate) fn typed(names: Vec<String>, label_type: Option<LabelType>) -> Option<Self> {
+        if label_type == Some(LabelType::Text) {
+            return are_different(names.iter()).then_some(Self { names, is_numeric: false, label_type });
+        }
+        Self::named(names).map(|classes| Self { label_type, ..classes })
     }
 
     /// The classes of these labels, and the class of each label.
     pub(crate) fn from_labels(labels: &[Label]) -> (Self, Vec<u32>) {
+        Self::from_typed(labels, None)
+    }
+
+    /// The same of labels of a type.
+    pub(crate) fn from_typed(labels: &[Label], label_type: Option<LabelType>) -> (Self, Vec<u32>) {
         let numbers = numbers(labels.iter().map(|label| label.text.as_str()));
+        let numbers = numbers.filter(|_| label_type != Some(LabelType::Text));
         let mut order: Vec<usize> = (0..labels.len()).collect();
         let compare = |a: usize, b: usize| match &numbers {
             Some(numbers) => numbers[a].total_cmp(&numbers[b]),
@@ -86,7 +104,7 @@ impl Classes {
             }
             classes[*label] = names.len() as u32 - 1;
         }
-        (Self { names, is_numeric: numbers.is_some() }, classes)
+        (Self { names, is_numeric: numbers.is_some(), label_type }, classes)
     }
 
     /// The name of each class.
@@ -114,6 +132,16 @@ impl Classes {
         self.is_numeric
     }
 
+    /// Their type, if they are typed.
+    pub fn label_type(&self) -> Option<LabelType> {
+        self.label_type
+    }
+
+    /// Whether they are text that is compared byte for byte.
+    pub fn are_exact(&self) -> bool {
+        self.label_type == Some(LabelType::Text)
+    }
+
     /// Whether the classes are the whole numbers from 0 on.
     pub fn are_counted(&self) -> bool {
         self.names.iter().enumerate().all(|(class, name)| *name == class.to_string())
@@ -121,21 +149,23 @@ impl Classes {
 
     /// The class of a label, if there is one.
     pub fn find(&self, label: &str) -> Option<u32> {
-        let label = label.trim_ascii();
-        let wanted = if self.is_numeric { number(label) } else { None };
-        let is_it = |name: &String| name == label || wanted.is_some() && number(name) == wanted;
-        self.names.iter().position(is_it).map(|class| class as u32)
+        self.finder()(label)
     }
 
     /// [`Classes::find`] for many labels: one look each, however many classes there are.
-    pub(crate) fn finder(&self) -> impl Fn(&str) -> Option<u32> + '_ {
+    pub fn finder(&self) -> impl Fn(&str) -> Option<u32> + '_ {
         let by_text: HashMap<&str, u32> = self.names.iter().map(String::as_str).zip(0..).collect();
         let values = self.names.iter().filter(|_| self.is_numeric).filter_map(|name| number(name));
         let by_value: HashMap<u64, u32> = values.map(f64::to_bits).zip(0..).collect();
+        let by_truth = by_truth(&self.names);
         move |label| {
+            if self.are_exact() {
+                return by_text.get(label).copied();
+            }
             let label = label.trim_ascii();
-            let of_value = || by_value.get(&number(label)?.to_bits());
-            by_text.get(label).or_else(of_value).copied()
+            let of_value = || by_value.get(&number(label)?.to_bits()).copied();
+            let of_truth = || by_truth[usize::from(truth(label)?)];
+            by_text.get(label).copied().or_else(of_value).or_else(of_truth)
         }
     }
 
@@ -203,7 +233,7 @@ pub(crate) fn is_code(cell: &[u8]) -> bool {
 /// A label as a finite number.
 ///
 /// Greater ones than f64 counts are text, so that two of them are never one.
-fn number(label: &str) -> Option<f64> {
+pub(super) fn number(label: &str) -> Option<f64> {
     const GREATEST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
     label.parse().ok().filter(|value: &f64| value.abs() < GREATEST).map(|value| value + 0.0)
 }

@@ -9,6 +9,13 @@ use std::collections::HashMap;
 impl Header<'_> {
     /// The columns of a table like another.
     pub(crate) fn columns_like(&self, schema: &Schema, named: &[usize], wanted: &Target) -> Result<Columns> {
+        let local = schema.zones().find(|(_, zone)| zone.is_some_and(|zone| zone != "UTC"));
+        if let Some((column, Some(zone))) = local {
+            let name = quote(column.name.unwrap_or_default().as_bytes());
+            let expected =
+                format!("times of the zone {zone} in the column {name}, as the Python package takes them");
+            return Err(self.error(expected, "a file, whose times are in UTC".to_owned()));
+        }
         let read = schema.read();
         let names =
             self.names.zip(read.iter().map(|(column, _)| column.name.as_deref()).collect::<Option<Vec<_>>>());

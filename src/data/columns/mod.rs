@@ -6,6 +6,7 @@ pub(crate) mod codes;
 pub(crate) mod groups;
 pub(crate) mod identifiers;
 pub(crate) mod inputs;
+pub(crate) mod label_type;
 pub(crate) mod like_training;
 pub(crate) mod numbers_as_text;
 pub(crate) mod odd_cells;
@@ -210,6 +211,7 @@ impl Columns {
             columns: self.count,
             inputs,
             dates,
+            zones: Vec::new(),
             target: self.target.map(column),
             values: self.values.iter().copied().map(column).collect(),
             weight: self.weight.map(column),

@@ -53,6 +53,9 @@ pub struct Schema {
     pub categories: Vec<usize>,
     /// Columns of dates: the first input of each, and how many are its parts: days since 1970, month, day of the week, hour.
     pub dates: Vec<(usize, usize)>,
+    /// The time zone to which the times of some of these are local, or `None` where they have none, by their first inputs. Those of
+    /// files are not among them: offsets from UTC are taken off.
+    pub zones: Vec<(usize, Option<String>)>,
     /// Cells that stand for a missing value, besides those that do in any table.
     pub missing: Vec<String>,
     /// Whether these and empty cells are all that do.
@@ -76,6 +79,13 @@ impl Schema {
     pub fn date_columns(&self) -> Vec<Column> {
         let read = self.read().into_iter();
         read.filter(|(_, holds)| matches!(holds, Holds::Dates(_))).map(|(column, _)| column).collect()
+    }
+
+    /// The columns of dates whose time zone is known, with it, or with `None` where their times have none.
+    pub fn zones(&self) -> impl Iterator<Item = (Column, Option<&str>)> {
+        let of = |position: usize| self.read_columns().into_iter().find(|column| column.position == position);
+        let zones = self.zones.iter();
+        zones.filter_map(move |(first, zone)| Some((of(self.inputs.get(*first)?.position)?, zone.as_deref())))
     }
 
     /// The columns that are read, and what they hold.

@@ -5,7 +5,7 @@ const NAN: f32 = f32::NAN;
 
 fn dictionary(texts: &[&str]) -> Dictionary {
     let labels = texts.iter().map(|text| Label { text: (*text).to_owned(), row: 1 }).collect();
-    Dictionary { labels }
+    Dictionary { labels, label_type: None }
 }
 
 fn learn(rows: &[f32], width: usize, dictionaries: &[(usize, Dictionary)], scale: Scale) -> Encoding {

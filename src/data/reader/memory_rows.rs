@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Form, Reader, State, TableForm};
 use crate::data::columns::categories::{Dictionary, MISSING};
-use crate::data::columns::classes::{Label, MOST_LABELS};
+use crate::data::columns::classes::{Classes, Label, MOST_LABELS};
+use crate::data::columns::label_type::LabelType;
 use crate::data::columns::schema::{Column, Schema};
 use crate::data::dataset::{Features, is_byte, reserve, rows};
 use crate::data::reading::table::{Missing, Table};
@@ -20,7 +21,15 @@ pub(crate) struct MemoryCells {
     /// Which columns are categories, whatever numbers they hold; in ascending order.
     pub categorical: Vec<usize>,
     /// Of each of these the texts that its numbers count from 0; nothing where the categories are the numbers.
-    pub texts: Vec<Option<Vec<String>>>,
+    pub texts: Vec<Option<MemoryTexts>>,
+}
+
+/// The texts of a column of categories.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct MemoryTexts {
+    pub texts: Vec<String>,
+    /// Their type, if they are typed.
+    pub label_type: Option<LabelType>,
 }
 
 /// What rows in memory should give.
@@ -39,6 +48,8 @@ pub(crate) enum MemoryTargets {
         names: Vec<String>,
         /// The number of each row's class.
         numbers: Vec<u32>,
+        /// The type of the labels, if they are typed.
+        label_type: Option<LabelType>,
     },
     /// Values to predict.
     Values {
@@ -61,6 +72,8 @@ pub(crate) struct MemoryRows {
     pub positions: usize,
     /// The first input of each column of dates, and how many parts they have.
     pub dates: Vec<(usize, usize)>,
+    /// Their time zones, as in a [`Schema`].
+    pub zones: Vec<(usize, Option<String>)>,
     /// The inputs.
     pub cells: MemoryCells,
     /// What rows should give.
@@ -112,7 +125,7 @@ impl MemoryCells {
                 let number = match *value {
                     value if value.is_nan() => MISSING,
                     value => *numbers.entry(value.to_bits()).or_insert_with(|| {
-                        let text = texts.as_ref().map(|texts| texts[value as usize].clone());
+                        let text = texts.as_ref().map(|texts| texts.texts[value as usize].clone());
                         labels.push(Label { text: text.unwrap_or_else(|| value.to_string()), row });
                         labels.len() as u32
                     }),
@@ -124,7 +137,8 @@ impl MemoryCells {
                 let expected = format!("at most {MOST_LABELS} different categories");
                 return Err(Error::data(name, place, expected, &label.text));
             }
-            dictionaries.push(Dictionary { labels });
+            let label_type = texts.and_then(|texts| texts.label_type);
+            dictionaries.push(Dictionary { labels, label_type });
         }
         if !values.iter().all(is_byte) {
             return Ok((Features::Floats(values), dictionaries));
@@ -150,6 +164,7 @@ impl Reader {
             columns: placed,
             positions,
             dates,
+            zones,
             cells,
             targets,
             target_names,
@@ -180,8 +195,9 @@ impl Reader {
                 table.numbers = numbers;
                 0
             }
-            MemoryTargets::Classes { names, numbers } => {
+            MemoryTargets::Classes { names, numbers, label_type } => {
                 table.names = names.into_iter().map(|text| Label { text, row: 0 }).collect();
+                (table.classes, table.class_of) = Classes::from_typed(&table.names, label_type);
                 table.numbers = numbers;
                 0
             }
@@ -198,6 +214,7 @@ impl Reader {
             values: (0..columns).map(target).collect(),
             categories,
             dates,
+            zones,
             ..Schema::default()
         };
         table.classify();

@@ -2,7 +2,7 @@
 
 use std::mem::discriminant;
 
-use super::{Cells, Holds, Table};
+use super::{Cells, Holds, Table, Zone};
 use crate::data::{DATE_PARTS, KeptTogether, date_of, is_missing};
 use crate::error::{Error, Place, Result};
 use crate::memory::room;
@@ -51,7 +51,9 @@ impl TableBuilder {
                 Cells::Numbers(_) => Holds::Numbers,
                 Cells::Categories(_) => Holds::Categories,
                 Cells::Texts { .. } => Holds::Texts(Vec::new()),
-                Cells::Times(_) => Holds::Dates(DATE_PARTS.len() - 1),
+                Cells::ExactTexts { .. } => Holds::ExactTexts(Vec::new()),
+                Cells::Booleans(_) => Holds::Booleans,
+                Cells::Times(_) => Holds::Dates(DATE_PARTS.len() - 1, Zone::default()),
             };
             if discriminant(&kind) != discriminant(holds) {
                 if !is_first {
@@ -61,7 +63,8 @@ impl TableBuilder {
                 *holds = kind;
             }
             match (cells, holds) {
-                (Cells::Texts { rows, texts }, Holds::Texts(known)) => {
+                (Cells::Texts { rows, texts }, Holds::Texts(known))
+                | (Cells::ExactTexts { rows, texts }, Holds::ExactTexts(known)) => {
                     known.extend(texts);
                     let count = known.len();
                     if count > MOST_TEXTS {
@@ -76,7 +79,7 @@ impl TableBuilder {
                     }
                     inputs.push(rows.iter().map(|text| text.map_or(f32::NAN, |text| text as f32)).collect());
                 }
-                (Cells::Times(seconds), Holds::Dates(parts)) => {
+                (Cells::Times(seconds), Holds::Dates(parts, _)) => {
                     let dates: Vec<_> = seconds.into_iter().map(date_of).collect();
                     if dates.iter().any(|date| date[DATE_PARTS.len() - 1] > 0.0) {
                         *parts = DATE_PARTS.len();
@@ -84,8 +87,10 @@ impl TableBuilder {
                     let part = |at: usize| dates.iter().map(|date| date[at]).collect::<Vec<f32>>();
                     inputs.extend((0..DATE_PARTS.len()).map(part));
                 }
-                (Cells::Numbers(values) | Cells::Categories(values), _) => inputs.push(values),
-                (Cells::Texts { .. } | Cells::Times(_), _) => {}
+                (Cells::Numbers(values) | Cells::Categories(values) | Cells::Booleans(values), _) => {
+                    inputs.push(values)
+                }
+                (Cells::Texts { .. } | Cells::ExactTexts { .. } | Cells::Times(_), _) => {}
             }
         }
         if is_first {
@@ -101,9 +106,17 @@ impl TableBuilder {
         let mut inputs: Vec<(bool, Option<Vec<f32>>)> = Vec::new();
         for (_, holds) in &mut self.columns {
             match holds {
-                Holds::Numbers | Holds::Categories => inputs.push((true, None)),
+                Holds::Numbers | Holds::Categories | Holds::Booleans => inputs.push((true, None)),
+                Holds::ExactTexts(texts) => {
+                    let mut known = texts.clone();
+                    known.sort_unstable();
+                    let number = |text: &String| known.partition_point(|known| known < text) as f32;
+                    inputs.push((true, Some(texts.iter().map(number).collect())));
+                    *holds = Holds::ExactTexts(known);
+                }
                 Holds::Texts(texts) => {
                     let mut known: Vec<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
+                    known.retain(|text| !is_missing(text.as_bytes()));
                     known.sort_unstable();
                     known.dedup();
                     let number = |text: &String| match is_missing(text.as_bytes()) {
@@ -113,7 +126,9 @@ impl TableBuilder {
                     inputs.push((true, Some(texts.iter().map(number).collect())));
                     *holds = Holds::Texts(known);
                 }
-                Holds::Dates(parts) => inputs.extend((0..DATE_PARTS.len()).map(|part| (part < *parts, None))),
+                Holds::Dates(parts, _) => {
+                    inputs.extend((0..DATE_PARTS.len()).map(|part| (part < *parts, None)))
+                }
             }
         }
         if inputs.iter().any(|(is_kept, numbers)| !is_kept || numbers.is_some()) {

@@ -3,8 +3,10 @@
 mod builder;
 mod order;
 mod text_columns;
+mod wanted;
 
 pub use builder::TableBuilder;
+pub(super) use wanted::{Wanted, Zone};
 
 use std::path::Path;
 
@@ -12,10 +14,11 @@ use ndarray::ArrayRef2;
 
 use super::checks::{at, check_length, check_targets, check_weights, row_by_row};
 use super::target::TargetData;
-use super::texts::TextsAre;
-use crate::data::{Column, DATE_PARTS, Dictionary, Features, KeptTogether, MemoryCells, MemoryRows, Reader};
+use crate::data::{
+    Column, DATE_PARTS, Dictionary, Features, KeptTogether, LabelType, MemoryCells, MemoryRows, MemoryTexts,
+    Reader,
+};
 use crate::error::{Error, Place, Result};
-use crate::model::Model;
 
 /// Cells of a column of a table in memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +34,16 @@ pub enum Cells {
         /// The texts that no piece before has.
         texts: Vec<String>,
     },
-    /// Seconds from 1970 to times in UTC; NaN where one is missing.
+    /// Categories that are texts, each kept byte for byte, as `Texts` are.
+    ExactTexts {
+        /// Which of the texts each row holds; nothing where it is missing.
+        rows: Vec<Option<u32>>,
+        /// The texts that no piece before has.
+        texts: Vec<String>,
+    },
+    /// Booleans, 0 and 1; NaN where one is missing.
+    Booleans(Vec<f32>),
+    /// Seconds from 1970 to times in UTC, or to local times of a zone; NaN where one is missing.
     Times(Vec<f64>),
 }
 
@@ -39,8 +51,8 @@ impl Cells {
     /// Rows.
     pub(super) fn len(&self) -> usize {
         match self {
-            Cells::Numbers(cells) | Cells::Categories(cells) => cells.len(),
-            Cells::Texts { rows, .. } => rows.len(),
+            Cells::Numbers(cells) | Cells::Categories(cells) | Cells::Booleans(cells) => cells.len(),
+            Cells::Texts { rows, .. } | Cells::ExactTexts { rows, .. } => rows.len(),
             Cells::Times(seconds) => seconds.len(),
         }
     }
@@ -53,15 +65,30 @@ pub(super) enum Holds {
     Categories,
     /// Numbers of these texts, counted from 0.
     Texts(Vec<String>),
+    /// The same of texts that are kept byte for byte.
+    ExactTexts(Vec<String>),
+    /// Categories that are 0 for `False` and 1 for `True`.
+    Booleans,
     /// This many parts of dates.
-    Dates(usize),
+    Dates(usize, Zone),
 }
 
 impl Holds {
     pub(super) fn width(&self) -> usize {
         match self {
-            Holds::Dates(parts) => *parts,
+            Holds::Dates(parts, _) => *parts,
             _ => 1,
+        }
+    }
+
+    /// What columns like it hold.
+    pub(super) fn wanted(&self) -> Wanted {
+        match self {
+            Holds::Numbers => Wanted::Numbers,
+            Holds::Categories | Holds::Texts(_) | Holds::ExactTexts(_) | Holds::Booleans => {
+                Wanted::Categories
+            }
+            Holds::Dates(parts, zone) => Wanted::Dates(*parts, zone.clone()),
         }
     }
 }
@@ -133,11 +160,11 @@ impl Table {
     /// [`Error::Setting`] for columns that are not there, or that hold dates.
     pub fn categorical(mut self, columns: &[usize]) -> Result<Self> {
         let count = self.columns.len();
-        let has_dates = self.columns.iter().any(|(_, holds)| matches!(holds, Holds::Dates(_)));
+        let has_dates = self.columns.iter().any(|(_, holds)| matches!(holds, Holds::Dates(..)));
         for column in columns {
             match self.columns.get_mut(*column) {
                 Some((_, holds @ Holds::Numbers)) => *holds = Holds::Categories,
-                Some((_, Holds::Categories | Holds::Texts(_))) => {}
+                Some((_, Holds::Categories | Holds::Texts(_) | Holds::ExactTexts(_) | Holds::Booleans)) => {}
                 _ => {
                     let kind = if has_dates { " that hold no dates" } else { "" };
                     let expected = format!("columns below {count}{kind}, counted from 0");
@@ -168,72 +195,6 @@ impl Table {
     pub fn with_copies(mut self, copies: Vec<u32>) -> Self {
         self.kept_together.copies = copies;
         self
-    }
-
-    /// The same as columns that a model takes: numbers as categories, where it has categories, text as numbers or dates, where it has
-    /// those, and as many parts of dates.
-    ///
-    /// # Errors
-    /// [`Error::Data`] for another number of columns, and for columns that hold something else than in training.
-    pub fn fitted_to(self, model: &Model) -> Result<Self> {
-        self.fitted(columns_of(model))
-    }
-
-    /// The columns that are categories of a model, counted from 0.
-    pub fn categorical_of(model: &Model) -> Vec<usize> {
-        let columns = columns_of(model).into_iter().enumerate();
-        columns.filter(|(_, (_, is_category))| *is_category).map(|(column, _)| column).collect()
-    }
-
-    /// The same as columns of which each is dates of so many parts, or categories or not.
-    pub(super) fn fitted(mut self, wanted: Vec<(Option<usize>, bool)>) -> Result<Self> {
-        if wanted.len() != self.columns.len() {
-            let expected = format!("{} columns, as in training", wanted.len());
-            return Err(Error::data("x", Place::default(), expected, self.columns.len().to_string()));
-        }
-        self.read_texts(&wanted.iter().map(TextsAre::wanted).collect::<Vec<_>>(), ", as in training")?;
-        let (from, mut at, mut sources, mut columns) = (self.inputs(), 0, Vec::new(), Vec::new());
-        for (index, ((name, holds), (date, is_category))) in self.columns.into_iter().zip(wanted).enumerate()
-        {
-            let width = holds.width();
-            let becomes = match (holds, date, is_category) {
-                (Holds::Dates(_), Some(parts), _) => Holds::Dates(parts),
-                (Holds::Numbers | Holds::Categories, None, true) => Holds::Categories,
-                (holds @ Holds::Texts(_), None, true) => holds,
-                (Holds::Numbers, None, false) => Holds::Numbers,
-                (holds, date, is_category) => {
-                    let said = |holds: &Holds| match holds {
-                        Holds::Numbers => "numbers",
-                        Holds::Categories | Holds::Texts(_) => "categories",
-                        Holds::Dates(_) => "dates",
-                    };
-                    let like = match date {
-                        Some(parts) => Holds::Dates(parts),
-                        None if is_category => Holds::Categories,
-                        None => Holds::Numbers,
-                    };
-                    let place = Place { row: None, column: Some(index + 1), name: name.map(Into::into) };
-                    return Err(Error::data(
-                        "x",
-                        place,
-                        format!("{}, as in training", said(&like)),
-                        said(&holds).to_owned(),
-                    ));
-                }
-            };
-            sources.extend((0..becomes.width()).map(|part| (at + part.min(width - 1), part < width)));
-            at += width;
-            columns.push((name, becomes));
-        }
-        if sources.iter().copied().eq((0..from).map(|at| (at, true))) {
-            return Ok(Self { columns, ..self });
-        }
-        let rows = (0..self.rows).map(|row| &self.values[row * from..][..from]);
-        // A date without hours is at hour 0, if it is there.
-        let of = |row: &[f32], at: usize, is_there| if is_there || row[at].is_nan() { row[at] } else { 0.0 };
-        let values =
-            rows.flat_map(|row| sources.iter().map(move |(at, is_there)| of(row, *at, *is_there))).collect();
-        Ok(Self { values, rows: self.rows, columns, kept_together: self.kept_together })
     }
 
     /// What a [`Predictor`](crate::train::Predictor) takes.
@@ -292,7 +253,7 @@ impl Table {
                 check_length(name, found, name, rows, x)?;
             }
         }
-        let (columns, dates) = self.placed();
+        let Placed { columns, dates, zones } = self.placed();
         let kept_together = std::mem::take(&mut self.kept_together);
         let rows = MemoryRows {
             name: x.into(),
@@ -300,6 +261,7 @@ impl Table {
             positions: self.columns.len(),
             columns,
             dates,
+            zones,
             cells: self.cells(),
             targets,
             target_names: names,
@@ -314,28 +276,30 @@ impl Table {
         let inputs = self.inputs();
         for (_, holds) in self.columns {
             let width = holds.width();
-            match holds {
-                Holds::Numbers | Holds::Dates(_) => {}
-                Holds::Categories => {
-                    categorical.push(input);
-                    texts.push(None);
-                }
-                Holds::Texts(known) => {
-                    categorical.push(input);
-                    texts.push(Some(known));
-                }
+            let of = |texts, label_type| Some(Some(MemoryTexts { texts, label_type }));
+            let of_column = match holds {
+                Holds::Numbers | Holds::Dates(..) => None,
+                Holds::Categories => Some(None),
+                Holds::Texts(known) => of(known, None),
+                Holds::ExactTexts(known) => of(known, Some(LabelType::Text)),
+                Holds::Booleans => of(["False", "True"].map(str::to_owned).into(), None),
+            };
+            if let Some(of_column) = of_column {
+                categorical.push(input);
+                texts.push(of_column);
             }
             input += width;
         }
         MemoryCells { inputs, values: self.values, categorical, texts }
     }
 
-    /// The column of each input, and the first input of each column of dates with the number of its parts.
-    fn placed(&self) -> (Vec<Column>, Vec<(usize, usize)>) {
-        let (mut placed, mut dates) = (Vec::new(), Vec::new());
+    /// The columns as a [`Schema`](crate::data::Schema) has them.
+    fn placed(&self) -> Placed {
+        let (mut placed, mut dates, mut zones) = (Vec::new(), Vec::new(), Vec::new());
         for (position, (name, holds)) in self.columns.iter().enumerate() {
-            if let Holds::Dates(parts) = holds {
+            if let Holds::Dates(parts, zone) = holds {
                 dates.push((placed.len(), *parts));
+                zones.extend(zone.entry().map(|zone| (placed.len(), zone.map(str::to_owned))));
                 let part = |part: &&str| Column {
                     name: name.as_ref().map(|name| format!("{name}.{part}")),
                     position,
@@ -345,21 +309,13 @@ impl Table {
                 placed.push(Column { name: name.clone(), position });
             }
         }
-        (placed, dates)
+        Placed { columns: placed, dates, zones }
     }
 }
 
-/// What the columns of a model hold: of dates how many parts, and whether they are categories.
-fn columns_of(model: &Model) -> Vec<(Option<usize>, bool)> {
-    let schema = model.data_schema.schema.as_ref();
-    let inputs = model.transform.columns(model.network.columns());
-    let categories = model.transform.categories();
-    let dates = schema.map_or(&[][..], |schema| &schema.dates);
-    let (mut wanted, mut input) = (Vec::new(), 0);
-    while input < inputs {
-        let date = dates.iter().find(|(first, _)| *first == input).map(|(_, parts)| *parts);
-        wanted.push((date, categories.binary_search(&input).is_ok()));
-        input += date.unwrap_or(1).max(1);
-    }
-    wanted
+/// The column of each input; the first input of each column of dates with the number of its parts, and with its zone, if that is known.
+struct Placed {
+    columns: Vec<Column>,
+    dates: Vec<(usize, usize)>,
+    zones: Vec<(usize, Option<String>)>,
 }

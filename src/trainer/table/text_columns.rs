@@ -1,8 +1,8 @@
 //! Columns of text of a table in memory become what they hold.
 
 use super::{Holds, Table};
-use crate::data::DATE_PARTS;
 use crate::data::excerpt::quote;
+use crate::data::{DATE_PARTS, is_missing, truth};
 use crate::error::{Error, Place, Result};
 use crate::trainer::texts::{TextNotes, Texts, TextsAre};
 
@@ -33,11 +33,7 @@ impl Table {
     /// # Errors
     /// Those of [`Table::fitted_to`].
     pub fn like(self, training: &Self) -> Result<Self> {
-        let wanted = training.columns.iter().map(|(_, holds)| match holds {
-            Holds::Dates(parts) => (Some(*parts), false),
-            holds => (None, *holds != Holds::Numbers),
-        });
-        self.fitted(wanted.collect())
+        self.fitted(training.columns.iter().map(|(_, holds)| holds.wanted()).collect())
     }
 
     /// Makes numbers and dates of columns of text, one entry a column; what is none of text stays as it is. `like` ends what an error
@@ -61,7 +57,7 @@ impl Table {
                         column: Some(index + 1),
                         name: name.clone().map(Into::into),
                     };
-                    Some((self.numbers_of((texts, input), *as_what, place, like)?, *as_what))
+                    Some((self.numbers_of((texts, input), as_what, place, like)?, as_what.clone()))
                 }
                 _ => None,
             };
@@ -94,7 +90,7 @@ impl Table {
         for ((_, holds), (_, _, read)) in self.columns.iter_mut().zip(plan) {
             match read {
                 Some((_, TextsAre::Numbers)) => *holds = Holds::Numbers,
-                Some((_, TextsAre::Dates(parts))) => *holds = Holds::Dates(parts),
+                Some((_, TextsAre::Dates(parts, zone))) => *holds = Holds::Dates(parts, zone),
                 None => {}
             }
         }
@@ -105,16 +101,22 @@ impl Table {
     fn numbers_of(
         &self,
         (texts, input): (&[String], usize),
-        as_what: TextsAre,
+        as_what: &TextsAre,
         place: impl Fn(u64) -> Place,
         like: &str,
     ) -> Result<Vec<[f32; DATE_PARTS.len()]>> {
+        // Booleans are 0 and 1 where a column holds nothing else.
+        let truth_of = |text: &String| truth(text.trim()).map(|truth| f32::from(u8::from(truth)));
+        let are_truths = *as_what == TextsAre::Numbers
+            && texts.iter().all(|text| truth_of(text).is_some() || is_missing(text.as_bytes()));
         let number = |(at, text): (usize, &String)| {
-            let text = text.as_bytes();
+            if let Some(number) = truth_of(text).filter(|_| are_truths) {
+                return Ok([number; DATE_PARTS.len()]);
+            }
             as_what.numbers(text).map_err(|expected| {
                 let mut rows = self.values.iter().skip(input).step_by(self.inputs());
                 let row = rows.position(|value| *value == at as f32).unwrap_or_default();
-                Error::data("x", place(row as u64 + 1), format!("{expected}{like}"), quote(text))
+                Error::data("x", place(row as u64 + 1), format!("{expected}{like}"), quote(text.as_bytes()))
             })
         };
         texts.iter().enumerate().map(number).collect()
@@ -125,6 +127,7 @@ impl Table {
 mod tests {
     use super::*;
     use crate::trainer::Cells;
+    use crate::trainer::table::Zone;
 
     /// A table with this column of text behind one of numbers.
     fn table(cells: &[&str]) -> Table {
@@ -146,13 +149,13 @@ mod tests {
 
     #[test]
     fn text_is_numbers_or_dates_where_all_of_it_is() {
-        let (numbers, notes) = understood(&["4", " 1.5", "NA", "", "-2e1", "007"]).unwrap();
+        let (numbers, notes) = understood(&["4", " 1.5", "NA", "", "-2e1", "0.07"]).unwrap();
         let cells: Vec<u32> = numbers.values().iter().skip(1).step_by(2).map(|cell| cell.to_bits()).collect();
-        let expected = [4.0, 1.5, f32::NAN, f32::NAN, -20.0, 7.0];
+        let expected = [4.0, 1.5, f32::NAN, f32::NAN, -20.0, 0.07];
         assert_eq!(cells, expected.map(f32::to_bits));
         assert_eq!((notes, &numbers.columns[1].1), (TextNotes::default(), &Holds::Numbers));
         let (days, _) = understood(&["1970-01-02", "?", "2024/2/29"]).unwrap();
-        assert_eq!(days.columns[1].1, Holds::Dates(3));
+        assert_eq!(days.columns[1].1, Holds::Dates(3, Zone::Absent));
         assert_eq!(days.values()[..4], [0.0, 1.0, 1.0, 4.0]);
         assert!(days.values()[5..8].iter().all(|part| part.is_nan()));
         assert_eq!(days.values()[8..], [2.0, 19_782.0, 2.0, 3.0]);
@@ -202,6 +205,7 @@ mod tests {
         let said =
             |cells: &[&str], training: &Table| table(cells).like(training).map_err(|error| error.to_string());
         assert_eq!(said(&["2", "1"], &numbers).unwrap(), understood(&["2", "1"]).unwrap().0);
+        assert_eq!(said(&["true", "False"], &numbers).unwrap().values(), [0.0, 1.0, 1.0, 0.0]);
         assert!(said(&["2", "NA"], &numbers).unwrap().values()[3].is_nan());
         let line = "x, row 2, column 2 (b): expected a number, as in training, found \"x\"";
         assert_eq!(said(&["1", "x"], &numbers).unwrap_err(), line);

@@ -82,7 +82,7 @@ impl RowParser {
         }
         rows.names = self.labels.take_new();
         let new = self.categories.iter_mut().map(Interner::take_new);
-        rows.dictionaries = new.map(|labels| Dictionary { labels }).collect();
+        rows.dictionaries = new.map(|labels| Dictionary { labels, label_type: None }).collect();
         Parsed { rows, new_groups: self.groups.take_new(), name: Arc::clone(&piece.name), fault }
     }
 
