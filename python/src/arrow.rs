@@ -24,14 +24,14 @@ use crate::errors::exception;
 use crate::remote::Remote;
 use crate::table::PIECE;
 
-/// Numbers whose differences are smaller are not told apart well by 32-bit floats.
+/// 32-bit floats lose smaller differences.
 const SMALL: f64 = 1e-36;
 
-/// What is known of the columns of a table beside their types, by their names.
+/// Columns with more than their types, by their names.
 pub(crate) struct Known {
-    /// Those that are categories, whatever they hold.
+    /// Columns of categories, whatever they hold.
     pub categorical: Vec<String>,
-    /// Those whose texts are kept byte for byte; `None` where the table is to train on, and all typed categories are.
+    /// Columns whose texts are kept byte for byte; `None` where the table is to train on, and all typed categories are.
     pub exact: Option<Vec<String>>,
     /// The time zones to which times were made local.
     pub zones: Vec<(String, String)>,

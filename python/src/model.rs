@@ -32,7 +32,7 @@ pub(crate) struct Model {
 /// A network made ready for so many threads.
 type Ready = Arc<Mutex<Option<(Option<usize>, Predictor)>>>;
 
-/// The type of a model, and what it is made of again.
+/// The type of a model, and the arguments that make it again.
 type Reduced<'py> = (Bound<'py, PyType>, (Bound<'py, PyBytes>, bool));
 
 /// Products of a network from which on signals are looked for while it predicts, and those of a piece.
@@ -49,7 +49,7 @@ pub(crate) enum Rows<'py> {
     Numbers(PyReadonlyArray2<'py, f32>),
 }
 
-/// Classes, probabilities, values, and the cells that held what no training row held.
+/// Classes, probabilities, values, and unseen cells by column.
 type Predicted<'py> =
     (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f32>>, Unknown);
 
@@ -77,7 +77,7 @@ fn outputs(
     Ok((predictions, unknown))
 }
 
-/// What has been added to such cells.
+/// Unseen cells of the last call.
 fn new_unknown(before: &UnknownCells, after: &UnknownCells, schema: Option<&Schema>) -> Unknown {
     if before.count() == after.count() {
         return Unknown::new();
@@ -170,7 +170,7 @@ impl Model {
 #[pymethods]
 impl Model {
     /// The class of each row, the probabilities of all classes, [rows, classes], and the values of a model that predicts those,
-    /// [rows, values]; and how many cells of which columns held what no training row held.
+    /// [rows, values]; and unseen cells by column.
     #[pyo3(signature = (rows, threads=None))]
     fn predict<'py>(
         &self,

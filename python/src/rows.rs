@@ -1,5 +1,5 @@
-//! The order of training rows by what they hold, so that a fit depends on the rows and not on how they are sorted, and what their
-//! weights make of them.
+//! The order of training rows by what they hold, so that a fit depends on the rows and not on how they are sorted, and rows
+//! that are repeated by their weights.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

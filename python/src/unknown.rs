@@ -1,4 +1,4 @@
-//! Cells that hold what no training row held, by the columns of the caller.
+//! Cells with values that no training row holds, by the columns of the caller.
 
 use std::collections::BTreeMap;
 

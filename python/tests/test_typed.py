@@ -1,4 +1,4 @@
-"""Cells and labels whose type says what they are: categories, labels, booleans, codes, and names of dates."""
+"""Typed cells and labels: categories, labels, booleans, codes, and names of dates."""
 
 import copy
 import pickle
@@ -25,7 +25,7 @@ def loaded(model, path):
 
 
 def check_loaded(model, X, path):
-    """Behind `save`, `pickle` and `copy` it predicts the same."""
+    """Checks that it predicts the same after `save`, `pickle` and `copy`."""
     expected = model.predict_proba(X)
     for other in (loaded(model, path), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         assert (other.predict_proba(X) == expected).all()
@@ -59,15 +59,15 @@ def typed(cells):
 )
 def test_typed_categories_are_kept_byte_for_byte(three, tmp_path):
     cells = [three[number] for number in CLASS]
-    for name, X, told in typed(cells):
+    for name, X, parameters in typed(cells):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            model = TinytrainClassifier(**SMALL, **told).fit(X, CLASS)
+            model = TinytrainClassifier(**SMALL, **parameters).fit(X, CLASS)
             assert model.score(X, CLASS) == 1.0, name
             check_loaded(model, X, tmp_path)
             # The model knows how its cells are compared, also where the type of a frame does not say it.
             assert model.score(pd.DataFrame({"v": cells}), CLASS) == 1.0, name
-            validated = TinytrainClassifier(**SMALL, **told).fit(X, CLASS, eval_set=(pd.DataFrame({"v": cells}), CLASS))
+            validated = TinytrainClassifier(**SMALL, **parameters).fit(X, CLASS, eval_set=(pd.DataFrame({"v": cells}), CLASS))
         assert validated.validation_scores_[-1] == 1.0, name
         with pytest.warns(UserWarning, match=r"^1 cells of X hold what no training row held, in v \(1\)$"):
             model.predict(pd.DataFrame({"v": [three[0] + " "]}))
@@ -75,8 +75,8 @@ def test_typed_categories_are_kept_byte_for_byte(three, tmp_path):
 
 def test_a_missing_typed_category_is_a_null(tmp_path):
     cells = [["NA", "x", None][number] for number in CLASS]
-    for name, X, told in typed(cells):
-        model = TinytrainClassifier(**SMALL, **told).fit(X, CLASS)
+    for name, X, parameters in typed(cells):
+        model = TinytrainClassifier(**SMALL, **parameters).fit(X, CLASS)
         assert model.score(X, CLASS) == 1.0, name
         check_loaded(model, X, tmp_path)
     ensemble = TinytrainEnsembleClassifier(n_estimators=2, **SMALL).fit(pd.DataFrame({"v": pd.Categorical(cells)}), CLASS)

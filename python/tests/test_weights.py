@@ -1,4 +1,4 @@
-"""Weights of rows: what they have in common counts for nothing, and rows are repeated where that is asked for."""
+"""Weights of rows: a common factor counts for nothing, and integers repeat rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is said in the words of Python: names of parameters, what has no effect, and what has ended a fit."""
+"""Messages in the words of Python: names of parameters, arguments without effect, and ends of fits."""
 
 import re
 import warnings
@@ -40,7 +40,7 @@ ENDLESS = SMALL | {"epochs": 10**6, "max_time": 0.2}
         "optimiser": "optimizer",
     }.items(),
 )
-def test_names_of_others_are_hinted_at(name, here):
+def test_names_of_other_libraries_get_hints(name, here):
     for of in (TinytrainClassifier, TinytrainEnsembleClassifier):
         text = f"{of.__name__}.__init__() got an unexpected keyword argument {name!r}: did you mean {here}?"
         with pytest.raises(TypeError, match=f"^{re.escape(text)}$"):
@@ -49,7 +49,7 @@ def test_names_of_others_are_hinted_at(name, here):
             of().set_params(**{name: 1})
 
 
-def test_hints_say_what_is_no_parameter():
+def test_hints_for_names_that_are_no_parameters():
     for name, text in {
         "learning_rate": "lr is the rate, lr_schedule says how it changes",
         "validation_data": "rows that validate are the eval_set of fit",
@@ -60,7 +60,7 @@ def test_hints_say_what_is_no_parameter():
             TinytrainRegressor(**{name: 1})
     with pytest.raises(TypeError, match="unexpected keyword argument 'xyzzy'$"):
         TinytrainRegressor(xyzzy=1)
-    # Only what there is.
+    # Only parameters of this estimator.
     with pytest.raises(TypeError, match="'class_weights'$"):
         TinytrainRegressor(class_weights=1)
 
@@ -74,7 +74,7 @@ def test_parameters_have_names(of):
 
 @pytest.mark.parametrize("name", ["groups", "times"])
 @pytest.mark.parametrize("of", [TinytrainClassifier, TinytrainEnsembleClassifier])
-def test_groups_and_times_without_held_out_rows_are_told(iris, name, of):
+def test_groups_and_times_without_held_out_rows_get_a_warning(iris, name, of):
     X, y = iris
     text = f"^{name} has no effect, as no rows of X are held out: early_stopping or validation_fraction holds some out$"
     given = {name: np.arange(len(y)) % 50}
@@ -88,7 +88,7 @@ def test_groups_and_times_without_held_out_rows_are_told(iris, name, of):
         of(**settings, early_stopping=True).fit(X, y, **given)
 
 
-def test_max_time_is_told(iris):
+def test_max_time_gets_a_warning(iris):
     X, y = iris
     with pytest.warns(ConvergenceWarning, match=r"^max_time ended the fit in epoch \d+ of 1000000$"):
         TinytrainClassifier(**ENDLESS).fit(X, y)

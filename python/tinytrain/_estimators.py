@@ -48,7 +48,7 @@ class _Bar:
 
 
 def _unknown(cells, rows, known):
-    """What is said of cells, so many a column, with values that no row held from which a model learnt."""
+    """The warning of unseen cells, which are counted by column."""
     shown = ", ".join(f"{column} ({count})" for column, count in cells[:8])
     more = f" and {len(cells) - 8} more columns" if len(cells) > 8 else ""
     return f"{sum(count for _, count in cells)} cells of {rows} hold what {known} held, in {shown}{more}"
@@ -197,7 +197,7 @@ class _Tinytrain(BaseEstimator):
 
     @staticmethod
     def _say_unused(settings, groups, times):
-        """Warns of what has no effect where no rows are held out."""
+        """Warns of arguments without effect where no rows are held out."""
         for name, given in (("groups", groups), ("times", times)):
             if given is not None and not settings["validation_fraction"]:
                 text = f"{name} has no effect, as no rows of X are held out: early_stopping or validation_fraction holds some out"

@@ -217,7 +217,7 @@ def _of_array(estimator, X, reset):
     return rows
 
 
-# Numbers whose differences are smaller are not told apart well by 32-bit floats.
+# 32-bit floats lose smaller differences.
 _SMALL = 1e-36
 
 

@@ -1,4 +1,4 @@
-"""Names of parameters elsewhere, and what they are called here."""
+"""Names of parameters in other libraries, and our names."""
 
 import difflib
 
@@ -45,7 +45,7 @@ _SAID = {
 
 
 def hint(name, known):
-    """What a name may mean that is no parameter, as the end of a message; nothing where that is unclear."""
+    """A hint at the parameter that is meant by an unknown name, as the end of a message, or nothing."""
     plain = name.lower().replace("-", "_")
     if plain in _SAID:
         return f": {_SAID[plain]}"

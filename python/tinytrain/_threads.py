@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval
 
 from ._tinytrain import __version__
 
-# What `n_jobs` may be.
+# Values of `n_jobs`.
 THREADS = [Interval(Integral, -(1 << 31), 1 << 31, closed="neither"), None]
 # The most threads, as `threadpoolctl` says, or None.
 _most = None

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 __version__: str
 
 _Targets = tuple[list[str], NDArray[np.uint32], str] | NDArray[np.float32]
-# Columns and how many of their cells hold what no training row held.
+# Unseen cells by column.
 _Unknown = list[tuple[str, int]]
 
 def settings() -> list[tuple[str, str]]: ...

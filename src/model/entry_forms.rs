@@ -25,7 +25,7 @@ pub(super) fn list<T: DeserializeOwned>(
     metadata.get(key).map(|text| serde_json::from_str(text).map_err(|_| key)).transpose()
 }
 
-/// Height and width, and 3 behind them where pixels have colours.
+/// Height and width, followed by 3 where pixels have colours.
 pub(super) fn sides(ImageForm { height, width, colour }: ImageForm) -> String {
     format!("{height}x{width}{}", if colour { "x3" } else { "" })
 }

@@ -75,7 +75,7 @@ pub(super) struct Texts<'a> {
 }
 
 impl TextsAre {
-    /// What texts become of which such a column is wanted.
+    /// How texts are read for such a column.
     pub(super) fn wanted(wanted: &Wanted) -> Option<Self> {
         match wanted {
             Wanted::Numbers => Some(TextsAre::Numbers),

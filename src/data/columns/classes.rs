@@ -6,7 +6,7 @@ use std::hash::Hash;
 
 use foldhash::fast::FixedState;
 
-use super::label_type::{LabelType, by_truth, truth};
+use super::label_type::{LabelType, by_truth, number, truth};
 use crate::data::excerpt::{list_some, printable_name};
 
 /// The most different labels that a reader keeps; more are no classes, whatever the table is about.
@@ -230,14 +230,6 @@ pub(crate) fn is_code(cell: &[u8]) -> bool {
     has_leading_zero(cell) || digits.len() >= SHORTEST && digits.iter().all(u8::is_ascii_digit) && is_long()
 }
 
-/// A label as a finite number.
-///
-/// Greater ones than f64 counts are text, so that two of them are never one.
-pub(super) fn number(label: &str) -> Option<f64> {
-    const GREATEST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
-    label.parse().ok().filter(|value: &f64| value.abs() < GREATEST).map(|value| value + 0.0)
-}
-
 /// A number as the name of a class: whole numbers without a point.
 fn written(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value:.0}") } else { value.to_string() }
@@ -429,3 +421,7 @@ mod tests {
         assert_eq!(why(&many[..20], 20), None);
     }
 }
+
+#[cfg(test)]
+#[path = "typed_classes_tests.rs"]
+mod typed_tests;

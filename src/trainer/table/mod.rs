@@ -1,6 +1,7 @@
 //! Tables in memory: columns with names, of numbers, categories and dates, as a reader would deliver them of a file.
 
 mod builder;
+mod like_training;
 mod order;
 mod text_columns;
 mod wanted;
@@ -81,7 +82,7 @@ impl Holds {
         }
     }
 
-    /// What columns like it hold.
+    /// The content of columns like it.
     pub(super) fn wanted(&self) -> Wanted {
         match self {
             Holds::Numbers => Wanted::Numbers,
