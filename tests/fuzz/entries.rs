@@ -176,6 +176,7 @@ fn table_options([first, second, third]: [u8; 3]) -> (ReadOptions, DataOptions) 
         decimal: [None, None, Some(b','), Some(b'.')][usize::from(third & 3)],
         row_limit: if is(third, 2) { 200 } else { Format::default().row_limit },
         missing: column(is(third, 3), "-99").into_iter().collect(),
+        replaces_missing: is(third, 5),
     };
     let read = ReadOptions {
         columns,
