@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::excerpt::list_some;
+use crate::data::excerpt::{list_some, printable_name};
 use crate::data::images::folders::entries;
 use crate::error::Result;
 
@@ -51,7 +51,10 @@ pub(crate) fn what_is_there(folder: &Path, holds_data: &impl Fn(&Path) -> bool) 
     if all.iter().any(is_png) {
         return Ok("PNG images, but no folder for each class".to_owned());
     }
-    let names: Vec<String> = all.iter().map(|path| name(path)).collect();
+    let names: Vec<String> = all
+        .iter()
+        .map(|path| printable_name(path.file_name().unwrap_or_default().as_encoded_bytes()))
+        .collect();
     Ok(if names.is_empty() {
         "none of them".to_owned()
     } else {
