@@ -335,9 +335,12 @@ fn cell_error(
     Error::data(path, place, expected, quote(cell))
 }
 
+/// The first value of columns that begin empty, and columns of codes.
+type LaterRows = (Vec<(usize, Kind)>, Vec<usize>);
+
 /// What the rows behind the first hold: the first value of columns of which these miss every value, and the columns of whole numbers
 /// that prove to be codes.
-fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<(Vec<(usize, Kind)>, Vec<usize>)> {
+fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<LaterRows> {
     let is_empty = |column: &usize| header.kinds(*column).all(|kind| kind == Kind::Missing);
     let mut empty: Vec<usize> = (0..header.count).filter(is_empty).collect();
     let delimiter = header.dialect.delimiter;
