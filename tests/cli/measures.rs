@@ -197,7 +197,7 @@ fn rows_that_are_all_right_have_an_exact_interval() {
     let row = |row: usize| {
         format!(
             "{},{}\n",
-            if row % 2 == 0 { -1.0 } else { 1.0 } * (5.0 + row as f64 / 100.0),
+            if row.is_multiple_of(2) { -1.0 } else { 1.0 } * (5.0 + row as f64 / 100.0),
             ["no", "yes"][row % 2]
         )
     };

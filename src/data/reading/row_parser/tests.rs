@@ -37,8 +37,8 @@ fn tables() -> impl Strategy<Value = (String, usize)> {
     let ends = prop::sample::select(vec!["\n", "\r\n", "\r", "\n\n", "\n  \n"]);
     (prop::collection::vec(row, 1..120), ends, any::<bool>(), 1..5usize).prop_map(
         |(rows, end, ends, threads)| {
-            // The first rows tell what the columns hold.
-            let first = ["n,m,text,class", "1.5,2,a,x", "2.5,NA,b,y"].join(end);
+            // With fractions, so that leading zeros are not those of codes.
+            let first = ["n,m,text,class", "1.5,2.5,a,x", "2.5,NA,b,y"].join(end);
             (format!("{first}{end}{}{}", rows.join(end), if ends { end } else { "" }), threads)
         },
     )
