@@ -23,5 +23,6 @@ pub use metadata::DataSchema;
 pub use network::{Dense, Network};
 pub use padding::{blocks, pad_rows, unpad_rows};
 pub use parameters::{Init, Layer, Parameters, Variance};
+#[cfg(feature = "gpu")]
 pub(crate) use safetensors::tensor_file;
 pub use safetensors::{Model, Origin};
