@@ -2,13 +2,13 @@
 //! `checkpoint.safetensors` (from which the run goes on), `log.txt` (all messages), and while it trains `run.lock`.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::input;
-use crate::output::{Destination, is_temporary, open_own};
+use crate::output::is_temporary;
 #[cfg(feature = "export")]
 use crate::tensorboard::EventFile;
 use crate::train::{Checkpoint, Epoch};
@@ -92,10 +92,8 @@ impl RunFolder {
     /// [`Error::Write`]; [`Error::Config`] if the folder is no longer that of this run.
     pub fn write(&mut self, name: &str, contents: &[u8]) -> Result<PathBuf> {
         let path = self.file(name);
-        self.lock.check()?;
-        let destination = Destination::check_own(&path)?;
         self.begin_file(&path);
-        destination.write(contents)?;
+        self.lock.write(&path, contents)?;
         if name == MODEL {
             self.fresh = None;
         }
@@ -129,12 +127,8 @@ impl RunFolder {
     /// [`Error::Write`].
     pub fn add(&self, epoch: &Epoch, of_classes: bool) -> Result<()> {
         let path = self.file(HISTORY);
-        self.lock.check()?;
-        let append = || {
-            let mut file = open_own(&path, OpenOptions::new().append(true))?;
-            file.write_all(line(epoch, of_classes).as_bytes())
-        };
-        append().map_err(|source| unwritable(&path, source))
+        let written = self.lock.append(&path, false)?.write_all(line(epoch, of_classes).as_bytes());
+        written.map_err(|source| unwritable(&path, source))
     }
 
     #[cfg(feature = "export")]
@@ -155,10 +149,8 @@ impl RunFolder {
     /// [`Error::Write`].
     pub fn log(&mut self) -> Result<File> {
         let path = self.file(LOG);
-        self.lock.check()?;
         self.begin_file(&path);
-        open_own(&path, OpenOptions::new().append(true).create(true))
-            .map_err(|source| unwritable(&path, source))
+        self.lock.append(&path, true)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::error::{Error, Result};
-use crate::output::{Unfinished, is_at, open_own};
+use crate::output::{Destination, Unfinished, is_at, open_own};
 
 /// The folder of runs without `--out`.
 pub const RUNS: &str = "runs";
@@ -102,6 +102,31 @@ impl FolderLock {
                 self.path.parent().unwrap_or(&self.path).display()
             ))),
         }
+    }
+
+    /// Writes a file of the folder that is whole or not there.
+    ///
+    /// # Errors
+    /// [`Error::Write`]; as [`FolderLock::check`].
+    pub fn write(&self, path: &Path, contents: &[u8]) -> Result<()> {
+        self.check()?;
+        Destination::check_own(path)?.write_with(|file| {
+            file.write_all(contents).map_err(Error::Output)?;
+            // The temporary file may be in a folder that took the place of this one; it is not renamed there.
+            self.check()
+        })
+    }
+
+    /// Opens a file of the folder to add to it.
+    ///
+    /// # Errors
+    /// [`Error::Write`]; as [`FolderLock::check`].
+    pub fn append(&self, path: &Path, creates: bool) -> Result<File> {
+        self.check()?;
+        let file = open_own(path, OpenOptions::new().append(true).create(creates));
+        let file = file.map_err(|source| Error::Write { path: path.to_owned(), source })?;
+        // So may be the file.
+        self.check().map(|()| file)
     }
 
     /// Whether a process has the lock of a folder.

@@ -3,7 +3,7 @@
 //! `ensemble.safetensors`.
 
 use std::collections::HashSet;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,6 @@ use super::member::FinishedMember;
 use crate::error::{Error, Result};
 use crate::error::{Place, excerpt};
 use crate::input::{self, RECORDS_BYTES};
-use crate::output::{Destination, open_own};
 use crate::runs::{CONFIG, FolderLock, Fresh};
 use crate::train::{Score, TrainedRows};
 use serde::{Deserialize, Serialize};
@@ -220,14 +219,14 @@ impl Folder {
     /// # Errors
     /// [`Error::Write`]; [`Error::Config`] if the folder is no longer that of this sweep.
     pub fn write_bytes(&self, name: &str, contents: &[u8]) -> Result<PathBuf> {
-        self.check_lock()?;
         let path = self.file(name);
-        Destination::check_own(&path)?.write(contents)?;
+        self.lock()?.write(&path, contents)?;
         Ok(path)
     }
 
-    fn check_lock(&self) -> Result<()> {
-        self.lock.as_ref().map_or(Ok(()), FolderLock::check)
+    fn lock(&self) -> Result<&FolderLock> {
+        let is_read_only = || Error::Config(format!("{}: opened to be read", self.path.display()));
+        self.lock.as_ref().ok_or_else(is_read_only)
     }
 
     /// Writes down a member that has ended, its record last: models and epochs without a record are ignored.
@@ -338,14 +337,10 @@ impl Folder {
     }
 
     fn append(&self, name: &str, text: &str) -> Result<()> {
-        self.check_lock()?;
         let path = self.file(name);
-        let append = || -> io::Result<()> {
-            let mut file = open_own(&path, OpenOptions::new().append(true).create(true))?;
-            file.write_all(text.as_bytes())?;
-            file.sync_data()
-        };
-        append().map_err(|source| unwritable(&path, source))
+        let mut file = self.lock()?.append(&path, true)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
+        written.map_err(|source| unwritable(&path, source))
     }
 
     fn read(&self, name: &str) -> Result<String> {

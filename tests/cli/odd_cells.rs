@@ -306,3 +306,25 @@ fn columns_without_a_value_are_left_out() {
     assert_eq!(train(&place, &["--data", "late.csv"]).code, 0);
     assert_eq!(place.model("m.safetensors").entry("columns"), "[\"a\",\"m\"]");
 }
+
+/// `NA` is a continent, too: a marker that is as frequent as a category is said, and can be one.
+#[test]
+fn markers_as_frequent_as_categories_are_said() {
+    let place = Workplace::new();
+    let continents = ["AF", "AS", "EU", "NA", "SA"];
+    let row = |row: usize| format!("{},{},{}\n", row * 7 % 31, continents[row % 5], ["p", "q"][row % 5 / 3]);
+    place.write("t.csv", "size,continent,y\n".to_owned() + &(0..100).map(row).collect::<String>());
+    let train = [
+        "train", "--data", "t.csv", "--target", "y", "--device", "cpu", "--preset", "plain", "--epochs", "1",
+    ];
+    let line = "cells such as \"NA\" are missing values, but about as frequent as the categories of continent; use --missing-markers \"\",? if they are a category";
+    let said = place.succeed(&[&train[..], &["--out", "a"]].concat()).stderr;
+    assert!(said.lines().any(|it| it == line), "{said}");
+    let said = place.succeed(&[&train[..], &["--missing-markers", ",?", "--out", "b"]].concat()).stderr;
+    assert!(!said.contains("missing values"), "{said}");
+    // A few missing cells are no category.
+    let rare = |number: usize| if number % 50 == 3 { row(number) } else { row(number).replace("NA", "SA") };
+    place.write("t.csv", "size,continent,y\n".to_owned() + &(0..100).map(rare).collect::<String>());
+    let said = place.succeed(&[&train[..], &["--out", "c"]].concat()).stderr;
+    assert!(!said.contains("missing values"), "{said}");
+}

@@ -1,4 +1,4 @@
-//! Columns of whole numbers that are codes, or too great for the numbers that inputs are.
+//! Columns of whole numbers that are codes, or too great for the numbers that inputs are; markers that may be categories.
 
 use std::collections::HashSet;
 
@@ -64,6 +64,30 @@ impl Header<'_> {
         Some(format!(
             "whole numbers beyond 16,777,216 are rounded to 24 bits: in {names} (for example {value} is read as {}); use --categorical to tell them apart, or write dates as 2026-11-22",
             *value as f32
+        ))
+    }
+
+    /// The notice about markers of missing values that may be categories: a word or a hyphen that is about as frequent as the categories of
+    /// its column.
+    pub(crate) fn marker_line(&self, inputs: &[(usize, Holds)]) -> Option<String> {
+        let is_word = |cell: &&[u8]| {
+            let is_marker = self.dialect.is_missing(cell) && !self.dialect.is_said_missing(cell);
+            is_marker
+                && ["NA", "N/A", "-", "NULL"].iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        let frequent = |column: usize| {
+            let marker = self.cells(column).map(<[u8]>::trim_ascii).find(is_word)?;
+            let markers = self.cells(column).filter(|cell| cell.trim_ascii() == marker).count();
+            let categories = self.present(column).map(<[u8]>::trim_ascii).collect::<HashSet<&[u8]>>().len();
+            (2 * markers * categories >= self.present(column).count()).then(|| quote(marker))
+        };
+        let columns = inputs.iter().filter(|(_, holds)| *holds == Holds::Categories);
+        let columns: Vec<(usize, String)> =
+            columns.filter_map(|(column, _)| Some((*column, frequent(*column)?))).collect();
+        let (_, marker) = columns.first()?;
+        let names = list_some(columns.iter().map(|(column, _)| self.shown(*column)));
+        Some(format!(
+            "cells such as {marker} are missing values, but about as frequent as the categories of {names}; use --missing-markers \"\",? if they are a category"
         ))
     }
 

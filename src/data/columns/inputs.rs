@@ -137,7 +137,8 @@ impl Header<'_> {
         let inputs: Vec<(usize, Holds)> = inputs.map(|column| (column, holds(column))).collect();
         let is_code_input = |column: &&usize| inputs.iter().any(|(input, _)| input == *column);
         let codes: Vec<usize> = codes.iter().filter(is_code_input).copied().collect();
-        let notices = [self.code_line(&codes, &categorical), self.rounded_line(&inputs)];
+        let notices =
+            [self.code_line(&codes, &categorical), self.rounded_line(&inputs), self.marker_line(&inputs)];
         let notices = notices.into_iter().flatten().collect();
         if inputs.is_empty() {
             let expected = "a target column and at least one column of inputs";
