@@ -110,11 +110,15 @@ impl FolderLock {
     /// [`Error::Write`]; as [`FolderLock::check`].
     pub fn write(&self, path: &Path, contents: &[u8]) -> Result<()> {
         self.check()?;
-        Destination::check_own(path)?.write_with(|file| {
-            file.write_all(contents).map_err(Error::Output)?;
-            // The temporary file may be in a folder that took the place of this one; it is not renamed there.
-            self.check()
-        })
+        let written = Destination::check_own(path).and_then(|destination| {
+            destination.write_with(|file| {
+                file.write_all(contents).map_err(Error::Output)?;
+                // The temporary file may be in a folder that took the place of this one; it is not renamed there.
+                self.check()
+            })
+        });
+        // The folder may have been moved since.
+        written.map_err(|error| self.check().err().unwrap_or(error))
     }
 
     /// Opens a file of the folder to add to it.
@@ -124,9 +128,9 @@ impl FolderLock {
     pub fn append(&self, path: &Path, creates: bool) -> Result<File> {
         self.check()?;
         let file = open_own(path, OpenOptions::new().append(true).create(creates));
-        let file = file.map_err(|source| Error::Write { path: path.to_owned(), source })?;
-        // So may be the file.
-        self.check().map(|()| file)
+        // The file may be in another folder, too.
+        self.check()?;
+        file.map_err(|source| Error::Write { path: path.to_owned(), source })
     }
 
     /// Whether a process has the lock of a folder.
