@@ -309,11 +309,13 @@ impl Sample {
         (first.len() == 1 && width > 1 && 2 * count > others.len()).then_some(width)
     }
 
-    /// Whether the rows are of one length, and the first perhaps one cell shorter, as names are where rows have names.
+    /// Whether the rows are of one length, and the first perhaps one cell shorter, as names are where rows have names. Below a single name,
+    /// cells with a blank are times or text.
     fn is_aligned(&self) -> bool {
         let Some(width) = self.rows.get(1).map(ByteRecord::len) else { return false };
         let first = self.rows[0].len();
-        (first == width || first + 1 == width) && self.rows[1..].iter().all(|row| row.len() == width)
+        (first == width || first > 1 && first + 1 == width)
+            && self.rows[1..].iter().all(|row| row.len() == width)
     }
 
     /// How well the rows look like a table: how many have as many cells as most, and how many cells are numbers.
