@@ -35,8 +35,6 @@ pub struct FinishedSweep<'a> {
     pub picks: Option<usize>,
     /// Decides between equal ones.
     pub seed: u64,
-    /// Whether to go on.
-    pub goes_on: &'a dyn Fn() -> bool,
     /// Takes what is worth telling.
     pub tell: &'a mut dyn FnMut(FinishEvent),
 }
@@ -155,7 +153,7 @@ impl<'b> FinishedSweep<'b> {
     ///
     /// # Errors
     /// Those of the models, the device and the files; [`Error::NotRefit`] if members were trained on folds and none gave a model on
-    /// all rows; [`Error::Interrupted`].
+    /// all rows.
     pub fn finish(&mut self, ranked: &[RankedMember]) -> Result<SweepResult> {
         let Some(first) = best(ranked, self.are_on_folds()) else { return Ok(SweepResult::default()) };
         let mut finished = SweepResult { best_member: Some(first.record.member), ..SweepResult::default() };
@@ -205,7 +203,7 @@ impl<'b> FinishedSweep<'b> {
         let members = self.members.iter().filter(|member| numbers.contains(&member.number));
         let on_progress = &mut |done, of| {
             (self.tell)(FinishEvent::Refit { done, of });
-            if (self.goes_on)() { Ok(()) } else { Err(Error::Interrupted) }
+            Ok(())
         };
         let refit = refit(members, self.sources, self.device, self.threads, on_progress)?;
         let (models, mut failed) = (refit.models, refit.failed);
@@ -232,8 +230,8 @@ impl<'b> FinishedSweep<'b> {
     where
         'b: 'a,
     {
-        let Self { members, device, folder, seed, goes_on, .. } = *self;
-        EnsembleSelection { members, device, folder, ranked, picks, seed, goes_on }
+        let Self { members, device, folder, seed, .. } = *self;
+        EnsembleSelection { members, device, folder, ranked, picks, seed }
     }
 
     /// Saves the networks that were picked.

@@ -34,8 +34,6 @@ pub struct EnsembleSelection<'a> {
     pub picks: usize,
     /// Decides between equal ones.
     pub seed: u64,
-    /// Whether to go on.
-    pub goes_on: &'a dyn Fn() -> bool,
 }
 
 /// What was picked.
@@ -65,11 +63,10 @@ impl EnsembleSelection<'_> {
     /// Picks by the rows that validate.
     ///
     /// # Errors
-    /// Those of the models and the device; [`Error::Interrupted`].
+    /// Those of the models and the device.
     pub fn by_validation(&self) -> Result<Option<SelectedEnsemble>> {
         let mut groups: Vec<Group> = Vec::new();
         for (record, member) in self.candidates(|_| true) {
-            self.continues()?;
             let Some(name) = &record.model else { continue };
             let model = load_model(&self.folder.model(name)?)?;
             let Some(rows) = member.data[0].validation() else { continue };
@@ -89,7 +86,7 @@ impl EnsembleSelection<'_> {
     /// targets there.
     ///
     /// # Errors
-    /// Those of the models, the data and the device; [`Error::Config`] for models of other data; [`Error::Interrupted`].
+    /// Those of the models, the data and the device; [`Error::Config`] for models of other data.
     pub fn by_folds(&self, sources: &mut Sources) -> Result<Option<SelectedEnsemble>> {
         let mut groups: Vec<Group> = Vec::new();
         for (record, member) in self.candidates(Record::is_done) {
@@ -97,7 +94,6 @@ impl EnsembleSelection<'_> {
             let data_schema = all.training().data_schema();
             let mut outputs = Vec::new();
             for (name, data) in record.fold_models.iter().zip(&member.data) {
-                self.continues()?;
                 outputs.extend(self.out_of_fold(name, data, &data_schema)?);
             }
             let group = group(&mut groups, all.training().transform(), member.config.loss, || {
@@ -136,10 +132,6 @@ impl EnsembleSelection<'_> {
             Some((record, member))
         })
         .collect()
-    }
-
-    fn continues(&self) -> Result<()> {
-        if (self.goes_on)() { Ok(()) } else { Err(Error::Interrupted) }
     }
 
     /// Picks from each group, and gives the best.

@@ -103,7 +103,7 @@ impl TrialPlanner<'_> {
     ///
     /// # Errors
     /// As [`TrialPlanner::plan`].
-    pub fn member(&self, number: usize, own: Settings) -> Result<TrialPlan> {
+    fn member(&self, number: usize, own: Settings) -> Result<TrialPlan> {
         let unfit =
             |error: toml::ser::Error| Error::Config(format!("{}: {}", self.origin, error.to_string().trim()));
         let mut table = Table::try_from(self.base).map_err(unfit)?;

@@ -172,7 +172,6 @@ fn finish(
         names: &prepared.names,
         picks: options.ensemble,
         seed: options.seed(),
-        goes_on: &|| true,
         tell: &mut |telling| match telling {
             FinishEvent::Refit { done, of } => bar.count("training on all rows", done, of),
             FinishEvent::NoEnsemble => warn("no ensemble: no trial finished training on all folds"),

@@ -120,7 +120,7 @@ fn check<'a>(names: impl Iterator<Item = &'a str>, origin: &str) -> Result<()> {
 ///
 /// # Errors
 /// As [`TrialSource::from_options`].
-pub fn space(options: &Options, preset: Preset, of_classes: bool) -> Result<(Space, String)> {
+fn space(options: &Options, preset: Preset, of_classes: bool) -> Result<(Space, String)> {
     let (space, origin) = match &options.space {
         Some(path) => (Space::from_toml(&text(path)?, path)?, path.display().to_string()),
         None => (usual_space(preset, of_classes), "the usual settings".to_owned()),
@@ -138,7 +138,7 @@ fn text(path: &Path) -> Result<String> {
 ///
 /// # Errors
 /// [`Error::Read`], and [`Error::Data`] with the row of anything else.
-pub fn lines<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<(u64, T)>> {
+fn lines<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<(u64, T)>> {
     let text = text(path)?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let object = |(row, line)| {

@@ -56,14 +56,10 @@ impl Header<'_> {
     pub(crate) fn rounded_line(&self, inputs: &[(usize, Holds)]) -> Option<String> {
         let rounded = |value: &f64| value.fract() == 0.0 && f64::from(*value as f32) != *value;
         let first = |column: usize| self.kinds(column).filter_map(Kind::number).find(rounded);
-        let columns = inputs.iter().filter(|(_, holds)| *holds == Holds::Numbers);
-        let columns: Vec<(usize, f64)> =
-            columns.filter_map(|(column, _)| Some((*column, first(*column)?))).collect();
-        let (_, value) = columns.first()?;
-        let names = list_some(columns.iter().map(|(column, _)| self.shown(*column)));
+        let (names, value) = self.inputs_with(inputs, Holds::Numbers, first)?;
         Some(format!(
             "whole numbers beyond 16,777,216 are rounded to 24 bits: in {names} (for example {value} is read as {}); use --categorical to tell them apart, or write dates as 2026-11-22",
-            *value as f32
+            value as f32
         ))
     }
 
@@ -81,14 +77,24 @@ impl Header<'_> {
             let categories = self.present(column).map(<[u8]>::trim_ascii).collect::<HashSet<&[u8]>>().len();
             (2 * markers * categories >= self.present(column).count()).then(|| quote(marker))
         };
-        let columns = inputs.iter().filter(|(_, holds)| *holds == Holds::Categories);
-        let columns: Vec<(usize, String)> =
-            columns.filter_map(|(column, _)| Some((*column, frequent(*column)?))).collect();
-        let (_, marker) = columns.first()?;
-        let names = list_some(columns.iter().map(|(column, _)| self.shown(*column)));
+        let (names, marker) = self.inputs_with(inputs, Holds::Categories, frequent)?;
         Some(format!(
             "cells such as {marker} are missing values, but about as frequent as the categories of {names}; use --missing-markers \"\",? if they are a category"
         ))
+    }
+
+    /// The names of the inputs of this kind in which `find` finds something, and the first that it finds.
+    fn inputs_with<T>(
+        &self,
+        inputs: &[(usize, Holds)],
+        kind: Holds,
+        find: impl Fn(usize) -> Option<T>,
+    ) -> Option<(String, T)> {
+        let columns = inputs.iter().filter(|(_, holds)| *holds == kind);
+        let mut found: Vec<(usize, T)> =
+            columns.filter_map(|(column, _)| Some((*column, find(*column)?))).collect();
+        let names = list_some(found.iter().map(|(column, _)| self.shown(*column)));
+        (!found.is_empty()).then(|| (names, found.swap_remove(0).1))
     }
 
     /// The name of a column, or else its index.
