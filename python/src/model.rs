@@ -29,7 +29,7 @@ pub(crate) struct Model {
     ready: Ready,
 }
 
-/// A network made ready for so many threads.
+/// A network prepared for a number of threads.
 type Ready = Arc<Mutex<Option<(Option<usize>, Predictor)>>>;
 
 /// The type of a model, and the arguments that make it again.
@@ -61,7 +61,7 @@ fn outputs(
     threads: Option<usize>,
 ) -> Result<(Predictions, Unknown), Error> {
     let (features, dictionaries) = table.fitted_to(model)?.features()?;
-    // Several threads may predict at once: those that come later make it ready for themselves.
+    // Several threads may predict at once: later ones prepare their own.
     let mut place = ready.try_lock().ok();
     let known = place.as_mut().and_then(|place| place.take()).filter(|(of, _)| *of == threads);
     let mut predictor = match known {
@@ -148,7 +148,7 @@ impl Model {
             let rows: Vec<u32> = (first..count.min(first + piece)).map(|row| row as u32).collect();
             let work =
                 move |(model, ready, table): &mut (Arc<tinytrain::Model>, Ready, Arc<trainer::Table>)| {
-                    // What is wrong with a row is said with its number among all.
+                    // An error names the row by its number among all rows.
                     outputs(model, ready, table.taken(&rows), threads)
                         .or_else(|_| outputs(model, ready, (**table).clone(), threads))
                 };

@@ -3,7 +3,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// How many times as many rows as there are weights may make of them.
+/// The largest factor by which weights may multiply the number of rows.
 const MOST_REPEATED: f64 = 16.0;
 
 /// Which rows train, in which order, and with which weights.

@@ -12,7 +12,7 @@ use crate::fit::{GivenRows, Source, source};
 use crate::model::Model;
 use crate::settings;
 
-/// What a candidate gave on a fold: the model or why there is none, its epochs, the seconds of training, and whether its time was over.
+/// The result of a candidate on a fold: the model or the reason why there is none, its epochs, the seconds of training, and whether its time was over.
 type Found = (Option<Py<Model>>, Option<String>, usize, f64, bool);
 
 /// Trains each candidate, a JSON object of settings, on each fold, the numbers of its training rows. Returns what they gave, the folds

@@ -15,7 +15,7 @@ _most = None
 
 
 def _usual():
-    """How many threads there are where nobody says."""
+    """The default number of threads."""
     text = os.environ.get("OMP_NUM_THREADS", "")
     return int(text) if text.isdigit() and int(text) > 0 else None
 

@@ -310,13 +310,13 @@ fn said(options: &Options, predicts_values: bool) -> String {
     .collect()
 }
 
-/// Columns of a table from which on those of numbers that follow one another share a line.
+/// The number of columns above which consecutive columns of numbers share a line.
 const MOST_LINES: usize = 60;
 
-/// Columns in a row from which on their range is shorter to say than all names.
+/// The number of consecutive columns from which a range is shorter than all names.
 const LEAST_SPAN: usize = 10;
 
-/// Names of columns; of many that follow one another those of the first and the last.
+/// Names of columns; of many consecutive columns the first and the last name.
 fn spans(columns: &[&Column]) -> Vec<String> {
     let spans = columns.chunk_by(|before, column| column.position == before.position + 1);
     let names = spans.flat_map(|span| match span {

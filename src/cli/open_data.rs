@@ -56,7 +56,7 @@ impl DataPaths {
         Ok(Self { train, validation, test: test.or(beside.filter(|_| !tests_itself)), stop: None })
     }
 
-    /// The same files, for whose rows nobody waits once this is set.
+    /// The same files; waiting for their rows ends once this is set.
     #[must_use]
     pub fn stopped_by(self, stop: Arc<AtomicBool>) -> Self {
         Self { stop: Some(stop), ..self }

@@ -33,7 +33,7 @@ pub fn print(bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// Data for standard output: as they are for other programs, and for a terminal without what a terminal obeys.
+/// Data for standard output: unchanged for other programs, with control characters escaped for a terminal.
 pub fn shown(data: Vec<u8>) -> Vec<u8> {
     if !io::stdout().is_terminal() {
         return data;

@@ -65,7 +65,7 @@ const STACK_BYTES: usize = 128 << 10;
 /// How often a signal is looked for.
 const POLL: Duration = Duration::from_millis(50);
 
-/// After this many looks at a thread that prints nobody takes what it prints.
+/// A thread that still prints after this many polls is blocked: its output is not read.
 const BLOCKED: u32 = 4;
 
 /// Watches for signals. The first one ends the program, unless a loop asks for signals itself ([`Interrupts::ask`]); the second one ends it
@@ -108,7 +108,7 @@ impl Interrupts {
             message: Arc::new(Mutex::new(Some("interrupted".to_owned()))),
         };
         for number in [SIGINT, SIGTERM] {
-            // In this order: what is registered first is asked first, and at the first signal `come` is not set yet.
+            // Handlers run in order of registration: at the first signal `come` is not set yet.
             flag::register_conditional_shutdown(number, SIGNALLED + number, Arc::clone(&watched.come))?;
             flag::register(number, Arc::clone(&watched.come))?;
             flag::register_usize(number, Arc::clone(&watched.signal), number as usize)?;

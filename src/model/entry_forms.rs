@@ -30,7 +30,7 @@ pub(super) fn sides(ImageForm { height, width, colour }: ImageForm) -> String {
     format!("{height}x{width}{}", if colour { "x3" } else { "" })
 }
 
-/// The form of an image of so many inputs.
+/// The form of an image with this number of inputs.
 pub(super) fn image_form(text: &str, inputs: usize) -> Option<ImageForm> {
     let (grey, colour) =
         text.strip_suffix("x3").filter(|sides| sides.contains('x')).map_or((text, false), |it| (it, true));

@@ -50,7 +50,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// Removes all of them, the newest first. Call it only where the process ends: it allocates nothing, and waits for nobody.
+/// Removes all of them, the newest first. Call it only when the process ends: it neither allocates nor waits.
 pub fn remove_all() {
     let Ok(all) = UNFINISHED.try_lock() else { return };
     all.1.iter().rev().for_each(|(_, path)| remove(path));

@@ -125,11 +125,11 @@ fn a_folder_in_the_place_of_the_own_is_left_alone() {
     assert!(error.ends_with(expected) || error.contains("No such file"), "{error}");
     assert_eq!(output.status.code(), Some(2));
     assert!(contents("run") == before);
-    // The run goes on where its folder is now.
+    // The run continues in the moved folder.
     place.succeed(&["train", "--resume", "moved", "--max-time", "1s", "--quiet"]);
 }
 
-/// Outputs beside the model are no files of runs or sweeps either.
+/// No second output overwrites a file of a run or a sweep.
 #[test]
 fn no_output_is_a_file_of_a_run_or_a_sweep() {
     let place = place();
@@ -159,7 +159,7 @@ fn no_output_is_a_file_of_a_run_or_a_sweep() {
     }
 }
 
-/// What is read as settings or results is a regular file of a limited size: pipes would wait, devices never end.
+/// Settings and results are regular files of a limited size: pipes would wait, devices never end.
 #[test]
 fn special_and_huge_files_are_no_settings() {
     let place = place();

@@ -32,7 +32,7 @@ fn seeds_alone_train_one_network_so_often() {
         let alone = place.model("alone.safetensors").tensors;
         assert!(alone == place.model(&format!("s/members/{number}.safetensors")).tensors, "{number}");
     }
-    // A sweep that goes on, and one with a time limit, have the same three.
+    // A resumed sweep, and one with a time limit, have the same three.
     let results = bytes(&place, "s/results.jsonl");
     let again = place.succeed(&["sweep", "--resume", "s", "--ensemble", "2", "--format", "json"]).objects();
     let picks = again.last().unwrap()["ensemble"]["members"].as_array().unwrap().iter();

@@ -169,7 +169,7 @@ fn a_bar_leaves_nothing_behind_when_the_terminal_is_made_narrower() {
     }
 }
 
-/// The classes of a model from elsewhere may hold what a terminal obeys.
+/// Class names of foreign models may hold control characters.
 #[test]
 fn predictions_on_a_terminal_are_printable() {
     let place = Workplace::new();

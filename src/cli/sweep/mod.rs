@@ -143,7 +143,7 @@ fn train(
         folder.keep();
         return Err(interrupts.ended(interrupted(&folder, options, prepared.planned.len())).into());
     }
-    // What has ended is saved, so nothing is to be done before the next signal ends the program.
+    // All finished trials are saved, so the next signal may end the program at once.
     interrupts.end_with(interrupted(&folder, options, prepared.planned.len()));
     if options.total_time.is_some() {
         // A sweep without enough time can be given more.

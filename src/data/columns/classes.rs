@@ -18,7 +18,7 @@ pub(crate) const MOST_NUMBERED_CLASSES: usize = 1000;
 /// From this many classes on, at least every second row must share its class with another.
 pub(crate) const FEW_CLASSES: usize = 20;
 
-/// Begins the text of what stands for no label, as no label begins.
+/// Prefix of markers of missing labels; no label begins with it.
 const NO_LABEL: char = '\0';
 
 /// A label as it was written, and the row where it was read first.
@@ -29,7 +29,7 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    /// The cell that stands for no label, if this is one.
+    /// The cell of a marker of a missing label, if this is one.
     pub(crate) fn marker(&self) -> Option<&str> {
         self.text.strip_prefix(NO_LABEL)
     }
@@ -294,7 +294,7 @@ impl Interner {
         Ok(self.insert(cell, self.next - 1))
     }
 
-    /// The number of a cell that stands for no label.
+    /// The number of a marker of a missing label.
     pub(crate) fn missing(&mut self, cell: &[u8], row: u64) -> u32 {
         let marker = String::from_utf8_lossy(cell.trim_ascii());
         self.new.push(Label { text: format!("{NO_LABEL}{marker}"), row });

@@ -39,7 +39,7 @@ impl Header<'_> {
             && !self.present(column).any(has_leading_zero)
     }
 
-    /// The notice about codes among the inputs, but for those that the user has named as categories.
+    /// The notice about codes among the inputs, except those named by `--categorical`.
     pub(crate) fn code_line(&self, codes: &[usize], categorical: &[usize]) -> Option<String> {
         let codes: Vec<usize> =
             codes.iter().copied().filter(|column| !categorical.contains(column)).collect();

@@ -209,7 +209,7 @@ impl Header<'_> {
     }
 
     /// How many parts the dates of a column have, if the first rows hold hardly anything else there: the hour is one where a row has
-    /// one. What is no date is an error when it is read.
+    /// one. Any other text is an error when it is read.
     fn date_parts(&self, column: usize) -> Option<usize> {
         let cells = self.present(column).filter(|cell| !is_zero_date(cell));
         let (mut dates, mut others) = (Vec::new(), 0);

@@ -28,7 +28,7 @@ pub(crate) struct OddCell {
 /// Numbers for each cell of text, at least, where the numbers hardly repeat.
 const DIFFERENT_EACH: u64 = 5;
 
-/// From so many on different numbers are no codes of categories.
+/// The number of different numbers from which they are not codes of categories.
 pub(crate) const MANY_DIFFERENT: usize = 20;
 
 /// Whether so many cells of text are slips in a column of so many numbers, so many of them different (counted to [`MANY_DIFFERENT`] at

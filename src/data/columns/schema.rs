@@ -56,9 +56,9 @@ pub struct Schema {
     /// The time zone to which the times of some of these are local, or `None` where they have none, by their first inputs. Those of
     /// files are not among them: offsets from UTC are taken off.
     pub zones: Vec<(usize, Option<String>)>,
-    /// Cells that stand for a missing value, besides those that do in any table.
+    /// Markers of missing values, in addition to the usual ones.
     pub missing: Vec<String>,
-    /// Whether these and empty cells are all that do.
+    /// Whether these markers replace the usual ones; empty cells are always missing.
     pub replaces_missing: bool,
     /// The decimal mark, a point or a comma; `None` where a model does not record it.
     pub decimal: Option<u8>,

@@ -1,4 +1,4 @@
-//! Signs and units beside numbers: `$1,200`, `12%`, `3 kg`; other decimal marks and dates count as such.
+//! Signs and units next to numbers: `$1,200`, `12%`, `3 kg`; other decimal marks and dates count as such.
 
 use crate::data::dialect::notation::Notation;
 use crate::data::dialect::number::float;
@@ -15,13 +15,13 @@ const MARKS: &str = ".,' \u{a0}\u{2009}\u{202f}";
 /// The longest word that is treated as a unit.
 const LONGEST_UNIT: usize = 8;
 
-/// Letters behind a number that make no unit of it.
+/// Letters after a number that are not a unit.
 const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
 
 /// The "unit" of dates whose year comes last: whether the day or the month is first is ambiguous.
 pub(crate) const DATE: &str = "date";
 
-/// How the numbers of a target are written that have a sign or a unit beside them.
+/// The notation of a target's numbers with a sign or a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Units {
     /// The sign or the unit of all of them: `%`, `$`.
@@ -48,7 +48,7 @@ impl Units {
     }
 }
 
-/// The unit beside a number in a cell; a blank for blanks between its digits, or a decimal mark for that alone.
+/// The unit next to a number in a cell; a blank for blanks between its digits, or a decimal mark for that alone.
 pub(crate) fn unit(cell: &[u8]) -> Option<String> {
     let text = str::from_utf8(cell).ok()?.trim().trim_start_matches(['-', '+']);
     if is_date(text) {

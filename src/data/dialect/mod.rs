@@ -41,9 +41,9 @@ pub struct Format {
     pub decimal: Option<u8>,
     /// The most bytes of a row, 1 GiB at most. A row has at most a sixteenth as many columns.
     pub row_limit: usize,
-    /// Cells that stand for a missing value, besides those that do in any table.
+    /// Markers of missing values, in addition to the usual ones.
     pub missing: Vec<String>,
-    /// Whether these and empty cells are all that do.
+    /// Whether these markers replace the usual ones; empty cells are always missing.
     pub replaces_missing: bool,
 }
 
@@ -65,9 +65,9 @@ impl Default for Format {
 pub(crate) struct Dialect {
     pub delimiter: u8,
     pub numbers: Notation,
-    /// Cells that stand for a missing value, besides those that do in any table.
+    /// Markers of missing values, in addition to the usual ones.
     pub missing: Arc<[String]>,
-    /// Whether these and empty cells are all that do.
+    /// Whether these markers replace the usual ones; empty cells are always missing.
     pub replaces_missing: bool,
 }
 

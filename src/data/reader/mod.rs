@@ -273,7 +273,7 @@ impl Reader {
         // What is missing stands in front of the row that is at fault.
         match self.check_missing().and(received) {
             Ok(true) => {}
-            // The next call goes on with the rows that come then.
+            // The next call continues with the rows that follow.
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Ok(false) => {
                 self.state = State::Complete;

@@ -183,7 +183,7 @@ impl Delivery {
         Ok(false)
     }
 
-    /// The same rows, for which nobody waits once this is set.
+    /// The same rows; waiting for them ends once this is set.
     pub(crate) fn stopped_by(self, stop: Option<&Arc<AtomicBool>>) -> Self {
         Self { stop: stop.cloned(), ..self }
     }

@@ -1,6 +1,6 @@
 //! Files that are no tables of text or no IDX, called by their names, with a way to make a table of them.
 
-/// A format by the bytes that its files begin with, what it is called, and what to do.
+/// The first bytes of a format, its name, and the remedy.
 const BY_BYTES: [(&[u8], &str, &str); 15] = [
     (b"PK\x03\x04", "a ZIP archive, such as a workbook (.xlsx)", "unpack it, or save the table as CSV"),
     (b"BZh", "a file packed by bzip2", "unpack it by bunzip2, or pack it by gzip or zstd"),
@@ -25,13 +25,13 @@ pub(crate) const LONGEST_START: usize = 16;
 /// Lines that are looked at.
 const LINES: usize = 20;
 
-/// What a file is by its first bytes, and what to do.
+/// The format of a file by its first bytes, and the remedy.
 pub(crate) fn by_bytes(start: &[u8]) -> Option<(&'static str, &'static str)> {
     let known = BY_BYTES.iter().find(|(magic, ..)| start.starts_with(magic));
     known.map(|(_, name, remedy)| (*name, *remedy))
 }
 
-/// What text is by its first lines, where it is another format than a table, and what to do.
+/// The format of text by its first lines, if it is not a table, and the remedy.
 pub(crate) fn by_text(start: &[u8]) -> Option<(&'static str, &'static str)> {
     let text = String::from_utf8_lossy(&start[..start.len().min(1 << 16)]);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES).collect();

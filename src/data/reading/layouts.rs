@@ -1,4 +1,4 @@
-//! Folders whose data stand elsewhere than looked for: what is there, and what to name instead.
+//! Folders whose data are elsewhere: their contents, and the path to name instead.
 
 use std::path::{Path, PathBuf};
 

@@ -111,7 +111,7 @@ fn locate_in(directory: &Path) -> Result<Sources> {
     ))
 }
 
-/// What a directory itself holds.
+/// The contents of a directory.
 fn sources_in(directory: &Path) -> Result<Option<Sources>> {
     let train = idx_pair(directory, "train")?;
     let test = idx_pair(directory, "t10k")?;
@@ -170,7 +170,7 @@ fn idx_pair(directory: &Path, part: &str) -> Result<Option<Source>> {
 
 fn raw_or_packed(directory: &Path, name: &str) -> Option<PathBuf> {
     let is_there = |path: &PathBuf| path.metadata().is_ok_and(|metadata| !metadata.is_dir());
-    // Some archives unpack each file into a folder of its own name.
+    // Some archives unpack each file into a folder with the same name.
     ["", ".gz", ".zst"]
         .iter()
         .map(|end| format!("{name}{end}"))

@@ -12,7 +12,7 @@ use crate::data::dialect::Kind;
 use crate::data::excerpt::quote;
 use crate::error::Error;
 
-/// What a column of text and numbers is.
+/// The kind of a column of text and numbers.
 pub(crate) enum Mixed {
     /// Numbers, in which a handful of cells are mistakes.
     Mistakes(Error),
@@ -21,7 +21,7 @@ pub(crate) enum Mixed {
     Categories,
 }
 
-/// What a column of text and numbers is, by all its cells, which are counted and not kept.
+/// Counts the cells of a column of text and numbers, to find its kind; keeps none.
 pub(crate) fn mixed_cells(rows: CsvRows, column: usize) -> Mixed {
     let CsvRows { table, first, mut pieces, .. } = rows;
     let delimiter = table.dialect.delimiter;

@@ -11,9 +11,9 @@ use crate::train::DataOptions;
 pub(in crate::train) type FixedSettings = Vec<(String, String)>;
 
 impl Config {
-    /// All settings that decide what a step computes, or which model is kept. The others say when a run ends and what computes it.
+    /// All settings that decide the result of a step or which model is kept. The others decide when a run ends and which device computes it.
     pub(in crate::train) fn fixed_settings(&self) -> FixedSettings {
-        // By name, so that a new setting does not compile before it stands here.
+        // By name, so that a new setting does not compile before it is listed here.
         let Self {
             hidden,
             epochs: _,

@@ -160,7 +160,7 @@ impl Run {
         self.drain().await?;
         self.end = Some(end);
         let Some(trained) = &mut self.trained else { return Ok(()) };
-        // When time ends a run, its figures are those of the last whole epoch, if there is one.
+        // A time limit keeps the model of the last whole epoch, which has figures, if there is one.
         if !self.selection.keeps_last() || end == End::Time && self.selection.kept.is_some() {
             return Ok(());
         }

@@ -18,7 +18,7 @@ const LEAST_PIXELS: usize = 64;
 /// An image has a pixel that is brighter than this.
 const BRIGHT: u8 = 127;
 
-/// Whether rows of so many values may be images: as many as the pixels of a square, or three times as many.
+/// Whether rows with this number of values may be images: as many as the pixels of a square, or three times as many.
 pub(crate) fn has_pixels(width: usize) -> bool {
     let is_square = |pixels: usize| pixels.isqrt().pow(2) == pixels;
     width >= LEAST_PIXELS && (is_square(width) || width.is_multiple_of(3) && is_square(width / 3))
