@@ -73,8 +73,6 @@ mod threads;
 pub mod timing;
 pub mod train;
 pub mod trainer;
-#[cfg(feature = "gpu")]
-pub mod tune;
 
 // Public for the program, the tests and the benchmarks of this package alone: may change in any version.
 #[cfg(feature = "cli")]

@@ -116,8 +116,6 @@ mod terminal;
 mod times;
 #[path = "cli/train.rs"]
 mod train;
-#[path = "cli/tune.rs"]
-mod tune;
 #[path = "cli/vectors.rs"]
 mod vectors;
 #[path = "cli/weights.rs"]

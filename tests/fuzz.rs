@@ -122,5 +122,4 @@ readers! {
     checkpoint 2000,
     resume 200,
     space 3000,
-    tuning 3000,
 }

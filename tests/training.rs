@@ -2,8 +2,6 @@
 
 #[path = "support/bounds.rs"]
 mod bounds;
-#[path = "training/candidates.rs"]
-mod candidates;
 #[path = "training/differential.rs"]
 mod differential;
 #[path = "training/long.rs"]
@@ -27,7 +25,5 @@ mod steps;
 mod support;
 #[path = "training/sweep.rs"]
 mod sweep;
-#[path = "training/tune.rs"]
-mod tune;
 #[path = "training/verified.rs"]
 mod verified;

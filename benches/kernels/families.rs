@@ -3,10 +3,9 @@
 use ndarray::Array2;
 use tinytrain::gpu::DeviceKind;
 use tinytrain::kernels::{
-    Activate, Axis, Convolve, CrossEntropy, CrossEntropyProbabilities, Grid, LogSumExp, LossGradient,
-    LossTargets, Map, MapKernel, Matmul, Matrix, Mode, NaiveMatmul, Nonlinearity, Pool, Reduction, Scan,
-    Softmax, Tensor, Window, Zip, ZipKernel, argmax, argmax_axis, block_sums, compact, dot, epoch_order,
-    reduce, reduce_axis, scan, sort_by_key,
+    Activate, Axis, Convolve, CrossEntropy, Grid, LossGradient, LossTargets, Matmul, Matrix, Mode,
+    NaiveMatmul, Nonlinearity, Pool, Reduction, Scan, Softmax, Tensor, Window, Zip, ZipKernel, block_sums,
+    dot, reduce, reduce_axis, scan,
 };
 use tinytrain::step::Activation;
 
@@ -27,8 +26,6 @@ pub fn elementwise(bench: &mut Bench) {
     let [a, b, c] = [(); 3].map(|()| matrix(bench, rows, columns));
     for grid in [Grid::Line, Grid::Plane] {
         let suffix = format!("{grid:?}").to_lowercase();
-        let kernel = MapKernel { rows, columns, operation: Map::Multiply(2.0), grid };
-        bench.kernel("elementwise", &format!("map, {suffix}"), &kernel, &[a.buffer(), b.buffer()], 0);
         let kernel = ZipKernel::new::<f32>(rows, columns, Zip::Add, grid);
         let buffers = [a.buffer(), b.buffer(), c.buffer()];
         bench.kernel("elementwise", &format!("zip add, {suffix}"), &kernel, &buffers, 0);
@@ -51,9 +48,6 @@ pub fn reductions(bench: &mut Bench) {
             reduce(compute, reduction, &x).expect(works);
         });
     }
-    bench.function("reductions", "argmax", &shape, |compute| {
-        argmax(compute, &x).expect(works);
-    });
     bench.function("reductions", "dot", &shape, |compute| {
         dot(compute, &x, &x).expect(works);
     });
@@ -66,9 +60,6 @@ pub fn reductions(bench: &mut Bench) {
         let name = format!("{axis:?}").to_lowercase();
         bench.function("reductions", &format!("sums of {name}"), &square, |compute| {
             reduce_axis(compute, Reduction::Sum, axis, &m).expect(works);
-        });
-        bench.function("reductions", &format!("argmax of {name}"), &square, |compute| {
-            argmax_axis(compute, axis, &m).expect(works);
         });
     }
 }
@@ -90,17 +81,6 @@ pub fn scans(bench: &mut Bench) {
             scan(compute, kernel, &x).expect(works);
         });
     }
-    bench.function("scans", "compact", &shape, |compute| {
-        compact(compute, &x, &x).expect(works);
-    });
-    let some = length / 16;
-    let keys = bench.compute.vector(&values[..some]).expect("it fits");
-    bench.function("scans", "radix_sort", &some.to_string(), |compute| {
-        sort_by_key(compute, &keys, &keys).expect(works);
-    });
-    bench.function("scans", "order of an epoch", "60000", |compute| {
-        epoch_order(compute, 1, 2, 0..60_000).expect(works);
-    });
 }
 
 pub fn windows(bench: &mut Bench) {
@@ -175,16 +155,6 @@ pub fn rows(bench: &mut Bench) {
             let name = if log { "softmax, logarithm" } else { "softmax" };
             bench.kernel("rows", name, &Softmax { rows, classes, log }, &[z.buffer(), p.buffer()], rows);
         }
-        bench.kernel(
-            "rows",
-            "log_sum_exp",
-            &LogSumExp { rows, classes },
-            &[z.buffer(), losses.buffer()],
-            rows,
-        );
-        let buffers = [z.buffer(), p.buffer(), losses.buffer()];
-        let kernel = CrossEntropyProbabilities { rows, classes };
-        bench.kernel("rows", "cross_entropy_probabilities", &kernel, &buffers, rows);
         let buffers = [z.buffer(), targets.buffer(), losses.buffer(), metrics.buffer()];
         bench.kernel("rows", "cross_entropy", &CrossEntropy { rows, classes }, &buffers, rows);
         let order = bench.compute.vector(&Vec::from_iter(0..rows as u32)).expect("it fits");

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tinytrain::data::{Targets, TargetsRef};
-use tinytrain::engine::{Measurements, find_device_for};
+use tinytrain::engine::find_device_for;
 use tinytrain::sweep::{
     Candidates, Event, FinishedMember, Plan, Sources, TrainedModel, TrialPlan, TrialStatus, is_short,
     one_model, plan_on,
@@ -103,7 +103,7 @@ impl Job {
         let mut sources = Sources::new(training, validation, None);
         let mut members = sources.members(&planned, None)?;
         let device = find_device_for(request, is_short(&members, threads)?)?;
-        plan_on(&device, &mut members, &Measurements::default())?;
+        plan_on(&device, &mut members)?;
         let validation = members.first().and_then(|member| member.data[0].validation().cloned());
         let ended = members.iter().map(|_| None).collect();
         let configs = members.iter().map(|member| member.config.clone()).collect();

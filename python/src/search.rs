@@ -2,7 +2,7 @@
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use tinytrain::engine::{Measurements, find_device_for};
+use tinytrain::engine::find_device_for;
 use tinytrain::sweep::{Event, Member, Plan, Sources, TrialPlan, TrialStatus, is_short, plan_on};
 use tinytrain::{DeviceRequest, Sweep};
 
@@ -54,7 +54,7 @@ pub(crate) fn search<'py>(
         py.check_signals()?;
     }
     let device = py.detach(|| find_device_for(&request, is_short(&members, threads)?)).map_err(exception)?;
-    plan_on(&device, &mut members, &Measurements::default()).map_err(exception)?;
+    plan_on(&device, &mut members).map_err(exception)?;
     let mut found: Vec<Option<Found>> = (0..members.len()).map(|_| None).collect();
     let configs: Vec<_> = members.iter().map(|member| (member.number, member.config.clone())).collect();
     let plan = Plan { device, threads, halving: None, first_stage: 0, deadline: None };

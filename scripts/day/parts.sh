@@ -162,12 +162,11 @@ all_parts() {
     for workload in $WORKLOADS; do
         for schedule in $(schedules); do
             part "steps-$workload-$schedule" 15 "$tinytrain" train $(network "$workload") --epochs "$(epochs "$workload")" \
-                --schedule "$schedule" --no-tune --verbose --format json --out "$work/model.safetensors"
+                --schedule "$schedule" --verbose --format json --out "$work/model.safetensors"
         done
     done
     for workload in $WORKLOADS; do
-        part "tune-$workload" 20 "$tinytrain" tune $(network "$workload") --seconds 5 --format json
-        part "steps-$workload-tuned" 20 "$tinytrain" train $(network "$workload") --epochs "$(epochs "$workload")" \
+        part "steps-$workload-default" 20 "$tinytrain" train $(network "$workload") --epochs "$(epochs "$workload")" \
             --verbose --format json --out "$work/model.safetensors"
     done
     for workload in $WORKLOADS; do

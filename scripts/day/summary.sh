@@ -26,40 +26,27 @@ steps_of_epoch() {
     echo $(((rows + $(batch "$1") - 1) / $(batch "$1")))
 }
 
-# The cards of scripts/gpu-isa that this device is like.
-model_class() {
-    case $device_name in
-        *H100* | *H200*) echo H100 ;;
-        *'RX 6'*) echo 'RX 6800 XT' ;;
-        *'RX 7'*) echo 'RX 7900 XTX' ;;
-        *'Radeon VII'* | *Vega*) echo 'Radeon VII' ;;
-    esac
-}
-
-# One line of our table: workload, schedule or `tuned`.
+# One line of our table: workload, schedule or `default`.
 step_line() {
-    local file=$out/steps-$1-$2 epoch took="" reckoned="" ratio="" schedule first shown=$2
+    local file=$out/steps-$1-$2 epoch took="" schedule first shown=$2
     [ -n "$(outcome "steps-$1-$2")" ] || return 0
     epoch=$(epoch_seconds "$file.out")
     schedule=$(value "$file.out" schedule)
-    if [ "$2" = tuned ]; then
-        shown="tuned: ${schedule:-?}"
+    if [ "$2" = default ]; then
+        shown="default: ${schedule:-?}"
     elif [ -n "$schedule" ] && [ "$schedule" != "$2" ]; then
-        echo "| $1 | $2 | not possible: $(sed -n 's/.*schedule (\(.*\)):$/\1/p' "$file.log" | head -n 1) | | | | | |"
+        echo "| $1 | $2 | not possible: $(sed -n 's/.*schedule (\(.*\)):$/\1/p' "$file.log" | head -n 1) | | | |"
         return
     fi
     if [ -z "$epoch" ]; then
-        echo "| $1 | $shown | $(outcome "steps-$1-$2") | | | | | |"
+        echo "| $1 | $shown | $(outcome "steps-$1-$2") | | | |"
         return
     fi
     took=$(calculate %.1f "1e6 * $epoch / $(steps_of_epoch "$1")")
-    reckoned=$(awk -F '\t' -v workload="$1" -v schedule="$2" -v gpu="$(model_class)" \
-        '$1 == workload && $2 == schedule && $3 == gpu { print $4 }' "$model" 2>/dev/null) || true
-    [ -z "$reckoned" ] || ratio=$(calculate %.2f "$took / $reckoned")
     echo "$1 $took" >>"$work/ours"
     # A run that was ended has not said it.
     first=$(value "$file.out" first_batch_seconds)
-    echo "| $1 | $shown | $took | $reckoned | $ratio | $(calculate %.4f "$epoch") |" \
+    echo "| $1 | $shown | $took | $(calculate %.4f "$epoch") |" \
         "$([ -z "$first" ] || calculate '%.2f s' "$first") |" \
         "$(calculate '%.2f %%' "100 * $(value "$file.out" test_accuracy)") |"
 }
@@ -103,24 +90,22 @@ profile_line() {
 }
 
 summary() {
-    local workload schedule peer class
-    class=$(model_class)
+    local workload schedule peer
     : >"$work/ours"
     echo "# A day on $device_name"
     echo
     echo "\`scripts/gpu-day\`, $(date -u +%Y-%m-%d), revision" \
         "$(cat "$(dirname "$tinytrain")/revision" 2>/dev/null || echo unknown): $device_name, driver ${driver:-unknown};" \
         "$(nproc) cores of $(sed -n 's/^model name.*: //p' /proc/cpuinfo 2>/dev/null | head -n 1). MNIST, $rows rows." \
-        "Built-in tile shapes but for the lines \`tuned\`; the median of all epochs but the first." \
-        "The model is that of docs/GPU-ISA.md${class:+ for the $class class}."
+        "The median of all epochs but the first."
     echo
     check_line check 'every kernel against f64'
     check_line checked 'the same with `--bounds-checks`'
     echo
-    echo '| network | schedule | us per step | model us | of model | seconds per epoch | first batch after | test accuracy |'
-    echo '|---|---|--:|--:|--:|--:|--:|--:|'
+    echo '| network | schedule | us per step | seconds per epoch | first batch after | test accuracy |'
+    echo '|---|---|--:|--:|--:|--:|'
     for workload in $WORKLOADS; do
-        for schedule in $(schedules) tuned; do step_line "$workload" "$schedule"; done
+        for schedule in $(schedules) default; do step_line "$workload" "$schedule"; done
     done
     echo
     if [ -z "$peers" ]; then
@@ -133,10 +118,10 @@ summary() {
         done
     fi
     echo
-    echo 'Where the time of a step goes (`tinytrain profile`, 200 steps with the tuned shapes), microseconds:'
+    echo 'Where the time of a step goes (`tinytrain profile`, 200 steps), microseconds:'
     echo
     echo '| network | schedule | wall | compute | gaps | recording | loading | waiting |'
-    echo '|---|---|--:|--:|--:|--:|--:|--:|'
+    echo '|---|---|--:|--:|--:|--:|'
     for workload in W1 W2 W3; do profile_line "$workload"; done
     echo
     echo 'Whole runs, from start to exit: the preset for tables on digits, and a sweep of 64 networks 784-32-10 in batches of 64:'

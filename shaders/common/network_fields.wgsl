@@ -12,5 +12,5 @@
     bias_decay: f32,   // factor of the weight decay
     own_target: f32,   // probability that a target gives its class
     other_target: f32, // and every other
-    batch: u32,        // where the inputs of the batch stand behind the parameters, for a kernel that keeps them there
-    start: u32,        // of its layers in the table
+    unused0: u32,
+    unused1: u32,

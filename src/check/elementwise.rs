@@ -1,29 +1,15 @@
-//! map, zip, activate, multiply_add.
+//! zip, activate, multiply_add.
 
 use ndarray::{Array1, Array2, Zip as BatchTrainer};
 
-use super::{Cases, EPS, Figures, random, wide};
-use crate::kernels::{
-    Comparison, Map, MultiplyAdd, StepRecord, Tensor, Vector, Zip, activate, compare, map, zip,
-};
+use super::{Cases, Figures, random, wide};
+use crate::kernels::{Comparison, MultiplyAdd, StepRecord, Tensor, Vector, Zip, activate, compare, zip};
 use crate::reference::ops;
 use crate::step::Activation;
 
-type Formula = fn(f64) -> f64;
 type PairFormula = fn(f64, f64) -> f64;
 
-/// Operation, formula, and how many eps of the result WGSL allows it (accuracy of built-in expressions; absolute 2^-21
-/// for the logarithm near 1).
-const MAPS: [(Map, Formula, f64); 7] = [
-    (Map::Add(10.0), |x| x + 10.0, 1.0),
-    (Map::Multiply(-3.0), |x| -3.0 * x, 1.0),
-    (Map::Square, |x| x * x, 1.0),
-    (Map::Sqrt, f64::sqrt, 5.0),
-    (Map::Reciprocal, |x| 1.0 / x, 2.5),
-    (Map::Exp, f64::exp, 12.0),
-    (Map::Log, f64::ln, 3.0),
-];
-
+/// Operation, formula, and the number of eps of the result that WGSL allows (accuracy of built-in expressions).
 const ZIPS: [(Zip, PairFormula, f64); 5] = [
     (Zip::Add, |a, b| a + b, 2.5),
     (Zip::Subtract, |a, b| a - b, 2.5),
@@ -33,17 +19,6 @@ const ZIPS: [(Zip, PairFormula, f64); 5] = [
 ];
 
 pub(super) fn run(cases: &mut Cases<'_>) {
-    for (operation, formula, units) in MAPS {
-        cases.case(&format!("map {operation:?}"), "65 x 257", |compute| {
-            let x = random(65, 257, 1).mapv(|value| value.abs().min(4.0) + 0.01);
-            let got = map(compute, operation, &compute.matrix(&x)?)?.read(compute)?;
-            let want = wide(&x).mapv(formula);
-            let magnitude = want.mapv(f64::abs);
-            let absolute = if operation == Map::Log { 2f64.powi(-21) } else { 0.0 };
-            let bound = magnitude.mapv(|value| value * units * EPS + absolute);
-            Ok(Figures::near(&got, &want, &magnitude, &bound))
-        });
-    }
     for (operation, formula, units) in ZIPS {
         cases.case(&format!("zip {operation:?}"), "65 x 257", |compute| {
             let (a, b) = (random(65, 257, 1), random(65, 257, 2).mapv(|value| value.abs() + 0.5));

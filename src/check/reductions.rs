@@ -1,12 +1,10 @@
-//! reduce, dot, argmax.
+//! reduce, dot.
 
 use ndarray::{Array1, Array2, Axis as Direction};
 
-use super::{Cases, Figures, indices, labels, random, vector, wide};
+use super::{Cases, Figures, random, vector, wide};
 use crate::error::Result;
-use crate::kernels::{
-    Axis, Compute, Reduction, argmax, argmax_axis, block_sums, count_correct, dot, reduce, reduce_axis,
-};
+use crate::kernels::{Axis, Compute, Reduction, block_sums, dot, reduce, reduce_axis};
 use crate::reference::{bounds, ops};
 
 /// Sums with the magnitudes of what was added.
@@ -39,12 +37,6 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     for axis in [Axis::Rows, Axis::Columns] {
         let name = format!("{axis:?}").to_lowercase();
         cases.case(&format!("reduce mean of {name}"), "257 x 5003", |compute| means(compute, axis));
-        cases.case(&format!("argmax of {name}"), "257 x 5003", |compute| {
-            let x = random(257, 5003, 3);
-            let got = argmax_axis(compute, axis, &compute.matrix(&x)?)?.read(compute)?;
-            let want: Vec<u32> = wide(&x).axis_iter(direction(axis)).map(|x| ops::argmax(x) as u32).collect();
-            Ok(Figures::exact(got, want))
-        });
     }
     cases.case("reduce blocks of 1700", "100003", |compute| {
         let x = vector(100_003, 4);
@@ -59,19 +51,6 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let (a, b) = (wide(&a), wide(&b));
         let magnitude = ops::dot(a.mapv(f64::abs).view(), b.mapv(f64::abs).view());
         Ok(sums(&[got], &one(ops::dot(a.view(), b.view())), &one(magnitude), a.len()))
-    });
-    cases.case("argmax with NaN", "100003", |compute| {
-        let mut x = vec![1.0f32; 100_003];
-        (x[777], x[70_001]) = (f32::INFINITY, f32::NAN);
-        let (position, value) = argmax(compute, &compute.vector(&x)?)?;
-        Ok(Figures::exact([position as u32, u32::from(value.is_nan())], [70_001u32, 1]))
-    });
-    cases.case("correct predictions", "1000 x 10", |compute| {
-        let (z, targets) = (random(1000, 10, 7), labels(1000, 10));
-        let got = count_correct(compute, &compute.matrix(&z)?, &compute.vector(&targets)?)?;
-        let predicted = ops::predictions(wide(&z).view());
-        let right = predicted.iter().zip(indices(&targets)).filter(|(a, b)| **a == *b).count();
-        Ok(Figures::exact([got], [right as u32]))
     });
 }
 

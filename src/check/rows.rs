@@ -1,9 +1,9 @@
-//! softmax, log-sum-exp and the losses.
+//! softmax and cross-entropy.
 
 use ndarray::{Array1, Array2};
 
-use super::{Cases, EPS, Figures, indices, labels, random, wide};
-use crate::kernels::{cross_entropy, cross_entropy_probabilities, log_softmax, log_sum_exp, softmax};
+use super::{Cases, Figures, indices, labels, random, wide};
+use crate::kernels::{cross_entropy, log_softmax, softmax};
 use crate::reference::{bounds, ops};
 
 /// Rows and classes.
@@ -36,20 +36,6 @@ pub(super) fn run(cases: &mut Cases<'_>) {
             let got = log_softmax(compute, &compute.matrix(&z)?)?.read(compute)?;
             let by_row = |values: &Array1<f64>| Array2::from_shape_fn(z.dim(), |(i, _)| values[i]);
             Ok(Figures::near(&got, &ops::log_softmax(exact.view()), &by_row(&sizes), &by_row(&bound)))
-        });
-        cases.case("log_sum_exp", &shape, |compute| {
-            let got = log_sum_exp(compute, &compute.matrix(&z)?)?.read(compute)?;
-            Ok(Figures::near(&got, &ops::log_sum_exp(exact.view()), &sizes, &bound))
-        });
-        cases.case("cross_entropy_probabilities", &shape, |compute| {
-            // Probabilities with few digits: the sum of their errors is that of one loss.
-            let share = |(i, j)| if (i + j) % 2 == 0 { 0.0 } else { 2.0 / classes as f32 };
-            let q = Array2::from_shape_fn(z.dim(), share);
-            let got = cross_entropy_probabilities(compute, &compute.matrix(&z)?, &compute.matrix(&q)?)?;
-            let want = ops::cross_entropy_probabilities(exact.view(), wide(&q).view());
-            let rounding = EPS * (classes + 4) as f64;
-            let bound = &bound * 1.01 + want.mapv(|loss| loss.abs() * rounding);
-            Ok(Figures::near(&got.read(compute)?, &want, &sizes, &bound))
         });
         cases.case("cross_entropy", &shape, |compute| {
             let targets = labels(rows, classes);

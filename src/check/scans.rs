@@ -1,13 +1,10 @@
-//! scan, compact, radix_sort, order_keys.
+//! scan, scan_add.
 
 use ndarray::Array1;
 
 use super::{Cases, Figures, vector, wide};
-use crate::data::order;
 use crate::error::Result;
-use crate::kernels::{
-    Compute, compact, epoch_order, exclusive_scan, inclusive_scan, positions_where, sort_by_key,
-};
+use crate::kernels::{Compute, exclusive_scan, inclusive_scan};
 use crate::random::{Purpose, words};
 use crate::reference::ops;
 
@@ -28,29 +25,6 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let x = numbers(LENGTH);
         let got = exclusive_scan(compute, &compute.vector(&x)?)?.read(compute)?;
         Ok(Figures::exact(got, ops::scan(&x, false, u32::wrapping_add)))
-    });
-    cases.case("compact", &shape, |compute| {
-        let values = numbers(LENGTH);
-        let keep: Vec<u32> = values.iter().map(|value| value % 3).collect();
-        let (on_values, on_keep) = (compute.vector(&values)?, compute.vector(&keep)?);
-        let got = compact(compute, &on_values, &on_keep)?.read(compute)?;
-        let figures = Figures::exact(got, ops::compact(&values, &keep));
-        let positions: Vec<u32> = (0..LENGTH as u32).collect();
-        let got = positions_where(compute, &on_keep)?.read(compute)?;
-        Ok(figures.and(Figures::exact(got, ops::compact(&positions, &keep))))
-    });
-    cases.case("radix_sort", &shape, |compute| {
-        // Every key occurs some times, so that the order of equal keys shows.
-        let keys: Vec<u32> = numbers(LENGTH).iter().map(|word| word % 50_021 * 85_003).collect();
-        let payload: Vec<u32> = (0..LENGTH as u32).collect();
-        let (sorted, moved) = sort_by_key(compute, &compute.vector(&keys)?, &compute.vector(&payload)?)?;
-        let (want, places) = ops::radix_sort(&keys, &payload);
-        let figures = Figures::exact(sorted.read(compute)?, want);
-        Ok(figures.and(Figures::exact(moved.read(compute)?, places)))
-    });
-    cases.case("order_keys + radix_sort", "epoch of 60000 rows", |compute| {
-        let got = epoch_order(compute, 1 << 40, 2, 0..60_000)?.read(compute)?;
-        Ok(Figures::exact(got, order(1 << 40, 2, 0..60_000)))
     });
 }
 

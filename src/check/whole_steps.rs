@@ -1,6 +1,6 @@
-//! The kernels that do whole steps: the two of the two-dispatch step, and the one that does all.
+//! The two kernels of the two-dispatch step.
 
-use ndarray::{Array2, Axis, concatenate, s};
+use ndarray::{Array2, Axis, s};
 
 use super::products::{product, with_ones};
 use super::targets::Expected;
@@ -8,8 +8,7 @@ use super::training::{RATE, STEP, STORED, features, near_update, rule, states};
 use super::{Cases, Figures, flat, indices, matrix, random, wide};
 use crate::error::{Error, Result};
 use crate::kernels::{
-    Column, Compute, FeatureFormat, LossTargets, Resident, Row, Samples, StepRecord, StepShape, Tensor,
-    Vector, blocks,
+    Column, Compute, FeatureFormat, LossTargets, Row, Samples, StepRecord, StepShape, Tensor, Vector, blocks,
 };
 use crate::model::{Dense, Network, ParameterLayout, Parameters};
 use crate::reference::{ReferenceNetwork, bounds, ops};
@@ -87,16 +86,6 @@ pub(super) fn run(cases: &mut Cases<'_>) {
                 cases.case(&name, &text, |compute| step.column(compute, stored));
             }
         }
-        // It takes seconds to compile: bytes without state, floats with two numbers.
-        let resident = match step.rule.optimizer.kind {
-            OptimizerKind::Sgd if row.is_empty() => Some(STORED[0]),
-            OptimizerKind::Adam => Some(STORED[1]),
-            _ => None,
-        };
-        if let Some((stored, name)) = resident {
-            let name = format!("resident {name}{row}{column}");
-            cases.case(&name, &text, |compute| step.resident(compute, stored));
-        }
     }
 }
 
@@ -108,11 +97,6 @@ fn near_largest(got: &Array2<f32>, want: &Array2<f64>, units: f64) -> Figures {
 
 fn too_many_layers() -> Error {
     Error::Config("the kernels do not support this many layers".to_owned())
-}
-
-/// The parameters of a layer, the bias below the weights.
-fn whole(of: &ReferenceNetwork, layer: usize) -> Array2<f64> {
-    concatenate![Axis(0), of.weights[layer], of.biases[layer].clone().insert_axis(Axis(0))]
 }
 
 /// Where the batch begins in the order.
@@ -172,38 +156,6 @@ impl Step {
             targets[*sample] = wanted.words(row);
         }
         (wanted, targets.concat())
-    }
-
-    fn resident(&self, compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
-        let (sizes, record) = (self.network.sizes(), self.record());
-        let shape = StepShape::resident(&self.network, &self.rule, self.weighted, self.capacity);
-        let shape = shape.ok_or_else(too_many_layers)?;
-        let layout = shape.layout();
-        let (network, mut parameters) = self.parameters(&shape);
-        self.with_states(layout, &mut parameters);
-        let (order, taken) = self.order();
-        let (features, x) = features(compute, stored, order.len(), sizes[0])?;
-        let (wanted, targets) = self.wanted(order.len(), &taken);
-        let on_parameters = compute.vector(&parameters)?;
-        let (on_targets, on_order) = (compute.vector(&targets)?, compute.vector(&order)?);
-        let (metrics, rules) = (Vector::<f32>::output(compute, 1, 2)?, compute.upload(&[record])?);
-        let read = [&features, on_targets.buffer(), on_order.buffer(), &rules];
-        let buffers = [&read[..], &[on_parameters.buffer(), metrics.buffer()]].concat();
-        compute.run(&Resident::new(&shape, Samples { stored, count: order.len() }), &buffers, record)?;
-
-        let got = on_parameters.read(compute)?;
-        let pass = network.pass(x.select(Axis(0), &taken).view(), Some(&record));
-        let g = network.gradients_of(&pass, &wanted.targets());
-        let of_g = bounds::gradients_of(&network, &pass, &wanted.targets());
-        let mut figures = Figures::default();
-        for layer in 0..layout.layers().len() {
-            let [before, after] = [&parameters, &got].map(|values| self.layer(layout, values, layer));
-            let gradient = (&whole(&g, layer), &whole(&of_g, layer));
-            figures.extend(near_update([&before, &after], (&self.rule, layer), gradient));
-        }
-        let units = 4.0 * (sizes.len() * sizes[0].max(sizes[1])) as f64 + 16.0;
-        let logits = &pass.activations[pass.activations.len() - 1];
-        Ok(figures.and(wanted.near_metrics(&metrics.read(compute)?, logits, units)))
     }
 
     fn row(&self, compute: &Compute) -> Result<Figures> {

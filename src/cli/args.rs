@@ -61,15 +61,6 @@ pub fn picks(text: &str) -> Result<usize, String> {
     within(text, 1..=10_000)
 }
 
-/// A limit of time: up to a day.
-pub fn seconds(text: &str) -> Result<u64, String> {
-    const DAY: u64 = 24 * 60 * 60;
-    text.parse()
-        .ok()
-        .filter(|seconds| (1..=DAY).contains(seconds))
-        .ok_or_else(|| format!("expected a whole number from 1 to {DAY}"))
-}
-
 /// A device.
 pub fn device(text: &str) -> Result<DeviceRequest, String> {
     if text.trim().is_empty() {

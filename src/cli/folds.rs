@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::data::{Schema, UnknownCells};
-use crate::engine::{Device, Measurements};
+use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::runs::figures::{TEST, VALIDATION, by_target, score_fields};
 use crate::runs::{CrossValidation, FoldResult, FoldRun};
@@ -47,14 +47,11 @@ pub fn run(
     as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
     let (preset, weight) = (settings.preset_for(&info), training.columns.weight.as_deref());
     let in_fold = |index: usize| move |error: anyhow::Error| in_fold(error, weight, index, count);
-    let measured = Measurements::default();
-    let mut rows = CrossValidation { reader, validation, settings, info, count, measured };
+    let mut rows = CrossValidation { reader, validation, settings, info, count };
     // As long as the others, about.
-    let mut first = rows.fold(0).map_err(|error| in_fold(0)(error.into()))?;
+    let first = rows.fold(0).map_err(|error| in_fold(0)(error.into()))?;
     let is_short = first.config.is_short(&first.data)?;
     let (device, mut notices) = options.kernels.device(training, "training", false, is_short)?;
-    rows.measured = options.kernels.measured(&device, &mut notices);
-    first.config.measured = rows.measured.clone();
     notices.extend(notice);
     notices.extend(of_columns);
     let mut folds = Folds {

@@ -39,7 +39,6 @@ mod train_options;
 mod train_report;
 mod train_text;
 mod training;
-mod tune;
 
 use std::ffi::OsString;
 use std::time::Instant;
@@ -71,7 +70,6 @@ enum Command {
     Devices(devices::Options),
     Check(check::Options),
     Profile(profile::Options),
-    Tune(tune::Options),
     Sweep(Box<sweep::Options>),
     Completions(manual::CompletionOptions),
     Man(manual::ManOptions),
@@ -141,7 +139,6 @@ fn run(words: &[OsString], interrupts: &Interrupts, start: Instant) -> anyhow::R
         Command::Devices(options) => devices::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Profile(options) => profile::run(&options),
-        Command::Tune(options) => tune::run(&options),
         Command::Completions(options) => manual::completions(&options, Cli::command()),
         Command::Man(options) => manual::man(&options, Cli::command()),
         Command::Runs(options) => runs::run(&options),

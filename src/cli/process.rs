@@ -24,7 +24,7 @@ pub fn quieten_drivers() {
     }
 }
 
-/// Where compiled kernels and measured tile shapes are kept: the folder that TINYTRAIN_CACHE names, none if that is empty, by default one in the
+/// Where compiled kernels are kept: the folder that TINYTRAIN_CACHE names, none if that is empty, by default one in the
 /// user's folder of caches, if there is one.
 pub fn cache_folder() -> Option<PathBuf> {
     let folder = |name: &str| env::var_os(name).map(PathBuf::from);
@@ -40,11 +40,6 @@ pub fn cache_folder() -> Option<PathBuf> {
         folder("XDG_CACHE_HOME").filter(|caches| caches.is_absolute()).or_else(|| home(".cache"))
     };
     caches.filter(|caches| caches.is_absolute()).map(|caches| caches.join("tinytrain"))
-}
-
-/// The file of measured tile shapes, if there is a folder of caches.
-pub fn tuning_file() -> Option<PathBuf> {
-    cache_folder().map(|folder| folder.join("tuning.json"))
 }
 
 /// The time, within the years 1970 to 9999 that a time stamp can hold, however the clock is set.

@@ -89,7 +89,6 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     drop(data);
     notices.extend(said);
     let mut open = || Reader::open(&source, &read);
-    let config = Config { measured: options.kernels.measured(&device, &mut notices), ..config };
     let console = Console::new(false, 0);
     notices.iter().for_each(|notice| console.notice(notice));
     if options.compare {

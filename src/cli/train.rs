@@ -149,8 +149,6 @@ impl TrainRequest<'_> {
             }
         };
         notices.extend(notice);
-        let measured = options.kernels.measured(&device, &mut notices);
-        let config = Config { measured, ..config };
         if config.needs_all_rows() {
             // What is said of columns holds for all rows.
             data.read_rows(0)?;

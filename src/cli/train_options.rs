@@ -30,9 +30,9 @@ pub enum Fallback {
 #[command(after_help = "Examples:\n  tinytrain train --epochs 3 --device cpu\n  \
                         tinytrain train --data table.csv --target class --test-fraction 0.2 --refit\n  \
                         tinytrain train --resume runs/2026-11-23T10-00-00Z-mnist --epochs 20\n\n\
-                        Compiled kernels are kept for the next run where the driver allows it, and so is what \
-                        `tinytrain tune` measures: in the folder that the environment variable TINYTRAIN_CACHE names \
-                        (none if it is empty), else in the user's cache folder.\n\n\
+                        Compiled kernels are kept for the next run where the driver allows it: in the folder that the \
+                        environment variable TINYTRAIN_CACHE names (none if it is empty), else in the user's cache \
+                        folder.\n\n\
                         The CPU engine takes the longest vectors of the processor, or those of as many bits as the \
                         environment variable TINYTRAIN_VECTORS says: 128, 256 or 512.")]
 pub struct TrainOptions {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::engine::{Description, EngineKind};
 use crate::model::Model;
 use crate::runs::figures::{TEST, VALIDATION, by_target, score_fields};
-use crate::schedule::{SelectedPlan, Tiles};
+use crate::schedule::SelectedPlan;
 use crate::settings::{Preset, TrainSettings};
 use crate::step::{Loss, OptimizerKind, RateSchedule};
 use crate::train::{Config, End, Epoch, Score, Started, Summary, TargetErrors};
@@ -165,7 +165,7 @@ fn value_figures(kept: Option<&Epoch>, names: &[String]) -> (String, Vec<String>
 /// What has no effect, and what `--verbose` adds.
 pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: bool) -> Vec<String> {
     let Started { engine, network, transform, .. } = started;
-    let Description { engine, device, schedule, tiles, dispatches, .. } = engine;
+    let Description { engine, device, schedule, dispatches, .. } = engine;
     let mut lines = Vec::new();
     if *engine == EngineKind::Gpu && config.threads.is_some() {
         lines.push("--threads has no effect on a GPU".to_owned());
@@ -185,9 +185,6 @@ pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: b
         let threads = config.threads.map(|threads| format!("at most {threads} (--threads)"));
         let threads = threads.unwrap_or_else(|| "one per core where that is faster".to_owned());
         lines.push(format!("{device}, {threads}"));
-    }
-    if let Some(Tiles { tuning, source }) = tiles {
-        lines.push(format!("{source} tile shapes: {tuning}"));
     }
     if let Some(SelectedPlan { kind, reason }) = schedule {
         let because = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
@@ -263,7 +260,7 @@ pub fn summary_fields<'a>(
 /// What is trained on what, for a machine.
 pub fn started_fields(started: &Started, config: &Config, preset: Preset) -> Vec<(&'static str, Value)> {
     let Started { engine, network, transform, data_schema, rows, .. } = started;
-    let Description { engine, device, schedule, tiles, .. } = engine;
+    let Description { engine, device, schedule, .. } = engine;
     let target = data_schema.schema.as_ref().and_then(|schema| schema.target.as_ref());
     let target = target.map(|target| match &target.name {
         Some(name) => Value::from(name.as_str()),
@@ -287,8 +284,6 @@ pub fn started_fields(started: &Started, config: &Config, preset: Preset) -> Vec
         // The decimal fraction that the user wrote, not the digits of its binary neighbour.
         ("learning_rate", config.learning_rate.to_string().parse::<f64>().ok().into()),
         ("schedule", schedule.as_ref().map(|schedule| schedule.kind.to_string()).into()),
-        ("tuning", tiles.as_ref().map(|tiles| tiles.tuning.to_string()).into()),
-        ("tuning_source", tiles.as_ref().map(|tiles| tiles.source.to_string()).into()),
     ]
 }
 

@@ -6,14 +6,12 @@ use crate::data::ReadOptions;
 use crate::engine::{Device, DeviceRequest, leaves_gpu};
 use crate::error::Result;
 use crate::gpu::DeviceOptions;
-use crate::schedule::Measurements;
 use crate::settings::{DatasetInfo, ENDS, HELD_OUT, TrainSettings, text};
 use clap::{Arg, Args, Command, Id};
 use serde::{Deserialize, Serialize};
 
 use super::args;
 use super::devices;
-use super::process::tuning_file;
 use super::table_options::Columns;
 
 /// What is trained, on which data, by what.
@@ -100,9 +98,6 @@ pub struct Kernels {
     /// Slower; shows whether a kernel or driver goes astray.
     #[arg(long, alias = "checked", hide_short_help = true)]
     pub bounds_checks: bool,
-    /// Ignore the tile shapes that `tinytrain tune` has measured.
-    #[arg(long, hide_short_help = true)]
-    pub no_tune: bool,
 }
 
 impl Kernels {
@@ -135,18 +130,5 @@ impl Kernels {
             format!("{chosen}; use --device to choose another one that `tinytrain devices` lists")
         });
         Ok((device, notice.into_iter().chain(notices).collect()))
-    }
-
-    /// What `tinytrain tune` has measured; a notice where that cannot be read.
-    pub fn measured(&self, device: &Device, notices: &mut Vec<String>) -> Measurements {
-        if self.no_tune || device.is_cpu() {
-            return Measurements::default();
-        }
-        tuning_file()
-            .map_or_else(|| Ok(Measurements::default()), |path| Measurements::read(&path))
-            .unwrap_or_else(|error| {
-                notices.push(format!("{error}; using built-in tile shapes"));
-                Measurements::default()
-            })
     }
 }

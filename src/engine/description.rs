@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::Origin;
 #[cfg(feature = "gpu")]
-use crate::schedule::{SelectedPlan, Tiles};
+use crate::schedule::SelectedPlan;
 
 /// What computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +34,6 @@ pub struct Description {
     /// How a step is divided into dispatches, where it is.
     #[cfg(feature = "gpu")]
     pub schedule: Option<SelectedPlan>,
-    /// Tile shapes, where there are any.
-    #[cfg(feature = "gpu")]
-    pub tiles: Option<Tiles>,
     /// The dispatches of a step in words, where there are any.
     pub dispatches: Vec<String>,
 }
@@ -44,13 +41,10 @@ pub struct Description {
 impl Description {
     /// What a model's file says of it.
     pub fn origin(&self) -> Origin {
-        let origin = Origin { device: self.device.clone(), schedule: None, tuning: None };
         #[cfg(feature = "gpu")]
-        let origin = Origin {
-            schedule: self.schedule.as_ref().map(|selected| selected.kind.to_string()),
-            tuning: self.tiles.map(|tiles| tiles.tuning.to_string()),
-            ..origin
-        };
-        origin
+        let schedule = self.schedule.as_ref().map(|selected| selected.kind.to_string());
+        #[cfg(not(feature = "gpu"))]
+        let schedule = None;
+        Origin { device: self.device.clone(), schedule }
     }
 }

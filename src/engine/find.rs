@@ -5,7 +5,10 @@ use std::time::Duration;
 use super::{Device, DeviceRequest};
 use crate::error::{Error, Result};
 #[cfg(feature = "gpu")]
-use crate::gpu::{Adapter, Backend, DeviceKind, adapters, adapters_without_gl, is_forked, may_have_gpu};
+use crate::gpu::{
+    Adapter, Backend, DeviceKind, LISTING_LIMIT, adapters, adapters_without_gl, is_forked, may_have_gpu,
+    within,
+};
 #[cfg(feature = "gpu")]
 use crate::kernels::MOST_BUFFERS;
 use crate::model::Network;
@@ -97,9 +100,12 @@ pub fn find_device(request: &DeviceRequest) -> Result<Device> {
             let error = "no GPU works in a process that was forked from one that has used a GPU (start processes by spawn or forkserver)";
             return Err(Error::Device(error.to_owned()));
         }
-        DeviceRequest::Backend(backend) => adapters(Some(*backend)),
-        DeviceRequest::Auto | DeviceRequest::Gpu => best_adapters(),
-        DeviceRequest::Index(_) | DeviceRequest::Name(_) => adapters(None),
+        DeviceRequest::Backend(backend) => {
+            let backend = *backend;
+            within(LISTING_LIMIT, move || adapters(Some(backend)))?
+        }
+        DeviceRequest::Auto | DeviceRequest::Gpu => within(LISTING_LIMIT, best_adapters)?,
+        DeviceRequest::Index(_) | DeviceRequest::Name(_) => within(LISTING_LIMIT, || adapters(None))?,
     };
     let position = match request {
         DeviceRequest::Auto | DeviceRequest::Cpu => {

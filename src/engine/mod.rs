@@ -27,7 +27,7 @@ pub(crate) use find::{GPU_START, Load};
 pub use find::{find_device, find_device_for, leaves_gpu, predicts_soon};
 #[cfg(feature = "gpu")]
 pub use gpu::{GpuEngine, GpuPack, MemberMetrics, PackMember};
-pub use options::{EngineOptions, Measurements};
+pub use options::EngineOptions;
 pub(crate) use recorder::begin;
 pub use recorder::{Clock, Detail, Log, Member, Observer, Recorder, Stage, Submission, Work};
 #[cfg(feature = "gpu")]

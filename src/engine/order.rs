@@ -1,19 +1,23 @@
 //! The order of rows, made by the host.
 
 use std::ops::Range;
+use std::sync::mpsc::{Receiver, channel};
 
 use super::{Batches, Order};
 use crate::data::{BLOCK_ROWS, Rows, rows_at};
 use crate::error::{Error, Result};
+use crate::threads::spawn;
 
 /// The order of an epoch as far as it has been requested, kept while an engine takes it piece by piece.
 #[derive(Default)]
 pub(crate) struct HostOrder {
     made: Option<(Epoch, Vec<u32>)>,
+    /// The order of the next epoch, which another thread makes.
+    next: Option<(Epoch, Receiver<Vec<u32>>)>,
 }
 
 /// Which positions of which epoch.
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 struct Epoch {
     seed: u64,
     epoch: usize,
@@ -37,11 +41,34 @@ impl HostOrder {
         let (made, order) = match self.made.take().filter(holds) {
             Some(made) => self.made.insert(made),
             None => {
-                let order = rows_at(seed, epoch, rows, positions.clone());
-                self.made.insert((Epoch { seed, epoch, rows, positions: positions.clone() }, order))
+                let wanted = Epoch { seed, epoch, rows, positions: positions.clone() };
+                let next = self.next.take().filter(|(next, _)| *next == wanted);
+                let order = next.and_then(|(_, order)| order.recv().ok());
+                let order = order.unwrap_or_else(|| rows_at(seed, epoch, rows, positions.clone()));
+                self.made.insert((wanted, order))
             }
         };
         &order[positions.start - made.positions.start..]
+    }
+
+    /// Starts to make the order of the epoch after that of `batches` on a separate thread, while a device trains.
+    #[cfg(feature = "gpu")]
+    pub fn prefetch(&mut self, batches: &Batches<'_>) {
+        let Order::Epoch { seed, epoch } = batches.order else { return };
+        let rows = batches.rows.len();
+        if !batches.rows.are_all() || rows < BLOCK_ROWS || self.next.is_some() {
+            return;
+        }
+        let next = Epoch { seed, epoch: epoch + 1, rows, positions: 0..rows };
+        let (sender, receiver) = channel();
+        let make = move || {
+            // The receiver is gone where training has ended.
+            let _ = sender.send(rows_at(seed, epoch + 1, rows, 0..rows));
+        };
+        // Without a thread the order is made when it is needed.
+        if spawn("order", "make the order of an epoch", make).is_ok() {
+            self.next = Some((next, receiver));
+        }
     }
 }
 

@@ -69,8 +69,6 @@ pub struct Member {
     pub bytes: u64,
     /// Its arithmetic, all rows live.
     pub flop: u64,
-    /// Nanoseconds that the model of latencies gives it, a launch included; none of the CPU engine.
-    pub modelled: Option<u64>,
 }
 
 /// What is timed as one: a dispatch, or some between which there is no fence. With [`Detail::Submissions`] all

@@ -27,6 +27,7 @@ pub use context::Context;
 pub use device_options::DeviceOptions;
 pub(crate) use fork::is_forked;
 pub use gpu_detection::may_have_gpu;
+pub(crate) use gpu_detection::{LISTING_LIMIT, within};
 pub use pipeline::{Access, Pipelines, Prepared, Program};
 pub use record_transport::RecordTransport;
 pub use steps::{StepBinding, StepRecords};

@@ -24,7 +24,6 @@ const ENSEMBLE: &str = "ensemble";
 const STATES: &str = "states";
 const DEVICE: &str = "device";
 const SCHEDULE: &str = "schedule";
-const TUNING: &str = "tuning";
 const FORMAT: &str = "format";
 
 /// More networks than this no ensemble has.
@@ -37,8 +36,6 @@ pub struct Origin {
     pub device: String,
     /// How a step was divided into dispatches, on a GPU.
     pub schedule: Option<String>,
-    /// Tile shapes as text, on a GPU.
-    pub tuning: Option<String>,
 }
 
 /// A trained network with what is needed to use it.
@@ -104,8 +101,8 @@ impl Model {
         let entries = transform_entries::entries(&self.transform);
         metadata.extend(entries.into_iter().map(|(key, text)| (key.to_owned(), text)));
         metadata.extend(self.data_schema.entries());
-        if let Some(Origin { device, schedule, tuning }) = &self.origin {
-            let entries = [(DEVICE, Some(device)), (SCHEDULE, schedule.as_ref()), (TUNING, tuning.as_ref())];
+        if let Some(Origin { device, schedule }) = &self.origin {
+            let entries = [(DEVICE, Some(device)), (SCHEDULE, schedule.as_ref())];
             let known = entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.clone())));
             metadata.extend(known);
         }
@@ -216,17 +213,12 @@ impl Model {
             return Err(bad(&format!("{expected} tensors"), format!("{}", file.len())));
         }
         let optional = |key: &str| metadata.get(key).cloned();
-        let origin = optional(DEVICE).map(|device| Origin {
-            device,
-            schedule: optional(SCHEDULE),
-            tuning: optional(TUNING),
-        });
+        let origin = optional(DEVICE).map(|device| Origin { device, schedule: optional(SCHEDULE) });
         let data_schema = DataSchema::read(&metadata, &transform, &network).map_err(|key| {
             let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
             bad(&format!("{key} that match the network"), found)
         })?;
-        let known =
-            [FORMAT, ENSEMBLE, STATES, DEVICE, SCHEDULE, TUNING].into_iter().chain(network_entries::KEYS);
+        let known = [FORMAT, ENSEMBLE, STATES, DEVICE, SCHEDULE].into_iter().chain(network_entries::KEYS);
         let known = known.chain(KEYS).chain(transform_entries::KEYS);
         let known: Vec<&str> = known.chain(input_entries::KEYS).collect();
         let networks = ensemble.as_ref().map_or(1, Ensemble::networks);
@@ -300,8 +292,7 @@ mod tests {
 
     fn model() -> Model {
         let network = Network::classifier(&[5, 3, 4]).unwrap();
-        let origin =
-            Origin { device: "a \"card\"".to_owned(), schedule: None, tuning: Some("a=1".to_owned()) };
+        let origin = Origin { device: "a \"card\"".to_owned(), schedule: Some("fused".to_owned()) };
         let parameters = Parameters::he_normal(&network, 3);
         let data_schema = DataSchema {
             image: Some(crate::data::ImageForm { height: 1, width: 5, colour: false }),

@@ -54,8 +54,6 @@ pub struct KernelReport {
     pub median_us: f64,
     /// Nineteen of twenty took at most this.
     pub p95_us: f64,
-    /// The time of a call by the latency model, a launch included; `None` for the CPU engine.
-    pub model_us: Option<f64>,
     /// Bytes that a call reads and writes, all rows of the batch live.
     pub bytes: u64,
     /// Arithmetic of a call, likewise.
@@ -136,7 +134,6 @@ pub fn kernels(stages: &[Stage], ran: &[StageRun], ceilings: &Ceilings) -> Vec<K
                 total_us: microseconds(times.iter().sum()),
                 median_us,
                 p95_us: quantile(&times, 0.95),
-                model_us: stage.iter().map(|member| member.modelled.map(microseconds)).sum(),
                 bytes,
                 flop,
                 intensity: flop as f64 / bytes.max(1) as f64,
@@ -182,7 +179,7 @@ mod tests {
 
     fn member(kernel: &str, bytes: u64) -> Member {
         let (kernel, shape) = (kernel.to_owned(), "2 x 3".to_owned());
-        Member { kernel, fused: Vec::new(), shape, workgroups: 4, bytes, flop: 10, modelled: Some(7000) }
+        Member { kernel, fused: Vec::new(), shape, workgroups: 4, bytes, flop: 10 }
     }
 
     fn ran(stage: usize, length: Option<u64>) -> StageRun {
@@ -209,7 +206,6 @@ mod tests {
         assert_eq!((a.fused.len(), fused.fused.as_slice()), (0, &["relu".to_owned()][..]));
         assert_eq!((a.total_us, a.median_us, a.p95_us), (9.0, 3.0, 4.0));
         assert_eq!((b.total_us, b.bytes, b.flop, b.workgroups), (9.0, 5000, 20, 8));
-        assert_eq!((a.model_us, b.model_us), (Some(7.0), Some(14.0)));
         // 1000 bytes take 1 us at least, of the 3 us of the median.
         assert!((a.roofline_share - 1.0 / 3.0).abs() < 1e-12);
         assert!((a.bytes_per_second - 1000.0 / 3e-6).abs() < 1e-3 && a.intensity == 0.01);

@@ -7,8 +7,6 @@ mod optimizer;
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 
-use crate::random::{Purpose, words};
-
 pub use activation::{activation, activation_slope};
 pub use dropout::dropout_mask;
 pub use loss::{batch_loss, loss_gradient, row_losses};
@@ -93,11 +91,6 @@ pub fn log_sum_exp(z: ArrayView2<f64>) -> Array1<f64> {
         .collect()
 }
 
-/// Loss of each row with target probabilities Q: `sum over c of Q[i, c] (log sum exp Z[i] - Z[i, c])`.
-pub fn cross_entropy_probabilities(z: ArrayView2<f64>, q: ArrayView2<f64>) -> Array1<f64> {
-    (&q * &-log_softmax(z)).sum_axis(Axis(1))
-}
-
 /// Loss of each row: `log sum over c of exp(Z[i, c]) - Z[i, target[i]]`.
 pub fn cross_entropy(z: ArrayView2<f64>, targets: &[usize]) -> Array1<f64> {
     let sums = log_sum_exp(z);
@@ -158,21 +151,4 @@ pub fn scan<T: Copy + Default>(x: &[T], inclusive: bool, add: impl Fn(T, T) -> T
 /// `Y[i] + offsets[i / block]`, of u32 that wrap around.
 pub fn scan_add(y: &[u32], offsets: &[u32], block: usize) -> Vec<u32> {
     y.iter().enumerate().map(|(i, value)| value.wrapping_add(offsets[i / block])).collect()
-}
-
-/// The values whose flag is not 0, in their order.
-pub fn compact(values: &[u32], keep: &[u32]) -> Vec<u32> {
-    values.iter().zip(keep).filter(|(_, keep)| **keep != 0).map(|(value, _)| *value).collect()
-}
-
-/// The stable sort of (key, payload) by key.
-pub fn radix_sort(keys: &[u32], payload: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let mut pairs: Vec<(u32, u32)> = keys.iter().copied().zip(payload.iter().copied()).collect();
-    pairs.sort_by_key(|(key, _)| *key);
-    pairs.into_iter().unzip()
-}
-
-/// The random words by which an epoch orders its rows.
-pub fn order_keys(seed: u64, epoch: u32, rows: std::ops::Range<u32>) -> Vec<u32> {
-    rows.map(|row| words(seed, Purpose::Order, [row, epoch])[0]).collect()
 }

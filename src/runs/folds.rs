@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::data::{Fold, Reader, Split};
-use crate::engine::{Device, Measurements};
+use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::settings::{DatasetInfo, TrainSettings};
 use crate::train::{Config, DataOptions, End, OnEvent, Score, Summary, TrainingData, train_on};
@@ -21,8 +21,6 @@ pub struct CrossValidation {
     pub info: DatasetInfo,
     /// How many folds there are.
     pub count: usize,
-    /// Tile shapes that were measured.
-    pub measured: Measurements,
 }
 
 /// A fold that is to be trained.
@@ -62,14 +60,14 @@ impl CrossValidation {
     /// Those of the data and of the settings.
     pub fn fold(&mut self, index: usize) -> Result<FoldRun> {
         let begun = Instant::now();
-        let Self { reader, validation, settings, info, count, measured } = self;
+        let Self { reader, validation, settings, info, count } = self;
         let rows = reader.copied()?;
         let copied = |reader: &mut Reader| reader.follow(&rows).and_then(|()| reader.copied());
         let validation = validation.as_mut().map(copied).transpose()?;
         let options = settings.resolve(info)?.data;
         let split = Split { fold: Some(Fold { index, count: *count }), ..options.split };
         let data = TrainingData::new(rows, validation, None, &DataOptions { split, ..options })?;
-        let config = Config { measured: measured.clone(), ..settings.resolve(&info.with_data(&data))? };
+        let config = settings.resolve(&info.with_data(&data))?;
         Ok(FoldRun { index, config, data, begun })
     }
 }
@@ -121,8 +119,7 @@ mod tests {
             Reader::from_csv(Path::new("t"), Cursor::new(text), &ReadOptions::default()).unwrap();
         let settings = TrainSettings { epochs: Some(20), seed: Some(3), ..TrainSettings::default() };
         let info = settings.inspect(&mut reader, false, false).unwrap();
-        let measured = Measurements::default();
-        let mut folds = CrossValidation { reader, validation: None, settings, info, count: 3, measured };
+        let mut folds = CrossValidation { reader, validation: None, settings, info, count: 3 };
         let results: Vec<FoldResult> = (0..3)
             .map(|index| folds.fold(index).unwrap().train(&Device::Cpu, &mut |_| Ok(())).unwrap())
             .collect();

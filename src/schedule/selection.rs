@@ -1,17 +1,26 @@
 //! Which schedule a run takes.
 
-use crate::gpu::{Adapter, Context, DeviceKind};
-use crate::kernels::{FeatureFormat, MOST_LAYERS, Machine, Samples, Tuning};
+use crate::gpu::{Context, DeviceKind};
+use crate::kernels::{MOST_LAYERS, Tuning};
 use crate::model::ParameterLayout;
-use crate::schedule::{DispatchPlan, ScheduleKind, TrainingStep};
+use crate::schedule::{ScheduleKind, TrainingStep};
 
-/// What the selection depends on besides the step.
+/// Most multiply-adds of a forward pass that two dispatches train faster than `fused` on a discrete GPU: each workgroup of `row`
+/// reads all weights, which costs little until the weights times the rows exceed the caches. An H100 trains 784-256-256-10 in batches
+/// of 1,024 (0.28e9) 1.2 times as fast in two dispatches, 784-2500-2000-1500-1000-500-10 in batches of 256 (3.1e9) 2.8 times as fast
+/// fused.
+const MOST_ON_DISCRETE: u64 = 1 << 30;
+
+/// The same for an integrated GPU, which has about a sixteenth of the units.
+const MOST_ON_INTEGRATED: u64 = 1 << 26;
+
+/// The properties of a device that the choice depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceLimits<'a> {
     /// Tile shapes.
     pub tuning: &'a Tuning,
-    /// What the model takes the device for.
-    pub machine: Machine,
+    /// The kind of device.
+    pub kind: DeviceKind,
     /// Most bytes of a buffer.
     pub largest: u64,
 }
@@ -19,67 +28,53 @@ pub struct DeviceLimits<'a> {
 impl<'a> DeviceLimits<'a> {
     /// The limits of a device.
     pub fn from_context(context: &Context, tuning: &'a Tuning) -> Self {
-        Self { tuning, machine: Machine::for_kind(context.kind), largest: context.largest_storage() }
-    }
-
-    /// What can be known of an adapter before it is opened.
-    pub fn from_adapter(adapter: &Adapter) -> Self {
-        let tuning = match adapter.kind {
-            DeviceKind::Software => &Tuning::SOFTWARE_SUBGROUPS,
-            _ => &Tuning::GPU,
-        };
-        Self { tuning, machine: Machine::for_kind(adapter.kind), largest: adapter.largest_storage() }
+        Self { tuning, kind: context.kind, largest: context.largest_storage() }
     }
 }
 
-/// A schedule, and why it was chosen, or why the requested one was not.
+/// A schedule, and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectedPlan {
     /// The schedule.
     pub kind: ScheduleKind,
-    /// Why not another; `None` for a requested one.
+    /// Why not another schedule; `None` for a requested one.
     pub reason: Option<String>,
 }
 
 impl SelectedPlan {
-    /// The requested schedule, if it is available; else the one that should be fastest by the latency model.
+    /// The requested schedule, if it is available; else `two-dispatch` for small steps on a GPU, and `fused` for others.
     pub fn choose(asked: Option<ScheduleKind>, step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Self {
         let hindrance = asked.and_then(|kind| refusal(kind, step, limits));
         if let (Some(kind), None) = (asked, &hindrance) {
             return Self { kind, reason: None };
         }
-        let estimates = estimates(step, limits);
-        // Fused can always be had.
-        let fastest = estimates.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
-        let kind = fastest.map_or(ScheduleKind::Fused, |(kind, _)| kind);
-        let told: Vec<String> = estimates.iter().map(|(kind, time)| format!("{kind} {time:.0}")).collect();
-        let modelled = format!("modelled for {}, us a step: {}", limits.machine, told.join(", "));
-        let reason = match hindrance {
-            Some(hindrance) => format!("{hindrance}; {modelled}"),
-            None => modelled,
-        };
+        let (kind, reason) = fastest(step, limits);
+        let reason = hindrance.map_or(reason.clone(), |hindrance| format!("{hindrance}; {reason}"));
         Self { kind, reason: Some(reason) }
     }
 }
 
-/// Microseconds that a step should take under each schedule that can be had, but for the one that is for reading, by the
-/// model of latencies.
-pub(crate) fn estimates(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Vec<(ScheduleKind, f64)> {
-    let able = |kind: &ScheduleKind| *kind != ScheduleKind::Plain && refusal(*kind, step, limits).is_none();
-    let samples = Samples { stored: FeatureFormat::Bytes, count: step.rows };
-    let estimate = |kind: ScheduleKind| {
-        let dispatches = DispatchPlan::train(kind, step, samples, limits.tuning).dispatches;
-        let times = dispatches.iter().map(|it| limits.machine.microseconds(&*it.kernel, limits.tuning));
-        (kind, times.sum())
+/// The schedule that should be the fastest, and why.
+fn fastest(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> (ScheduleKind, String) {
+    let most = match limits.kind {
+        DeviceKind::Software => {
+            return (ScheduleKind::Fused, "fastest on software adapters".to_owned());
+        }
+        DeviceKind::Integrated => MOST_ON_INTEGRATED,
+        _ => MOST_ON_DISCRETE,
     };
-    ScheduleKind::ALL.into_iter().filter(able).map(estimate).collect()
+    if let Some(hindrance) = refusal(ScheduleKind::TwoDispatch, step, limits) {
+        return (ScheduleKind::Fused, hindrance);
+    }
+    let work = (step.network.parameter_count() as u64).saturating_mul(step.rows as u64);
+    let kind = if work <= most { ScheduleKind::TwoDispatch } else { ScheduleKind::Fused };
+    (kind, format!("{:.1} million multiply-adds forward", work as f64 / 1e6))
 }
 
-/// The layout of the parameters under this schedule, with what its steps and the optimizer keep behind them.
+/// The layout of the parameters under this schedule, followed by the partial sums of its steps and the optimizer's state.
 pub fn parameter_layout(kind: ScheduleKind, step: &TrainingStep<'_>, tuning: &Tuning) -> ParameterLayout {
     let shape = match kind {
         ScheduleKind::TwoDispatch => step.shape(tuning),
-        ScheduleKind::Resident => step.resident_shape(),
         ScheduleKind::Plain | ScheduleKind::Fused => None,
     };
     shape.map_or_else(
@@ -88,24 +83,22 @@ pub fn parameter_layout(kind: ScheduleKind, step: &TrainingStep<'_>, tuning: &Tu
     )
 }
 
-/// Why a schedule cannot be had, if it cannot.
+/// Why a schedule is unavailable, if it is.
 pub(crate) fn refusal(
     kind: ScheduleKind,
     step: &TrainingStep<'_>,
     limits: &DeviceLimits<'_>,
 ) -> Option<String> {
-    let shape = match kind {
-        ScheduleKind::Plain | ScheduleKind::Fused => return None,
-        ScheduleKind::TwoDispatch => step.shape(limits.tuning),
-        ScheduleKind::Resident => step.resident_shape(),
-    };
+    if kind != ScheduleKind::TwoDispatch {
+        return None;
+    }
     if step.rule.clip_norm.is_some() {
         return Some(format!("{kind} cannot clip gradients by their norm"));
     }
     if step.network.input_layer().is_some() {
         return Some(format!("{kind} cannot train embeddings or factors of inputs"));
     }
-    let Some(shape) = shape else {
+    let Some(shape) = step.shape(limits.tuning) else {
         let layers = step.network.layers().len();
         return Some(format!("{kind} takes networks of up to {MOST_LAYERS} layers, this has {layers}"));
     };
@@ -122,50 +115,49 @@ mod tests {
     use crate::model::Network;
     use crate::step::UpdateRule;
 
-    fn chosen(asked: Option<ScheduleKind>, sizes: &[usize], rows: usize, machine: Machine) -> SelectedPlan {
+    fn chosen(asked: Option<ScheduleKind>, sizes: &[usize], rows: usize, kind: DeviceKind) -> SelectedPlan {
         let network = Network::classifier(sizes).unwrap();
-        let tuning = if machine == Machine::SOFTWARE { &Tuning::SOFTWARE_SUBGROUPS } else { &Tuning::GPU };
-        let limits = DeviceLimits { tuning, machine, largest: 1 << 27 };
+        let tuning = if kind == DeviceKind::Software { &Tuning::SOFTWARE_SUBGROUPS } else { &Tuning::GPU };
+        let limits = DeviceLimits { tuning, kind, largest: 1 << 27 };
         SelectedPlan::choose(asked, &TrainingStep::new(&network, &UpdateRule::sgd(0.1), rows), &limits)
     }
 
+    /// Fastest schedule of each network as measured on an H100 (docs/BENCHMARKS.md).
     #[test]
-    fn the_fastest_by_the_model_is_taken() {
-        use ScheduleKind::{Fused, Resident, TwoDispatch};
-        let standard: &[usize] = &[784, 300, 100, 10];
-        for (sizes, rows, machine, want) in [
-            (standard, 64, Machine::DISCRETE, TwoDispatch),
-            (&[784, 32, 10], 16, Machine::DISCRETE, TwoDispatch),
-            (&[4, 32, 16, 4], 32, Machine::DISCRETE, Resident),
-            (&[4, 8, 3], 8, Machine::INTEGRATED, Resident),
-            (&[784, 2500, 2000, 1500, 1000, 500, 10], 256, Machine::DISCRETE, Fused),
-            (standard, 64, Machine::SOFTWARE, Fused),
+    fn the_fastest_schedule_of_the_h100_is_chosen() {
+        use ScheduleKind::{Fused, TwoDispatch};
+        for (sizes, rows, want) in [
+            (&[784, 300, 100, 10][..], 64, TwoDispatch),
+            (&[784, 2500, 2000, 1500, 1000, 500, 10], 256, Fused),
+            (&[784, 32, 10], 16, TwoDispatch),
+            (&[784, 32, 10], 64, TwoDispatch),
+            (&[784, 256, 256, 10], 1024, TwoDispatch),
+            (&[784, 512, 512, 512, 10], 4096, Fused),
         ] {
-            let SelectedPlan { kind, reason } = chosen(None, sizes, rows, machine);
-            let reason = reason.unwrap();
-            assert_eq!(kind, want, "{sizes:?}: {reason}");
-            assert!(reason.contains("us a step") && reason.contains("resident"), "{reason}");
-            for asked in [Fused, TwoDispatch, Resident] {
-                let got = chosen(Some(asked), sizes, rows, machine);
+            let SelectedPlan { kind, reason } = chosen(None, sizes, rows, DeviceKind::Discrete);
+            assert_eq!(kind, want, "{sizes:?} in batches of {rows}");
+            assert!(reason.unwrap().contains("million multiply-adds"));
+            assert_eq!(chosen(None, sizes, rows, DeviceKind::Software).kind, Fused);
+            for asked in [ScheduleKind::Plain, Fused, TwoDispatch] {
+                let got = chosen(Some(asked), sizes, rows, DeviceKind::Discrete);
                 assert_eq!(got, SelectedPlan { kind: asked, reason: None });
             }
         }
+        assert_eq!(chosen(None, &[784, 256, 256, 10], 1024, DeviceKind::Integrated).kind, Fused);
+        assert_eq!(chosen(None, &[784, 300, 100, 10], 64, DeviceKind::Integrated).kind, TwoDispatch);
     }
 
     #[test]
-    fn what_cannot_be_had_is_not_taken() {
-        for asked in [ScheduleKind::TwoDispatch, ScheduleKind::Resident] {
-            for (sizes, rows, word) in [(vec![3; 66], 64, "65"), (vec![784, 300, 10], 1 << 20, "bytes")] {
-                let SelectedPlan { kind, reason } = chosen(Some(asked), &sizes, rows, Machine::DISCRETE);
-                assert_eq!(kind, ScheduleKind::Fused);
-                assert!(reason.is_some_and(|reason| reason.contains(word)), "{word}");
-            }
-            assert_eq!(chosen(Some(asked), &[3; 65], 64, Machine::DISCRETE).kind, asked);
+    fn unavailable_schedules_are_replaced_with_the_reason() {
+        let asked = ScheduleKind::TwoDispatch;
+        for (sizes, rows, word) in [(vec![3; 66], 64, "65"), (vec![784, 300, 10], 1 << 20, "bytes")] {
+            let SelectedPlan { kind, reason } = chosen(Some(asked), &sizes, rows, DeviceKind::Discrete);
+            assert_eq!(kind, ScheduleKind::Fused);
+            assert!(reason.is_some_and(|reason| reason.contains(word)), "{word}");
         }
-        let plain = Some(ScheduleKind::Plain);
-        assert_eq!(
-            chosen(plain, &[3; 66], 64, Machine::DISCRETE),
-            SelectedPlan { kind: ScheduleKind::Plain, reason: None }
-        );
+        assert_eq!(chosen(Some(asked), &[3; 65], 64, DeviceKind::Discrete).kind, asked);
+        let plain = ScheduleKind::Plain;
+        let got = chosen(Some(plain), &[3; 66], 64, DeviceKind::Discrete);
+        assert_eq!(got, SelectedPlan { kind: plain, reason: None });
     }
 }

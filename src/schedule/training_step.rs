@@ -28,10 +28,4 @@ impl<'a> TrainingStep<'a> {
         let shape = || StepShape::new(self.network, self.rule, self.weighted, self.rows, tuning);
         self.network.input_layer().is_none().then(shape).flatten()
     }
-
-    /// The resident step, likewise.
-    pub fn resident_shape(&self) -> Option<StepShape> {
-        let shape = || StepShape::resident(self.network, self.rule, self.weighted, self.rows);
-        self.network.input_layer().is_none().then(shape).flatten()
-    }
 }

@@ -70,7 +70,7 @@ pub struct TrainSettings {
     #[serde(with = "text")]
     pub threads: Option<usize>,
     /// How a GPU divides a step into dispatches: plain, fused, two-dispatch or resident. [default: the fastest, as
-    /// measured by `tinytrain tune` or estimated]
+    /// by the size of a step]
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "KIND"))]
     #[serde(with = "text")]
     pub schedule: Option<ScheduleKind>,

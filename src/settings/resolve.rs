@@ -216,7 +216,6 @@ impl TrainSettings {
             target_accuracy: asked.target_accuracy,
             auc_by_epoch: asked.auc_by_epoch,
             max_time: asked.max_time,
-            measured: usual.measured,
         };
         config.validate()?;
         self.check(&config, info)?;

@@ -12,8 +12,6 @@ pub enum ScheduleKind {
     /// One kernel along the rows of the batch, through all layers and back; one along the units, which updates all
     /// weights and begins the next batch.
     TwoDispatch,
-    /// One workgroup trains the whole network, many steps in one dispatch.
-    Resident,
 }
 
-named!(ScheduleKind { Plain = "plain", Fused = "fused", TwoDispatch = "two-dispatch", Resident = "resident" });
+named!(ScheduleKind { Plain = "plain", Fused = "fused", TwoDispatch = "two-dispatch" });

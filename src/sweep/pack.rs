@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::gpu::{Adapter, Context};
 use crate::kernels::{Compute, measure_ceilings};
 use crate::model::{Network, Parameters};
-use crate::schedule::{SelectedPlan, TileSource, Tiles};
+use crate::schedule::SelectedPlan;
 use crate::step::ScheduleKind;
 use crate::timing::Ceilings;
 use crate::train::SharedData;
@@ -27,28 +27,18 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Members that are evaluated together at most: their results are kept until requested.
 const MOST_TOGETHER: usize = 32;
 
-/// The schedule under which it is trained in a pack with others on a GPU, if it can be: the one that it asks for, else the
-/// one that should be the faster.
+/// The schedule under which a member is trained in a pack on a GPU, if it can be.
 pub fn pack_schedule(member: &Member, adapter: &Adapter) -> Option<ScheduleKind> {
     let device = Device::Gpu(Box::new(adapter.clone()));
     let largest = adapter.largest_storage();
-    let mut chosen = member.config.schedule;
-    for data in &member.data {
-        let (network, mut options) = member.config.plan(data.training(), &device).ok()?;
-        let kind = *chosen.get_or_insert_with(|| GpuPack::schedule_for(&network, &options, adapter));
-        options.schedule = Some(kind);
-        let is_possible = match kind {
-            ScheduleKind::Fused => true,
-            ScheduleKind::Resident => options.rule.clip_norm.is_none() && network.input_layer().is_none(),
-            ScheduleKind::Plain | ScheduleKind::TwoDispatch => false,
-        };
-        let own = GpuPack::member_bytes(&network, &options).ok()?;
+    let fits = |data: &Arc<SharedData>| {
+        let (network, options) = member.config.plan(data.training(), &device).ok()?;
         let rows = GpuPack::rows_bytes(&data.training().view(), &network)?;
-        if !is_possible || own > largest / 4 || rows > largest {
-            return None;
-        }
-    }
-    chosen
+        Some(GpuPack::member_bytes(&network, &options) <= largest / 4 && rows <= largest)
+    };
+    let is_possible = matches!(member.config.schedule, None | Some(ScheduleKind::Fused))
+        && member.data.iter().all(|data| fits(data) == Some(true));
+    is_possible.then_some(ScheduleKind::Fused)
 }
 
 /// Trains until there is no more to train: packs first, then what is trained by itself.
@@ -56,8 +46,8 @@ pub(super) fn work(common: &WorkerContext, outbox: &mut Outbox) {
     if let Device::Gpu(adapter) = &common.device {
         let (mut packed, mut alone) = (Vec::new(), Vec::new());
         for job in common.queue.take_all() {
+            // Planning gave every member of a pack its schedule.
             let asked = job.member.config.schedule;
-            // One without a schedule may take measured tile shapes, which a pack has not.
             let is_packed = asked.is_some() && pack_schedule(&job.member, adapter) == asked;
             if is_packed { packed.push(job) } else { alone.push(job) }
         }
@@ -86,8 +76,7 @@ pub(super) fn work(common: &WorkerContext, outbox: &mut Outbox) {
 /// Takes members that can be a pack with the first, as many as there is room for.
 fn take_pack(common: &WorkerContext, jobs: &mut Vec<Job>) -> Vec<Job> {
     let bytes = |job: &Job| {
-        let (network, options) = planned(common, job).ok()?;
-        GpuPack::member_bytes(&network, &options).ok()
+        planned(common, job).ok().map(|(network, options)| GpuPack::member_bytes(&network, &options))
     };
     let Some(first) = jobs.first().map(Job::batches) else { return Vec::new() };
     let mut room = Room { left: MOST_BYTES, is_empty: true };
@@ -208,13 +197,12 @@ impl BatchTrainer for PackOnGpu {
         Ok(members.iter().copied().zip(self.pack.outputs(&members, rows)?).collect())
     }
 
-    fn description(&self, member: usize) -> Description {
+    fn description(&self, _: usize) -> Description {
         let Context { name, backend, .. } = &*self.compute.context;
         Description {
             engine: EngineKind::Gpu,
             device: format!("{name} ({backend})"),
-            schedule: Some(SelectedPlan { kind: self.pack.schedule(member), reason: None }),
-            tiles: Some(Tiles { tuning: self.compute.tuning, source: TileSource::BuiltIn }),
+            schedule: Some(SelectedPlan { kind: ScheduleKind::Fused, reason: None }),
             dispatches: Vec::new(),
         }
     }

@@ -7,7 +7,7 @@ use super::member::Member;
 #[cfg(feature = "gpu")]
 use super::pack::pack_schedule;
 use super::space::{Range, Settings, Space, Values};
-use crate::engine::{Device, Measurements};
+use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
 use crate::settings::text::{current_name, read, with_current_names};
@@ -30,32 +30,23 @@ pub struct TrialPlan {
     pub own: Settings,
     /// All of them.
     pub settings: TrainSettings,
-    /// The schedule under which it trains together with others on a GPU, with the built-in tile shapes, if it can.
+    /// The schedule under which it trains together with others on a GPU, if it can.
     pub pack: Option<ScheduleKind>,
 }
 
-/// Plans members on a device: by which tile shapes they train, and which train together with others. Returns the schedule of each that
-/// does.
+/// Plans members on a device: which train together with others. Returns the schedule of each of these.
 ///
 /// # Errors
 /// [`Error::Device`] for a member for which the device has no room.
 #[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "the CPU engine has nothing to plan"))]
-pub fn plan_on(
-    device: &Device,
-    members: &mut [Member],
-    measured: &Measurements,
-) -> Result<Vec<Option<ScheduleKind>>> {
+pub fn plan_on(device: &Device, members: &mut [Member]) -> Result<Vec<Option<ScheduleKind>>> {
     #[cfg(feature = "gpu")]
     if let Device::Gpu(adapter) = device {
         let plan = |member: &mut Member| {
             let training = member.data[0].training();
             member.config.plan(training, device).map_err(|error| of_member(error, member.number))?;
             let pack = pack_schedule(member, adapter);
-            match pack {
-                // A pack has the built-in tile shapes; so has the member alone, by its command line.
-                Some(_) => member.config.schedule = pack,
-                None => member.config.measured = measured.clone(),
-            }
+            member.config.schedule = pack.or(member.config.schedule);
             Ok(pack)
         };
         return members.iter_mut().map(plan).collect();

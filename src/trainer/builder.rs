@@ -8,13 +8,13 @@ use super::arrays::{Arrays, Columns, Missing};
 use super::checks::check_alike;
 use super::target::{Target, TargetData};
 use crate::data::Reader;
-use crate::engine::{DeviceRequest, Measurements, find_device_for};
+use crate::engine::{DeviceRequest, find_device_for};
 use crate::error::{Error, Result};
 #[cfg(feature = "gpu")]
 use crate::gpu::DeviceOptions;
 use crate::model::Model;
 use crate::settings::TrainSettings;
-use crate::train::{Config, Run};
+use crate::train::Run;
 
 /// Trains networks: settings, and then rows. See the [module](super).
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,6 @@ pub struct Trainer {
     device: DeviceRequest,
     #[cfg(feature = "gpu")]
     device_options: DeviceOptions,
-    measured: Measurements,
     validation: Option<Arc<Rows>>,
     test: Option<Arc<Rows>>,
 }
@@ -53,13 +52,6 @@ impl Trainer {
     /// A trainer with the settings that `tinytrain train` has as options.
     pub fn new(settings: TrainSettings) -> Self {
         Self { settings, ..Self::default() }
-    }
-
-    /// Tile shapes that were measured: those for the network and the device are taken.
-    #[must_use]
-    pub fn measured(mut self, measured: Measurements) -> Self {
-        self.measured = measured;
-        self
     }
 
     /// What trains; otherwise a real GPU if there is one and the CPU engine would not be done before it has begun, else that engine. Names are read as `--device` reads them:
@@ -179,7 +171,7 @@ impl Trainer {
         let device = find_device_for(&self.device, config.is_short(&data)?)?;
         #[cfg(feature = "gpu")]
         let device = device.with_options(self.device_options.clone());
-        Run::new(Config { measured: self.measured.clone(), ..config }, data, device, None)
+        Run::new(config, data, device, None)
     }
 }
 

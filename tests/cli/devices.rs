@@ -36,7 +36,7 @@ fn small_work_is_done_sooner_than_on_a_gpu() {
     place.write("t.csv", format!("a,class\n{lines}"));
     let notices = |words: &str| {
         let words: Vec<&str> = words.split(' ').collect();
-        let output = place.command(&words).env("MESA_NONE", "").output().unwrap();
+        let output = place.command(&words).env("VK_ADD_DRIVER_FILES", "").output().unwrap();
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stderr).unwrap()
     };
@@ -95,8 +95,7 @@ fn trains_through(backend: &str) {
         let device = object["device"].as_str().unwrap();
         assert!(device.contains(adapter["name"].as_str().unwrap()) && device.contains(backend), "{device}");
     }
-    let small = objects[0]["schedule"].as_str().unwrap();
-    assert!(["two-dispatch", "resident"].contains(&small), "{small}, a small network");
+    assert_eq!(objects[0]["schedule"], "fused", "the adapter is software");
     assert_eq!(train(&index)[0]["device"], objects[0]["device"]);
     let cpu = train("cpu");
     assert!(has_threads());
@@ -186,7 +185,6 @@ fn a_software_driver_that_nobody_named_is_said_to_be_one() {
         "eval --model run",
         "importance --model run",
         "report run",
-        "tune --data t.csv --hidden 4 --schedule plain --seconds 1",
         "profile --data t.csv --hidden 4 --steps 1",
         "check --save opinion --steps 1 --only-save",
     ] {

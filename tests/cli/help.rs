@@ -21,7 +21,6 @@ fn help_names_every_option_and_gives_an_example() {
                 "epochs",
                 "test",
                 "bounds-checks",
-                "no-tune",
                 "out",
                 "profile",
                 "folds",
@@ -35,16 +34,7 @@ fn help_names_every_option_and_gives_an_example() {
         ("eval", vec!["model", "data", "label-column", "device", "bounds-checks", "format"]),
         (
             "profile",
-            trains(&[
-                "steps",
-                "bounds-checks",
-                "no-tune",
-                "no-timestamps",
-                "trace",
-                "plots",
-                "compare",
-                "format",
-            ]),
+            trains(&["steps", "bounds-checks", "no-timestamps", "trace", "plots", "compare", "format"]),
         ),
         ("devices", vec!["format"]),
         ("importance", vec!["model", "data", "measure", "repeats", "seed", "svg", "device", "format"]),
@@ -52,7 +42,6 @@ fn help_names_every_option_and_gives_an_example() {
         ("completions", vec!["help"]),
         ("man", vec!["help"]),
         ("report", vec!["out", "data", "target", "device", "bounds-checks", "delimiter"]),
-        ("tune", trains(&["seconds", "format"])),
     ] {
         let outcome = place.succeed(&[command, "--help"]);
         assert!(outcome.stderr.is_empty());

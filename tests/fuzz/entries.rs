@@ -12,9 +12,7 @@ use tinytrain::data::{
 };
 use tinytrain::engine::Device;
 use tinytrain::export::{Form, export};
-use tinytrain::kernels::Tuning;
 use tinytrain::ndarray::Array2;
-use tinytrain::schedule::Measurements;
 use tinytrain::sweep::{Range, Settings, Space, Values};
 use tinytrain::train::{Checkpoint, Config, DataOptions, Run, TrainingData};
 use tinytrain::{Error, Model, Result};
@@ -37,7 +35,7 @@ const PACKED: usize = 1032;
 const TABLE: (usize, usize) = (48 << 20, 2000);
 
 /// All of them.
-pub const ENTRIES: [Entry; 12] = [
+pub const ENTRIES: [Entry; 11] = [
     Entry { name: "idx", run: idx, memory: (4 << 20, 100) },
     Entry { name: "idx_packed", run: idx, memory: (16 << 20, 4 * PACKED) },
     Entry { name: "table", run: table, memory: TABLE },
@@ -49,7 +47,6 @@ pub const ENTRIES: [Entry; 12] = [
     Entry { name: "checkpoint", run: checkpoint, memory: (4 << 20, 100) },
     Entry { name: "resume", run: resume, memory: (64 << 20, 500) },
     Entry { name: "space", run: space, memory: (4 << 20, 1000) },
-    Entry { name: "tuning", run: tuning, memory: (4 << 20, 200) },
 ];
 
 /// The name that stands for files in messages.
@@ -354,20 +351,6 @@ fn space(bytes: &[u8]) -> bool {
         grid.iter().for_each(check);
     }
     true
-}
-
-/// Measured tile shapes: a whole file, and one line.
-fn tuning(bytes: &[u8]) -> bool {
-    let file = accepted(with_file(bytes, Measurements::read));
-    if let Some(read) = &file {
-        let again = with_file(read.to_text().as_bytes(), Measurements::read);
-        assert_eq!(&again.expect("what was written can be read"), read);
-    }
-    let line = str::from_utf8(bytes).ok().and_then(|text| accepted(text.parse::<Tuning>()));
-    if let Some(tuning) = line {
-        assert_eq!(tuning.to_string().as_bytes(), bytes);
-    }
-    file.is_some() || line.is_some()
 }
 
 /// Reads bytes as a target of `cargo fuzz` does.

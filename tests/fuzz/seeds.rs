@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
-use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
@@ -11,12 +10,9 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use tinytrain::data::{
     Classes, Column, ColumnEncoding, Encoding, ImageForm, NumericScaling, Schema, TargetScale, Transform,
 };
-use tinytrain::gpu::Backend;
-use tinytrain::kernels::Tuning;
 use tinytrain::model::{
     DataSchema, Dense, Ensemble, EnsembleMember, InputColumn, InputLayer, Network, Origin, Parameters,
 };
-use tinytrain::schedule::{Measurement, Measurements, ScheduleKind, Workload};
 use tinytrain::{Activation, Event, Loss, Model};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -36,7 +32,6 @@ pub fn of(name: &str) -> Vec<Vec<u8>> {
         "model" => models().iter().map(|model| model.to_bytes().unwrap()).collect(),
         "checkpoint" | "resume" => checkpoints(),
         "space" => spaces(),
-        "tuning" => tunings(),
         name => unreachable!("an entry without seeds: {name}"),
     }
 }
@@ -223,11 +218,7 @@ fn models() -> Vec<Model> {
         image: Some(ImageForm { height: 2, width: 3, colour: false }),
         ..DataSchema::numbered(4)
     };
-    let origin = Origin {
-        device: "card".to_owned(),
-        schedule: Some("plain".to_owned()),
-        tuning: Some(Tuning::GPU.to_string()),
-    };
+    let origin = Origin { device: "card".to_owned(), schedule: Some("plain".to_owned()) };
     let plain = of_network(Network::classifier(&[6, 5, 4]).unwrap(), Transform::Bytes, image);
     let plain = Model { origin: Some(origin), ..plain };
     let partner = |picks| {
@@ -329,21 +320,4 @@ fn spaces() -> Vec<Vec<u8>> {
     ]
     .map(|text| text.as_bytes().to_vec())
     .into()
-}
-
-fn tunings() -> Vec<Vec<u8>> {
-    let mut measured = Measurements::default();
-    for (number, tuning) in Tuning::ALL.into_iter().enumerate() {
-        let workload = Workload {
-            adapter: "a \"card\"".to_owned(),
-            backend: Backend::Vulkan,
-            driver: "driver 1.2".to_owned(),
-            sizes: vec![784, 300, 10],
-            batch: 32 + number,
-        };
-        let step = Duration::from_micros(40);
-        measured.insert(Measurement { workload, schedule: ScheduleKind::Fused, tuning, step });
-    }
-    let lines = Tuning::ALL.map(|tuning| tuning.to_string().into_bytes());
-    lines.into_iter().chain([measured.to_text().into_bytes()]).collect()
 }

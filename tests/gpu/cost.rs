@@ -2,20 +2,19 @@
 
 use tinytrain::gpu::read_buffer;
 use tinytrain::kernels::{
-    Activate, ActivateBackward, Argmax, Axis, Column, Compact, Convolve, Cost, CrossEntropy,
-    CrossEntropyProbabilities, Dot, Embed, EmbedGradient, FeatureFormat, Forward, Gather, Grid,
-    InputGradient, Kernel, LayerInputs, LayerUpdate, LogSumExp, LossGradient, LossTargets, Map, MapKernel,
-    Matmul, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Resident, Row,
-    Samples, ScaleGradient, Scan, ScanAdd, Segments, Softmax, StepRecord, StepShape, SumSquares, Tuning,
-    Update, WeightGradient, Window, Zip, ZipKernel, grid, program,
+    Activate, ActivateBackward, Axis, Column, Convolve, Cost, CrossEntropy, Dot, Embed, EmbedGradient,
+    FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs, LayerUpdate, LossGradient,
+    LossTargets, Matmul, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, Pool, Reduce, Row, Samples,
+    ScaleGradient, Scan, ScanAdd, Segments, Softmax, StepRecord, StepShape, SumSquares, Tuning, Update,
+    WeightGradient, Window, Zip, ZipKernel, grid, program,
 };
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout};
 use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
 
 use crate::counting::{COUNTERS, counted};
-use crate::lab::{Lab, apart, everywhere, labs, records, rules};
+use crate::lab::{Lab, apart, everywhere, labs, records};
 use crate::rewriting::shallow;
-use crate::variants::{pack, several};
+use crate::variants::several;
 
 /// More words than any kernel below reads or writes.
 const WORDS: usize = 1 << 17;
@@ -30,8 +29,6 @@ fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     let (columns, classes, offset) = (inputs, outputs, 1);
     let mut all: Vec<Box<dyn Kernel>> = vec![
         Box::new(CrossEntropy { rows, classes }),
-        Box::new(CrossEntropyProbabilities { rows, classes }),
-        Box::new(LogSumExp { rows, classes }),
         Box::new(SumSquares { length: rows * inputs }),
         Box::new(InputGradient { rows, inputs, outputs, offset, below: None }),
     ];
@@ -109,7 +106,6 @@ fn collection([m, k, n]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> =
         vec![Box::new(MultiplyAdd { threads: m * n, rounds: k, a: 0.5, b: 0.1 })];
     for grid in [Grid::Line, Grid::Plane] {
-        all.push(Box::new(MapKernel { rows, columns, operation: Map::Square, grid }));
         all.push(Box::new(ZipKernel::new::<u32>(rows, columns, Zip::Maximum, grid)));
         all.push(Box::new(NaiveMatmul { m, n, k, grid }));
     }
@@ -140,14 +136,10 @@ fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<
         let rule = UpdateRule { optimizer: kinds[number].defaults(), ..UpdateRule::sgd(0.5) };
         let shape = StepShape::new(&network, &rule, number == 1, rows, tuning).unwrap();
         all.push(Box::new(Row::new(&shape, 2)));
-        let resident = StepShape::resident(&network, &rule, number == 1, rows).unwrap();
         for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             all.push(Box::new(Column::new(&shape, samples(stored), tuning)));
         }
-        let stored = [FeatureFormat::Bytes, FeatureFormat::Floats][number % 2];
-        all.push(Box::new(Resident::new(&resident, samples(stored))));
     }
-    all.push(Box::new(pack([rows, inputs, outputs], samples(FeatureFormat::Bytes))));
     // So many parts of the first layer that threads share them.
     let shared = Network::new(1100, vec![Dense::new(3, Activation::Identity)], Loss::Mae).unwrap();
     // So many layers that the code is for any network.
@@ -185,14 +177,11 @@ fn scans([m, k, n]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
             let plain = Scan::new::<f32>(length, inclusive, tuning);
             all.push(Box::new(Scan { padded: inclusive, ..plain }));
             all.push(Box::new(Scan { flags: inclusive, ..Scan::new::<u32>(length, inclusive, tuning) }));
-            all.push(Box::new(Compact { length, kept: length + 1, positions: inclusive }));
-            all.push(Box::new(RadixSort { pass: 3, scatter: inclusive, ..RadixSort::new(length, tuning) }));
         }
         // Its grid has no workgroup where the first block is the only one.
         if length > block {
             all.push(Box::new(ScanAdd { length, block, integers: false }));
         }
-        all.push(Box::new(OrderKeys { length, first: 3, seed: 1 << 40, epoch: 2 }));
     }
     all
 }
@@ -209,7 +198,6 @@ fn reductions([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Ke
     for (axis, rows, columns, block) in shapes {
         for (pass, segments) in Segments::passes(axis, rows, columns, block, tuning).into_iter().enumerate() {
             all.push(Box::new(Reduce { segments, maximum: pass > 0, integers: false }));
-            all.push(Box::new(Argmax { segments, first: pass == 0 }));
             if axis == Axis::Rows && rows == 1 {
                 all.push(Box::new(Dot { segments }));
             }
@@ -230,17 +218,12 @@ pub fn kernels(shape: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
         .collect()
 }
 
-/// Runs a kernel with counters in it. All words that it reads are 1, but 0 for the sort, whose offsets would else lead a key
-/// out of the output.
+/// Runs a kernel with counters in it. All words that it reads are 1.
 fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     let context = &lab.context;
-    let word = u32::from(kernel.shader().name != "radix_sort");
     let program = counted(&program(kernel, tuning, context.transport));
     let mut buffers: Vec<_> =
-        kernel.shader().bindings.iter().map(|_| lab.upload(&vec![word; WORDS])).collect();
-    if kernel.shader().name == "resident" {
-        buffers[3] = lab.upload(&rules(kernel, tuning, &StepRecord::all(rows)));
-    }
+        kernel.shader().bindings.iter().map(|_| lab.upload(&vec![1u32; WORDS])).collect();
     buffers.push(lab.upload(&[0u32; COUNTERS]));
     let bound: Vec<_> = buffers.iter().collect();
     let groups = grid(kernel, tuning);
@@ -284,7 +267,7 @@ fn the_models_say_what_is_counted() {
 #[test]
 fn rows_in_pieces_cost_what_is_counted() {
     let tuning = Tuning { row: 8, ..shallow(&Tuning::GPU) };
-    let rows = |kernel: &dyn Kernel| ["row", "resident"].contains(&kernel.shader().name);
+    let rows = |kernel: &dyn Kernel| kernel.shader().name == "row";
     for kernel in whole_steps([5, 70, 33], &tuning).iter().filter(|kernel| rows(&***kernel)) {
         compare(&labs()[0], &tuning, &**kernel, 5);
     }
@@ -313,10 +296,10 @@ fn compare(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) {
 
 #[test]
 fn counting_sees_what_a_shader_does() {
-    // Known by hand: 5 vec4s read and written.
+    // Known by hand: 10 vec4s read, 5 written.
     everywhere(|lab, tuning| {
-        let kernel = MapKernel { rows: 1, columns: 17, operation: Map::Square, grid: Grid::Line };
+        let kernel = ZipKernel::new::<f32>(1, 17, Zip::Add, Grid::Line);
         let counted = count(lab, tuning, &kernel, 1);
-        assert_eq!((counted.global_reads, counted.global_writes, counted.barriers), (20, 20, 0));
+        assert_eq!((counted.global_reads, counted.global_writes, counted.barriers), (40, 20, 0));
     });
 }

@@ -4,9 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ndarray::Array2;
 use tinytrain::gpu::{Adapter, Backend, Context, DeviceOptions, Program, StepRecords, adapters, read_buffer};
-use tinytrain::kernels::{
-    Compute, FeatureFormat, Kernel, StepRecord, Tuning, blocks, grid, pad_rows, unpad_rows,
-};
+use tinytrain::kernels::{Compute, FeatureFormat, Kernel, StepRecord, Tuning, blocks, pad_rows, unpad_rows};
 use tinytrain::random::{Purpose, normal};
 
 use crate::rewriting::shallow;
@@ -256,13 +254,6 @@ pub fn wide(matrix: &Array2<f32>) -> Array2<f64> {
 /// A batch of so many rows at the start of everything, in a step whose dropout is not that of the first.
 pub fn batch(rows: usize) -> StepRecord {
     StepRecord { rows: rows as u32, step: 7, seed: [3, 0x9876_5432], ..StepRecord::default() }
-}
-
-/// What stands at binding 4 of a kernel that trains networks: each workgroup trains the network of its number.
-pub fn rules(kernel: &dyn Kernel, tuning: &Tuning, record: &StepRecord) -> Vec<StepRecord> {
-    let networks = grid(kernel, tuning)[0];
-    let of_slot = |_| (0..networks).map(|slot| StepRecord { slot, ..*record });
-    (0..=record.slot).flat_map(of_slot).collect()
 }
 
 /// Says where `got` differs from `want` by more than `bound`, if it does.

@@ -1,5 +1,4 @@
-//! Networks that are trained together, a workgroup each: what a pack of them gives, against the reference and against each by
-//! itself. Those of the schedule `fused` are in `pack_fused`.
+//! Networks that are trained together, each a z of the grid: against the reference and against each alone.
 
 use ndarray::{Array2, Axis};
 use tinytrain::Error;
@@ -8,26 +7,26 @@ use tinytrain::engine::{
     BatchMetrics, Batches, Drive, Engine, EngineOptions, EngineState, GpuEngine, GpuPack, MemberMetrics,
     Order, PackMember,
 };
-use tinytrain::kernels::Tuning;
-use tinytrain::model::{Dense, Network, Parameters};
+use tinytrain::kernels::{MOST_MEMBERS, Tuning};
+use tinytrain::model::{Dense, InputColumn, InputLayer, Network, Parameters};
 use tinytrain::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets};
 use tinytrain::schedule::ScheduleKind;
 use tinytrain::step::{Activation, Loss, Optimizer, OptimizerKind, RateSchedule, Rates, UpdateRule};
 
 use crate::lab::{Lab, indices, labels, labs, random};
 
-pub const BATCH: usize = 33;
-pub const SAMPLES: usize = 208;
-pub const INPUTS: usize = 7;
-pub const CLASSES: usize = 5;
+const BATCH: usize = 33;
+const SAMPLES: usize = 208;
+const INPUTS: usize = 7;
+const CLASSES: usize = 5;
 /// Twenty steps, the last of them of fewer rows.
 const POSITIONS: usize = 19 * BATCH + 10;
 
 /// A network, its first parameters, and how it is trained.
-pub struct Trained {
-    pub network: Network,
-    pub parameters: Parameters,
-    pub options: EngineOptions,
+struct Trained {
+    network: Network,
+    parameters: Parameters,
+    options: EngineOptions,
 }
 
 impl Trained {
@@ -39,9 +38,8 @@ impl Trained {
 /// Activation, optimizer, dropout of the first network.
 type Kind = (Activation, OptimizerKind, f32);
 
-/// Sixteen networks of widths 1 to 65 and depths 0 to 3, no two of which have the same numbers: four with each of three
-/// optimizers and two activations, with dropout or without, and four of no hidden layer.
-pub fn mixed() -> Vec<Trained> {
+/// Sixteen networks of widths 1 to 65 and depths 0 to 3, no two of which have the same numbers.
+fn mixed() -> Vec<Trained> {
     let kinds = [
         (Activation::Tanh, OptimizerKind::Sgd, 0.0),
         (Activation::Gelu, OptimizerKind::Momentum, 0.2),
@@ -56,14 +54,14 @@ pub fn mixed() -> Vec<Trained> {
             widths.iter().map(|units| Dense { units: *units, activation, dropout: share }).collect();
         layers.push(Dense::new(CLASSES, Activation::Identity));
         let network = Network::new(INPUTS, layers, Loss::CrossEntropy).unwrap();
-        let options = options(number, kind, ScheduleKind::Resident);
+        let options = options(number, kind);
         Trained { parameters: Parameters::he_normal(&network, number as u64), network, options }
     };
     hidden.chain(flat).enumerate().map(|(number, kind)| trained(number, kind)).collect()
 }
 
 /// How network `number` is trained by an optimizer: no two have the same numbers.
-pub fn options(number: usize, kind: OptimizerKind, schedule: ScheduleKind) -> EngineOptions {
+fn options(number: usize, kind: OptimizerKind) -> EngineOptions {
     // Where gradients are small Adam would make differences of the last digit large.
     let settings = Optimizer { epsilon: 1e-2, weight_decay: 0.01 * (number % 4) as f32, ..kind.defaults() };
     let rates = [RateSchedule::Constant, RateSchedule::Cosine][number % 2];
@@ -75,10 +73,10 @@ pub fn options(number: usize, kind: OptimizerKind, schedule: ScheduleKind) -> En
         seed: 40 + number as u64,
         ..UpdateRule::sgd(0.1)
     };
-    EngineOptions { rule, schedule: Some(schedule), ..EngineOptions::sgd(BATCH, 0.1) }
+    EngineOptions { rule, schedule: Some(ScheduleKind::Fused), ..EngineOptions::sgd(BATCH, 0.1) }
 }
 
-pub fn data() -> Dataset {
+fn data() -> Dataset {
     rows(SAMPLES)
 }
 
@@ -91,17 +89,17 @@ fn rows(count: usize) -> Dataset {
     }
 }
 
-pub fn order() -> Vec<u32> {
+fn order() -> Vec<u32> {
     (0..POSITIONS as u32).map(|position| (position * 77 + 5) % SAMPLES as u32).collect()
 }
 
-pub fn pack(lab: &Lab, tuning: &Tuning, members: &[Trained]) -> GpuPack {
+fn pack(lab: &Lab, tuning: &Tuning, members: &[Trained]) -> GpuPack {
     let members: Vec<_> = members.iter().map(Trained::as_member).collect();
     GpuPack::with_tuning(lab.compute(tuning), *tuning, &members).unwrap()
 }
 
 /// Trains on `order`; gives what was said.
-pub fn train(pack: &mut GpuPack, data: &Dataset, order: &[u32]) -> Vec<MemberMetrics> {
+fn train(pack: &mut GpuPack, data: &Dataset, order: &[u32]) -> Vec<MemberMetrics> {
     let (mut metrics, mut start) = (Vec::new(), 0);
     while start < order.len() {
         let rows = data.view();
@@ -119,12 +117,12 @@ pub fn train(pack: &mut GpuPack, data: &Dataset, order: &[u32]) -> Vec<MemberMet
     }
 }
 
-pub fn of_member(metrics: &[MemberMetrics], member: usize) -> Vec<BatchMetrics> {
+fn of_member(metrics: &[MemberMetrics], member: usize) -> Vec<BatchMetrics> {
     metrics.iter().filter(|it| it.member == member).map(|it| it.metrics).collect()
 }
 
 /// The same by itself, by the same schedule.
-pub fn alone(lab: &Lab, tuning: &Tuning, it: &Trained, data: &Dataset, order: &[u32]) -> Outcome {
+fn alone(lab: &Lab, tuning: &Tuning, it: &Trained, data: &Dataset, order: &[u32]) -> Outcome {
     let compute = lab.compute(tuning);
     let Trained { network, parameters, options } = it;
     let mut engine = GpuEngine::with_tuning(compute, *tuning, parameters, network, options).unwrap();
@@ -140,16 +138,16 @@ pub fn alone(lab: &Lab, tuning: &Tuning, it: &Trained, data: &Dataset, order: &[
 }
 
 /// Parameters, state, what the batches said, outputs of all rows.
-pub type Outcome = (Parameters, EngineState, Vec<BatchMetrics>, Vec<f32>);
+type Outcome = (Parameters, EngineState, Vec<BatchMetrics>, Vec<f32>);
 
-pub fn in_pack(pack: &mut GpuPack, member: usize, metrics: &[MemberMetrics], data: &Dataset) -> Outcome {
+fn in_pack(pack: &mut GpuPack, member: usize, metrics: &[MemberMetrics], data: &Dataset) -> Outcome {
     let outputs = pack.outputs(&[member], &data.view()).unwrap().swap_remove(0);
     let parameters = pack.parameters(member).unwrap();
     (parameters, pack.snapshot(member).unwrap().1, of_member(metrics, member), outputs)
 }
 
 /// Parameters and losses after twenty steps of the reference.
-pub fn reference(it: &Trained, data: &Dataset, order: &[u32]) -> (Vec<f64>, Vec<f64>) {
+fn reference(it: &Trained, data: &Dataset, order: &[u32]) -> (Vec<f64>, Vec<f64>) {
     let mut run =
         ReferenceRun::new(ReferenceNetwork::new(&it.network, &it.parameters), it.options.rule.clone());
     let (Features::Floats(x), Targets::Classes(classes)) = (&data.features, &data.targets) else {
@@ -175,7 +173,7 @@ fn flat(parameters: &Parameters) -> Vec<f32> {
 }
 
 /// Demands that parameters and losses of a member are those of the reference after twenty steps.
-pub fn assert_near(
+fn assert_near(
     pack: &mut GpuPack,
     number: usize,
     metrics: &[MemberMetrics],
@@ -195,33 +193,6 @@ pub fn assert_near(
     assert_eq!(sizes, [vec![BATCH; 19], vec![10]].concat());
     for (got, want) in said.iter().zip(losses) {
         assert!((got.loss - want).abs() <= bound * want, "member {number}: {} not {want}", got.loss);
-    }
-}
-
-#[test]
-fn a_mixed_pack_is_what_the_reference_and_each_by_itself_are() {
-    let (members, data, order) = (mixed(), data(), order());
-    let references: Vec<_> = members.iter().map(|it| reference(it, &data, &order)).collect();
-    for lab in labs() {
-        let _turn = lab.turn();
-        let tuning = Tuning::for_device(&lab.context);
-        let mut pack = pack(lab, &tuning, &members);
-        let metrics = train(&mut pack, &data, &order);
-        assert_eq!(metrics.len(), 20 * members.len());
-        for (number, want) in references.iter().enumerate() {
-            assert_near(&mut pack, number, &metrics, want);
-        }
-        // One with dropout, one with Adam; and a pack of it alone.
-        for number in [6, 10] {
-            let want = alone(lab, &tuning, &members[number], &data, &order);
-            assert_eq!(in_pack(&mut pack, number, &metrics, &data), want, "member {number}");
-            let mut one = self::pack(lab, &tuning, &members[number..=number]);
-            let metrics = train(&mut one, &data, &order);
-            assert_eq!(in_pack(&mut one, 0, &metrics, &data), want, "member {number} in a pack of one");
-            let said = pack.evaluate(&[number], &data.view()).unwrap().swap_remove(0);
-            let of_one = one.evaluate(&[0], &data.view()).unwrap().swap_remove(0);
-            assert_eq!((said.loss, said.predictions), (of_one.loss, of_one.predictions));
-        }
     }
 }
 
@@ -254,13 +225,129 @@ fn members_that_are_evaluated_together_give_what_each_gives_by_itself() {
     }
 }
 
-/// Members that stop keep their bits, one that diverges spoils nobody's, and the others go on as if they were alone.
+/// Numbers and two columns of categories, of which one has unknown ones.
+fn table() -> Dataset {
+    let number = |row: usize, column: usize| match column {
+        2 => (row * 7 % 5) as f32,
+        5 => (row * 3 % 4) as f32,
+        _ => ((row * 31 + column * 17) % 64) as f32 / 32.0 - 1.0,
+    };
+    let cells = (0..SAMPLES).flat_map(|row| (0..INPUTS).map(move |column| number(row, column)));
+    Dataset { features: Features::Floats(cells.collect()), ..data() }
+}
+
+fn input_layer() -> InputLayer {
+    let columns = vec![
+        InputColumn::Number,
+        InputColumn::Periodic,
+        InputColumn::Embedding { categories: 4, size: 5 },
+        InputColumn::Number,
+        InputColumn::Periodic,
+        InputColumn::OneHot { categories: 4 },
+        InputColumn::Number,
+    ];
+    InputLayer::new(columns, true).unwrap()
+}
+
+/// Widths of hidden layers, activation, optimizer, whether there is dropout, a norm to clip to.
+struct Shape {
+    hidden: &'static [usize],
+    activation: Activation,
+    optimizer: OptimizerKind,
+    dropout: f32,
+    clip_norm: Option<f32>,
+}
+
+const SHAPES: [Shape; 3] = [
+    Shape {
+        hidden: &[65, 17],
+        activation: Activation::Tanh,
+        optimizer: OptimizerKind::Sgd,
+        dropout: 0.0,
+        clip_norm: None,
+    },
+    Shape {
+        hidden: &[33],
+        activation: Activation::Gelu,
+        optimizer: OptimizerKind::Momentum,
+        dropout: 0.2,
+        clip_norm: None,
+    },
+    Shape {
+        hidden: &[3, 63],
+        activation: Activation::Tanh,
+        optimizer: OptimizerKind::Adam,
+        dropout: 0.0,
+        clip_norm: Some(0.3),
+    },
+];
+
+impl Shape {
+    /// The network number `number` of this shape: no two have the same numbers.
+    fn trained(&self, number: usize, input: Option<&InputLayer>) -> Trained {
+        let share = if self.dropout == 0.0 { 0.0 } else { self.dropout + 0.1 * (number % 3) as f32 };
+        let Self { activation, optimizer, .. } = *self;
+        let hidden = self.hidden.iter().map(|units| Dense { units: *units, activation, dropout: share });
+        let layers = hidden.chain([Dense::new(CLASSES, Activation::Identity)]).collect();
+        let inputs = input.map_or(INPUTS, InputLayer::inputs);
+        let network = Network::new(inputs, layers, Loss::CrossEntropy).unwrap();
+        let network = match input {
+            Some(input) => network.with_input_layer(input.clone()).unwrap(),
+            None => network,
+        };
+        let mut options = options(number, optimizer);
+        options.rule.clip_norm = self.clip_norm.map(|norm| norm * (1 + number) as f32);
+        Trained { parameters: Parameters::he_normal(&network, number as u64), network, options }
+    }
+}
+
+/// Three networks of each shape, in turn: so neighbours belong to different groups.
+fn of_shapes(input: Option<&InputLayer>) -> Vec<Trained> {
+    let number = |number: usize| SHAPES[number % SHAPES.len()].trained(number, input);
+    (0..3 * SHAPES.len()).map(number).collect()
+}
+
+/// Demands that members of a pack are what the reference is, and each by itself, on every adapter.
+fn check(members: &[Trained], data: &Dataset) {
+    let order = order();
+    let references: Vec<_> = members.iter().map(|it| reference(it, data, &order)).collect();
+    for lab in labs() {
+        let _turn = lab.turn();
+        let tuning = Tuning::for_device(&lab.context);
+        let mut pack = pack(lab, &tuning, members);
+        let metrics = train(&mut pack, data, &order);
+        assert_eq!(metrics.len(), 20 * members.len());
+        for (number, want) in references.iter().enumerate() {
+            assert_near(&mut pack, number, &metrics, want);
+            let want = alone(lab, &tuning, &members[number], data, &order);
+            assert_eq!(in_pack(&mut pack, number, &metrics, data), want, "member {number}");
+        }
+    }
+}
+
 #[test]
-fn what_becomes_of_others_changes_no_bit() {
+fn members_of_any_shape_are_what_the_reference_and_each_by_itself_are() {
+    check(&of_shapes(None).into_iter().chain(mixed()).collect::<Vec<_>>(), &data());
+}
+
+#[test]
+fn a_pack_may_have_one_member() {
+    check(&[SHAPES[1].trained(4, None)], &data());
+}
+
+#[test]
+fn members_behind_an_input_layer_are_too() {
+    check(&of_shapes(Some(&input_layer())), &table());
+}
+
+/// Members that stop leave the grid and keep their bits, one that diverges spoils nobody's, and the others go on as if they were
+/// alone.
+#[test]
+fn members_that_stop_leave_the_grid() {
     let (data, order) = (data(), order());
-    let mut members = mixed();
-    members.truncate(4);
-    members[2].options.rule.rates = Rates::constant(1e38);
+    let mut members: Vec<Trained> =
+        [0, 3, 1, 6, 9].map(|number| SHAPES[number % 3].trained(number, None)).into();
+    members[3].options.rule.rates = Rates::constant(1e38);
     for lab in labs() {
         let _turn = lab.turn();
         let tuning = Tuning::for_device(&lab.context);
@@ -268,48 +355,99 @@ fn what_becomes_of_others_changes_no_bit() {
         let (first, rest) = order.split_at(7 * BATCH);
         let mut metrics = train(&mut pack, &data, first);
         pack.stop(0);
-        assert_eq!(Vec::from_iter(pack.live()), [1, 2, 3]);
+        pack.stop(2);
+        assert_eq!(Vec::from_iter(pack.live()), [1, 3, 4]);
         metrics.extend(train(&mut pack, &data, rest));
-        assert!(!pack.parameters(2).unwrap().is_finite(), "it was to diverge");
-        let stopped = alone(lab, &tuning, &members[0], &data, first);
-        assert_eq!(in_pack(&mut pack, 0, &metrics, &data), stopped);
-        for number in [1, 3] {
+        assert!(!pack.parameters(3).unwrap().is_finite(), "it was to diverge");
+        for number in [0, 2] {
+            let stopped = alone(lab, &tuning, &members[number], &data, first);
+            assert_eq!(in_pack(&mut pack, number, &metrics, &data), stopped, "member {number}");
+        }
+        for number in [1, 4] {
             let want = alone(lab, &tuning, &members[number], &data, &order);
             assert_eq!(in_pack(&mut pack, number, &metrics, &data), want, "member {number}");
         }
-        // Begun again from a state, another member goes the same way.
-        let state = EngineState { step: 0, ..EngineState::default() };
-        pack.restore(1, &members[1].parameters, &state).unwrap();
+        // Begun again from a state, one goes the same way.
+        pack.restore(4, &members[4].parameters, &EngineState::default()).unwrap();
         let again = train(&mut pack, &data, &order);
-        let want = alone(lab, &tuning, &members[1], &data, &order);
-        assert_eq!(in_pack(&mut pack, 1, &again, &data), want);
-        (1..4).for_each(|number| pack.stop(number));
-        let all = Batches { rows: data.view(), order: Order::Given(&order), positions: 0..BATCH };
-        assert!(matches!(pack.submit(&all), Err(Error::Config(_))));
+        let want = alone(lab, &tuning, &members[4], &data, &order);
+        assert_eq!(in_pack(&mut pack, 4, &again, &data), want);
+    }
+}
+
+/// More members than one dispatch has room for.
+#[test]
+fn many_members_are_several_groups() {
+    let shape = Shape { hidden: &[3], ..SHAPES[0] };
+    let members: Vec<Trained> = (0..MOST_MEMBERS + 3).map(|number| shape.trained(number, None)).collect();
+    let (data, order) = (data(), order());
+    let order = &order[..2 * BATCH + 1];
+    let lab = &labs()[0];
+    let tuning = Tuning::for_device(&lab.context);
+    let mut pack = pack(lab, &tuning, &members);
+    let metrics = train(&mut pack, &data, order);
+    assert_eq!(metrics.len(), 3 * members.len());
+    for number in [0, MOST_MEMBERS - 1, MOST_MEMBERS, members.len() - 1] {
+        let want = alone(lab, &tuning, &members[number], &data, order);
+        assert_eq!(in_pack(&mut pack, number, &metrics, &data), want, "member {number}");
     }
 }
 
 #[test]
-fn what_no_pack_can_train_is_refused() {
+fn networks_that_no_pack_can_train_are_refused() {
     let lab = &labs()[0];
     let tuning = Tuning::for_device(&lab.context);
-    let says = |members: &[Trained], word: &str| {
+    let refusal = |members: &[Trained]| {
         let members: Vec<_> = members.iter().map(Trained::as_member).collect();
         match GpuPack::with_tuning(lab.compute(&tuning), tuning, &members) {
-            Err(Error::Config(text)) => assert!(text.contains(word), "{text}"),
-            Err(error) => panic!("{error}"),
-            Ok(_) => panic!("taken, not refused for {word}"),
+            Err(Error::Config(text)) => text,
+            other => panic!("{:?}", other.map(|_| "accepted")),
         }
     };
-    says(&[], "at least one network");
+    assert!(refusal(&[]).contains("at least one network"));
     let mut members = mixed();
     members[3].options.batch += 1;
-    says(&members, "number 3 differs");
-    let mut members = mixed();
-    members[15].options.rule.clip_norm = Some(1.0);
-    says(&members, "cannot clip");
-    let (network, options) = (&mixed()[0].network, &mixed()[0].options);
-    // Weights and biases; outputs and deltas of both layers, and inputs, of 36 rows.
-    let numbers = 8 * 68 + 66 * 8 + 36 * (2 * 68 + 2 * 8 + 8);
-    assert_eq!(GpuPack::member_bytes(network, options).unwrap(), 4 * numbers);
+    assert!(refusal(&members).contains("number 3 differs"));
+    for kind in [ScheduleKind::TwoDispatch, ScheduleKind::Plain] {
+        let mut member = SHAPES[2].trained(0, None);
+        member.options.schedule = Some(kind);
+        assert!(refusal(&[member]).contains("no pack is trained by"));
+    }
+}
+
+/// Values with a weight a row, of two losses.
+#[test]
+fn members_that_learn_weighted_values_are_what_each_is_by_itself() {
+    let values = (0..2 * SAMPLES).map(|at| (at * 29 % 41) as f32 / 20.0 - 1.0).collect();
+    let data = Dataset {
+        targets: Targets::Values { columns: 2, values },
+        weights: (0..SAMPLES).map(|row| (row % 4) as f32 / 2.0).collect(),
+        ..data()
+    };
+    let order = order();
+    let member = |number: usize| {
+        let hidden = Dense { units: 17, activation: Activation::Silu, dropout: 0.0 };
+        let layers = vec![hidden, Dense::new(2, Activation::Identity)];
+        let network = Network::new(INPUTS, layers, [Loss::Mse, Loss::Mae][number % 2]).unwrap();
+        let rule = UpdateRule::sgd(0.01 * (1 + number) as f32);
+        let options = EngineOptions {
+            rule,
+            weighted: true,
+            schedule: Some(ScheduleKind::Fused),
+            ..EngineOptions::sgd(BATCH, 0.1)
+        };
+        Trained { parameters: Parameters::he_normal(&network, number as u64), network, options }
+    };
+    for lab in labs() {
+        let _turn = lab.turn();
+        let tuning = Tuning::for_device(&lab.context);
+        let members: Vec<Trained> = (0..5).map(|number| member(number)).collect();
+        let mut pack = pack(lab, &tuning, &members);
+        let metrics = train(&mut pack, &data, &order);
+        for (number, it) in members.iter().enumerate() {
+            let want = alone(lab, &tuning, it, &data, &order);
+            assert_eq!(in_pack(&mut pack, number, &metrics, &data), want, "member {number}");
+            assert!(want.0.is_finite() && want.0 != it.parameters, "member {number} learns");
+        }
+    }
 }

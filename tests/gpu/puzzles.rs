@@ -3,8 +3,8 @@
 use ndarray::Array2;
 use serde_json::Value;
 use tinytrain::kernels::{
-    Axis, Compute, Epilogue, Grid, Map, MatmulTile, Mode, Reduction, Tuning, Window, Zip, block_sums,
-    convolve, dot, map, matmul, naive_matmul, pool, reduce_axis, zip,
+    Axis, Compute, Epilogue, Grid, MatmulTile, Mode, Reduction, Tuning, Window, Zip, block_sums, convolve,
+    dot, matmul, naive_matmul, pool, reduce_axis, zip,
 };
 
 use crate::lab::labs;
@@ -79,16 +79,14 @@ impl Case {
         let plane =
             |matrix: tinytrain::kernels::Matrix| matrix.read(compute).unwrap().into_raw_vec_and_offset().0;
         match self.puzzle {
-            7 => vec![
-                line(map(compute, Map::Add(10.0), &vector("a")).unwrap()),
-                plane(map(compute, Map::Add(10.0), &matrix("a")).unwrap()),
-            ],
-            8 => {
+            7 | 8 => {
                 let tens = compute.vector(&vec![10.0f32; self.expected.len()]).unwrap();
-                vec![
-                    line(map(compute, Map::Add(10.0), &vector("a")).unwrap()),
-                    line(zip(compute, Zip::Add, &vector("a"), &tens).unwrap()),
-                ]
+                let mut results = vec![line(zip(compute, Zip::Add, &vector("a"), &tens).unwrap())];
+                if self.puzzle == 7 {
+                    let tens = compute.matrix(&self.matrix("a").mapv(|_| 10.0)).unwrap();
+                    results.push(plane(zip(compute, Zip::Add, &matrix("a"), &tens).unwrap()));
+                }
+                results
             }
             9 => vec![line(pool(compute, &vector("a"), Window::Sum, 3).unwrap())],
             10 => vec![vec![dot(compute, &vector("a"), &vector("b")).unwrap()]],

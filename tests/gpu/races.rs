@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use tinytrain::gpu::{Program, read_buffer};
 use tinytrain::kernels::{
-    FeatureFormat, Grid, Kernel, Map, MapKernel, Matmul, MatmulTile, RadixSort, Samples, StepRecord, Tuning,
-    grid, program,
+    FeatureFormat, Grid, Kernel, Matmul, MatmulTile, Samples, StepRecord, Tuning, Zip, ZipKernel, grid,
+    program,
 };
 use tinytrain::model::Network;
 use tinytrain::schedule::{DispatchPlan, ScheduleKind, TrainingStep};
@@ -13,7 +13,7 @@ use tinytrain::step::UpdateRule;
 
 use crate::cost::kernels;
 use crate::extents::{different, one_of_each};
-use crate::lab::{Lab, apart, records, rules, tests_all};
+use crate::lab::{Lab, apart, records, tests_all};
 use crate::race_log::logged;
 use crate::rewriting::{resolved, shallow, text};
 use crate::variants::variants;
@@ -36,8 +36,7 @@ impl<'a> Watch<'a> {
         Self { lab, log }
     }
 
-    /// The races of a program of this kernel, whose buffers hold 0, 1, 2, ..., so that what is moved goes to places of its own;
-    /// at binding 3 the sort needs the offsets of its keys, and at binding 4 `resident` a network for each workgroup.
+    /// The races of a program of this kernel, whose buffers hold 0, 1, 2, ...
     fn races(
         &self,
         kernel: &dyn Kernel,
@@ -48,22 +47,10 @@ impl<'a> Watch<'a> {
         let lab = self.lab;
         let record = StepRecord { next_rows: rows as u32, ..StepRecord::all(rows) };
         let extents = kernel.extents(tuning, &record).unwrap();
-        let trains = kernel.shader().name == "resident";
-        let scatters = kernel.label() == "radix_sort +scatter +padded";
-        let buffers: Vec<_> = (1..)
-            .zip(extents)
-            .map(|(binding, bytes)| {
-                let iota = 0..(bytes / 4).max(4) as u32;
-                if trains && binding == 4 {
-                    return lab.upload(&rules(kernel, tuning, &record));
-                }
-                lab.upload(&if scatters && binding == 3 { offsets(kernel, tuning) } else { iota.collect() })
-            })
-            .collect();
+        let iota = |bytes: u64| lab.upload(&(0..(bytes / 4).max(4) as u32).collect::<Vec<u32>>());
+        let buffers: Vec<_> = extents.into_iter().map(iota).collect();
         let bound: Vec<_> = buffers.iter().chain([&self.log]).collect();
-        // A second step, where there is room to log it, may race with the first.
-        let steps = if kernel.shader().records > 1 && rows < 10 { 2 } else { 1 };
-        let records = records(kernel, record).repeat(steps);
+        let records = records(kernel, record);
         let logged = logged(program);
         lab.context.queue.write_buffer(&self.log, 0, &[0; 16]);
         lab.run_rewritten(
@@ -113,20 +100,6 @@ impl<'a> Watch<'a> {
         };
         kernels.iter().filter_map(|kernel| first(&**kernel)).collect()
     }
-}
-
-/// What the sort makes of the counts of keys 0, 1, 2, ...
-fn offsets(kernel: &dyn Kernel, tuning: &Tuning) -> Vec<u32> {
-    let [length, groups, shift, _] = *bytemuck::pod_collect_to_vec::<u8, u32>(&kernel.description().params)
-    else {
-        panic!("the sort has four parameters");
-    };
-    let mut counts = vec![0; 16 * groups as usize];
-    for key in 0..length {
-        let group = key / RadixSort::new(length as usize, tuning).group as u32;
-        counts[((key >> shift) % 16 * groups + group) as usize] += 1;
-    }
-    counts.iter().scan(0, |sum, count| Some(std::mem::replace(sum, *sum + count))).collect()
 }
 
 /// Every kernel.
@@ -188,7 +161,7 @@ fn no_shipped_tile_races() {
             relu: false,
         }));
         let found = watch.first_races(&kernels, &tuning, ROWS_OF_PRODUCTS);
-        assert!(found.is_empty(), "{tile}: {found:#?}");
+        assert!(found.is_empty(), "{tile:?}: {found:#?}");
     }
     let kernels = products(ScheduleKind::TwoDispatch, &Tuning::GPU);
     assert_eq!(kernels.len(), 1, "column");
@@ -221,9 +194,7 @@ fn no_variant_races() {
     let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     let tuning = shallow(&Tuning::GPU);
-    let mut kernels = different(variants(&tuning), &tuning);
-    // It takes seconds to compile, and a test above has it with every number of states and every kind of activation.
-    kernels.retain(|kernel| kernel.shader().name != "resident");
+    let kernels = different(variants(&tuning), &tuning);
     let found = watch.first_races(&kernels, &tuning, 5);
     assert!(found.is_empty(), "{found:#?}");
 }
@@ -238,7 +209,7 @@ fn no_barrier_can_be_spared() {
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     // So few threads that layers do not fit workgroup memory.
     let tuning = Tuning { row: 8, ..shallow(&Tuning::GPU) };
-    let names = ["column", "convolve", "pool", "radix_sort", "row", "scan", "softmax", "weight_gradient"];
+    let names = ["column", "convolve", "pool", "row", "scan", "softmax", "weight_gradient"];
     let (mut all, mut needed) = (BTreeSet::new(), BTreeSet::new());
     let shapes = SHAPES
         .into_iter()
@@ -277,7 +248,7 @@ fn no_barrier_of_shipped_tiles_can_be_spared() {
         let mut needed = Vec::new();
         watch.try_barriers(&*kernels[0], &tuning, ROWS_OF_PRODUCTS, |_, _, races| needed.push(races()));
         // The sums come first in the text.
-        assert_eq!(needed, [sums, sums, true, true], "{tile}");
+        assert_eq!(needed, [sums, sums, true, true], "{tile:?}");
     }
 }
 
@@ -287,16 +258,16 @@ fn workgroups_race_whatever_stands_between() {
     let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     let tuning = Tuning::GPU;
-    let kernel = MapKernel { rows: 2, columns: 300, operation: Map::Square, grid: Grid::Line };
+    let kernel = ZipKernel::new::<f32>(2, 300, Zip::Add, Grid::Line);
     let original = program(&kernel, &tuning, lab.context.transport);
     let source = text(&original, &resolved(&original));
-    let place = source.rfind("y[").expect("the result is written");
+    let place = source.rfind("c[").expect("the result is written");
     let end = place + source[place..].find(']').expect("an index ends");
-    let racy = format!("{}y[0u{}", &source[..place], &source[end..]);
+    let racy = format!("{}c[0u{}", &source[..place], &source[end..]);
     let racy = original.rewritten(racy, original.bindings().to_vec());
     assert!(watch.races(&kernel, &tuning, &original, 2).is_empty());
     let found = watch.races(&kernel, &tuning, &racy, 2);
     let first = found.first().expect("all invocations write one vec4");
-    assert!(first.starts_with("word 0 of y: `y[0] = "), "{first}");
+    assert!(first.starts_with("word 0 of c: `c[0] = "), "{first}");
     assert!(found.iter().any(|race| race.ends_with("of workgroup 1") || race.contains("of workgroup 1 and")));
 }

@@ -1,12 +1,11 @@
 //! Every kernel in every variant that the host can ask for.
 
 use tinytrain::kernels::{
-    Activate, ActivateBackward, Argmax, Axis, Column, Compact, Comparison, Convolve, CrossEntropy,
-    CrossEntropyProbabilities, Dot, Embed, EmbedGradient, FeatureFormat, Forward, Gather, Grid,
-    InputGradient, Kernel, LayerInputs, LayerUpdate, LogSumExp, LossGradient, LossTargets, Map, MapKernel,
-    Matmul, Members, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce,
-    Resident, Row, Samples, ScaleGradient, Scan, ScanAdd, Segments, Share, Softmax, StepRecord, StepShape,
-    SumSquares, Tuning, Update, WeightGradient, Window, Zip, ZipKernel,
+    Activate, ActivateBackward, Axis, Column, Comparison, Convolve, CrossEntropy, Dot, Embed, EmbedGradient,
+    FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs, LayerUpdate, LossGradient,
+    LossTargets, Matmul, Members, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, Pool, Reduce, Row, Samples,
+    ScaleGradient, Scan, ScanAdd, Segments, Share, Softmax, StepRecord, StepShape, SumSquares, Tuning,
+    Update, WeightGradient, Window, Zip, ZipKernel,
 };
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout};
 use tinytrain::schedule::{Buffer, Dispatch, DispatchPlan, ScheduleKind, TrainingStep};
@@ -36,11 +35,8 @@ fn general(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let (rows, classes, columns) = (ROWS, OUTPUTS, 6);
     let mut all: Vec<Box<dyn Kernel>> = vec![
         Box::new(CrossEntropy { rows, classes }),
-        Box::new(CrossEntropyProbabilities { rows, classes }),
-        Box::new(OrderKeys { length: 9, first: 3, seed: 1 << 40, epoch: 2 }),
         Box::new(Dot { segments: Segments { lines: 1, ..segments(Axis::Rows) } }),
         Box::new(MultiplyAdd { threads: 5, rounds: 3, a: 0.5, b: 1.0 }),
-        Box::new(LogSumExp { rows, classes }),
         Box::new(SumSquares { length: 9 }),
         Box::new(ZipKernel::comparing(columns, Comparison::Equal)),
     ];
@@ -52,7 +48,6 @@ fn general(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
         all.push(Box::new(Convolve { axis, lines: rows, length: columns, taps: 3, mode, abreast }));
     }
     for grid in [Grid::Line, Grid::Plane] {
-        all.push(Box::new(MapKernel { rows, columns, operation: Map::Square, grid }));
         all.push(Box::new(NaiveMatmul { m: 5, n: 3, k: 7, grid }));
         all.push(Box::new(ZipKernel::new::<f32>(rows, columns, Zip::Add, grid)));
         all.push(Box::new(ZipKernel::new::<u32>(rows, columns, Zip::Add, grid)));
@@ -60,16 +55,12 @@ fn general(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let block = 2 * tuning.team;
     for flag in [false, true] {
         let segments = segments(if flag { Axis::Columns } else { Axis::Rows });
-        all.push(Box::new(Argmax { segments, first: flag }));
-        all.push(Box::new(Argmax { segments, first: !flag }));
         for integers in [false, true] {
             all.push(Box::new(Reduce { segments, maximum: flag, integers }));
             let (inclusive, flags, padded) = (flag, !flag, flag);
             all.push(Box::new(Scan { length: 1500, block, inclusive, integers, flags, padded }));
             all.push(Box::new(ScanAdd { length: 1500, block, integers }));
         }
-        all.push(Box::new(Compact { length: 9, kept: 7, positions: flag }));
-        all.push(Box::new(RadixSort { scatter: flag, ..RadixSort::new(1500, tuning) }));
         all.push(Box::new(Softmax { rows, classes, log: flag }));
         for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             let (words, samples) = (1 + usize::from(flag), Samples { stored, count: SAMPLES });
@@ -207,32 +198,11 @@ fn whole_steps(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
         let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.1) };
         let shape = StepShape::new(&network, &rule, number % 2 == 1, ROWS, tuning).unwrap();
         all.push(Box::new(Row::new(&shape, SAMPLES)));
-        let resident = StepShape::resident(&network, &rule, number % 2 == 1, ROWS).unwrap();
         let formats = [FeatureFormat::Bytes, FeatureFormat::Floats];
         let samples = formats.map(|stored| Samples { stored, count: SAMPLES });
         all.extend(samples.map(|samples| Box::new(Column::new(&shape, samples, tuning)) as _));
-        // Of a kernel as long as this one a variant for each optimizer is enough.
-        all.push(Box::new(Resident::new(&resident, samples[number % 2])));
     }
-    all.push(Box::new(pack(
-        [ROWS, INPUTS, OUTPUTS],
-        Samples { stored: FeatureFormat::Bytes, count: SAMPLES },
-    )));
     all
-}
-
-/// Networks of one layer, two and three, which one dispatch trains.
-pub fn pack([rows, inputs, outputs]: [usize; 3], samples: Samples) -> Resident {
-    let rule = UpdateRule { optimizer: OptimizerKind::Momentum.defaults(), ..UpdateRule::sgd(0.1) };
-    let sizes = [&[inputs, outputs][..], &[inputs, 6, outputs], &[inputs, 9, 3, outputs]];
-    let mut base = 0;
-    let networks = sizes.map(|sizes| {
-        let network = Network::classifier(sizes).unwrap();
-        let shape = StepShape::resident(&network, &rule, false, rows).unwrap().shifted(base);
-        base += shape.layout().model();
-        shape
-    });
-    Resident::pack(networks.to_vec(), samples).unwrap()
 }
 
 /// The kernels of `fused` for two networks each: with dropout and two numbers of state, behind an input layer, and with gradients

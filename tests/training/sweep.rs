@@ -272,7 +272,7 @@ fn members_whose_rows_find_no_room_beside_them_are_smaller_packs() {
             .iter()
             .map(|(parameters, network, options)| PackMember { network, parameters, options })
             .collect();
-        let own = GpuPack::member_bytes(&planned[0].1, &planned[0].2).unwrap();
+        let own = GpuPack::member_bytes(&planned[0].1, &planned[0].2);
         let small =
             adapter.clone().with_options(DeviceOptions { room: Some(5 * own), ..DeviceOptions::default() });
         let refused = GpuPack::new(&small, &pack).unwrap().upload(&data.training().view());

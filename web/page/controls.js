@@ -6,7 +6,7 @@ const CHOICES = {
   activation: ["relu", "leaky-relu", "elu", "selu", "gelu", "gelu-tanh", "silu", "mish", "tanh", "sigmoid", "identity"],
   optimizer: ["sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"],
   "lr-schedule": ["constant", "step", "exponential", "cosine", "onecycle", "coslog4"],
-  schedule: ["plain", "fused", "two-dispatch", "resident"],
+  schedule: ["plain", "fused", "two-dispatch"],
   preset: ["plain", "table"],
   device: ["auto", "gpu", "cpu"],
 };

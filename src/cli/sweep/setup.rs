@@ -54,10 +54,10 @@ impl SharedOptions {
         own.training.settings = TrainSettings { threads: None, ..planned.settings.clone() };
         let mut line = config_file::words(&config_file::table(&own)?);
         if let Some(kind) = planned.pack {
-            // A pack has the built-in tile shapes; so has the member alone.
-            let words = [format!("--schedule={kind}"), "--no-tune".to_owned()];
-            let missing = words.into_iter().filter(|word| !line.contains(word));
-            line.extend(missing.collect::<Vec<String>>());
+            let word = format!("--schedule={kind}");
+            if !line.contains(&word) {
+                line.push(word);
+            }
         }
         Ok(line)
     }
@@ -197,8 +197,7 @@ impl PreparedSweep {
         let is_short = is_short(&members, options.train.training.settings.threads)?;
         let (device, mut notices) = base.kernels.device(&base.training, work, false, is_short)?;
         notices.extend(said);
-        let measured = base.kernels.measured(&device, &mut notices);
-        let packs = plan_on(&device, &mut members, &measured)?;
+        let packs = plan_on(&device, &mut members)?;
         planned.iter_mut().zip(packs).for_each(|(planned, pack)| planned.pack = pack);
         let data = members[0].data[0].training();
         notices.extend([mixed_column_lines(data.mixed_columns()), odd_labels(data.odd_labels())].concat());

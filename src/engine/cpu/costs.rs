@@ -64,7 +64,6 @@ pub fn costs(
         workgroups: plan.parts() as u64,
         bytes: bytes as u64,
         flop: flop as u64,
-        modelled: None,
     };
     let layer = |kernel, (i, o): (usize, usize)| {
         let bytes = 4 * i * o + 4 * batch * (i + o);

@@ -296,8 +296,6 @@ impl Instrumented for CpuEngine {
             device: format!("CPU engine ({threads} thread{})", if threads == 1 { "" } else { "s" }),
             #[cfg(feature = "gpu")]
             schedule: None,
-            #[cfg(feature = "gpu")]
-            tiles: None,
             dispatches: Vec::new(),
         }
     }

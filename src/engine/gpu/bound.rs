@@ -33,21 +33,11 @@ pub fn step_records(first: usize, rows: usize, batch: usize) -> impl Iterator<It
     })
 }
 
-/// What the dispatches of one submission receive.
-pub struct Steps {
-    /// Step by step.
-    pub records: Vec<StepRecord>,
-    /// Steps of a dispatch.
-    together: usize,
-}
-
 /// The buffers and dispatches of one batch shape.
 pub struct BoundSchedule {
     dispatches: Vec<Prepared>,
     buffers: BTreeMap<Buffer, wgpu::Buffer>,
     carried: StepRecords,
-    /// Steps of a dispatch.
-    together: usize,
     prologue: bool,
     /// Upper bounds of all records: rows, slot, start of predictions.
     most: StepRecord,
@@ -75,7 +65,7 @@ impl BoundSchedule {
         let mut buffers = BTreeMap::new();
         for (buffer, bytes) in &schedule.buffers {
             let bytes = match buffer {
-                Buffer::Metrics | Buffer::Rules => bytes * MOST_STEPS as u64,
+                Buffer::Metrics => bytes * MOST_STEPS as u64,
                 Buffer::Predictions => (*bytes).max(4 * predictions as u64),
                 _ => *bytes,
             };
@@ -108,15 +98,12 @@ impl BoundSchedule {
             })
             .collect::<Result<Vec<_>>>()?;
         // A prologue is one more.
-        let records = schedule.dispatches.iter().map(|dispatch| dispatch.shader.records);
-        let together = records.max().unwrap_or(1).max(1);
-        let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1, 1, together);
+        let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1, 1, 1);
         let positions = rows.positions;
         Ok(Self {
             dispatches,
             buffers,
             carried,
-            together,
             prologue: schedule.prologue,
             most,
             positions,
@@ -129,12 +116,11 @@ impl BoundSchedule {
         &self.buffers[&buffer]
     }
 
-    /// What the kernels receive of these batches (at most [`MOST_STEPS`]), step by step: a prologue is a batch of no
-    /// rows. A dispatch takes as many as it can, or, if it should be `alone`, one.
+    /// The records of these batches (at most [`MOST_STEPS`]), step by step: a prologue is a batch of no rows.
     ///
     /// # Errors
     /// [`Error::Config`] for a batch that lies beyond the order, or beyond anything else that the kernels were bound to.
-    pub fn steps(&self, batches: &[StepRecord], alone: bool) -> Result<Steps> {
+    pub fn steps(&self, batches: &[StepRecord]) -> Result<Vec<StepRecord>> {
         let fits = |it: &StepRecord| {
             let end = it.first as usize + it.rows as usize;
             let within =
@@ -151,19 +137,16 @@ impl BoundSchedule {
         // Every submission stands by itself, so a prologue begins each.
         let before = batches.first().filter(|_| self.prologue);
         let before = before.map(|first| StepRecord { rows: 0, next_rows: first.rows, ..*first });
-        let together = if alone { 1 } else { self.together };
-        Ok(Steps { records: before.into_iter().chain(steps).collect(), together })
+        Ok(before.into_iter().chain(steps).collect())
     }
 
-    /// All dispatches of these steps: each with its place in the schedule, and the records of its steps.
+    /// All dispatches of these steps: each with its place in the schedule and the record of its step.
     pub fn dispatches<'a>(
         &'a self,
-        steps: &'a Steps,
+        steps: &'a [StepRecord],
     ) -> impl Iterator<Item = (usize, &'a Prepared, StepBinding<'a>)> {
-        let Steps { records, together } = steps;
-        let bindings = self.carried.each(bytemuck::cast_slice(records), *together);
-        bindings.zip(records.chunks(*together)).flat_map(|(step, batches)| {
-            let batch = &batches[0];
+        let bindings = self.carried.each(bytemuck::cast_slice(steps), 1);
+        bindings.zip(steps).flat_map(|(step, batch)| {
             let skipped = if batch.rows == 0 { self.dispatches.len() - 1 } else { 0 };
             self.dispatches
                 .iter()
@@ -174,7 +157,7 @@ impl BoundSchedule {
     }
 
     /// Records all dispatches of these steps in one pass.
-    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, steps: &Steps) {
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, steps: &[StepRecord]) {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         for (_, dispatch, step) in self.dispatches(steps) {
             dispatch.record(&mut pass, Some(step));
@@ -182,13 +165,7 @@ impl BoundSchedule {
     }
 
     /// Says where the batches of the next submission stand. Call it when the one before is submitted, and before this.
-    pub fn place(&self, context: &Context, steps: &Steps) {
-        if let Some(buffer) = self.buffers.get(&Buffer::Rules) {
-            // Slots count from 0. There is one network, whose number is 0.
-            let rules: Vec<StepRecord> =
-                steps.records.iter().map(|it| StepRecord { slot: 0, ..*it }).collect();
-            context.queue.write_buffer(buffer, 0, bytemuck::cast_slice(&rules));
-        }
-        self.carried.write(context, bytemuck::cast_slice(&steps.records), steps.together);
+    pub fn place(&self, context: &Context, steps: &[StepRecord]) {
+        self.carried.write(context, bytemuck::cast_slice(steps), 1);
     }
 }

@@ -114,7 +114,7 @@ impl GpuEngine {
         let Compute { context, .. } = &self.compute;
         let batches = step_records(0, rows, self.evaluation_batch);
         let batches: Vec<_> = batches.map(|it| StepRecord { output: it.first, ..it }).collect();
-        let steps = bound.steps(&batches, false)?;
+        let steps = bound.steps(&batches)?;
         bound.place(context, &steps);
         let bytes_of_one: u64 = wanted.iter().map(|(_, bytes)| bytes).sum();
         let mut read = Vec::with_capacity(parameters.len());

@@ -3,7 +3,6 @@
 mod bound;
 mod encoder_thread;
 mod evaluation;
-mod order;
 mod pack;
 mod rows;
 mod submission_sizing;
@@ -32,10 +31,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, read_buffer_at};
 use crate::kernels::{Compute, StepRecord, Tuning, blocks, measure_ceilings};
 use crate::model::{Network, ParameterLayout, Parameters};
-use crate::schedule::{
-    Buffer, DeviceLimits, DispatchPlan, SelectedPlan, TileSource, Tiles, TrainingStep, parameter_layout,
-    resolve,
-};
+use crate::schedule::{Buffer, DeviceLimits, DispatchPlan, SelectedPlan, TrainingStep, parameter_layout};
 use crate::step::ScheduleKind;
 use crate::threads::block;
 use crate::timing::Ceilings;
@@ -49,7 +45,6 @@ pub struct GpuEngine {
     network: Network,
     options: EngineOptions,
     selected: SelectedPlan,
-    tiles: Tiles,
     layout: ParameterLayout,
     parameters: wgpu::Buffer,
     /// Steps so far.
@@ -87,10 +82,9 @@ impl GpuEngine {
         network: &Network,
         options: &EngineOptions,
     ) -> Result<Self> {
-        let context = Context::open_async(adapter).await?;
-        let step = training_step(network, options);
-        let resolved = resolve(adapter, &context, &step, options.schedule, &options.measured);
-        Self::on(Compute::new(context), resolved, parameters, network, options)
+        let compute = Compute::new(Context::open_async(adapter).await?);
+        let tuning = compute.tuning;
+        Self::with_tuning(compute, tuning, parameters, network, options)
     }
 
     /// As [`GpuEngine::new`] on a device that is open, with tile shapes of the caller's choice.
@@ -104,23 +98,12 @@ impl GpuEngine {
         network: &Network,
         options: &EngineOptions,
     ) -> Result<Self> {
+        let compute = compute.with_tuning(tuning);
+        let step = training_step(network, options);
         let limits = DeviceLimits::from_context(&compute.context, &tuning);
-        let selected = SelectedPlan::choose(options.schedule, &training_step(network, options), &limits);
-        let tiles = Tiles { tuning, source: TileSource::Given };
-        Self::on(compute, (selected, tiles), parameters, network, options)
-    }
-
-    /// On a device that is open, with schedule and tile shapes resolved.
-    pub(crate) fn on(
-        compute: Compute,
-        (selected, tiles): (SelectedPlan, Tiles),
-        parameters: &Parameters,
-        network: &Network,
-        options: &EngineOptions,
-    ) -> Result<Self> {
-        let compute = compute.with_tuning(tiles.tuning);
+        let selected = SelectedPlan::choose(options.schedule, &step, &limits);
         let context = &compute.context;
-        let layout = parameter_layout(selected.kind, &training_step(network, options), &tiles.tuning);
+        let layout = parameter_layout(selected.kind, &step, &tuning);
         let buffer = context.storage("parameters", layout.bytes())?;
         let widest = network.sizes().into_iter().max().unwrap_or(1);
         let fitting = context.largest_storage() / (16 * blocks(widest) as u64);
@@ -129,7 +112,6 @@ impl GpuEngine {
             network: network.clone(),
             options: options.clone(),
             selected,
-            tiles,
             layout,
             parameters: buffer,
             steps: 0,
@@ -152,7 +134,7 @@ impl GpuEngine {
     /// The same on the same device with another schedule, where it can be had, from these parameters on.
     pub(crate) fn with_schedule(&self, kind: ScheduleKind, parameters: &Parameters) -> Result<Self> {
         let options = EngineOptions { schedule: Some(kind), ..self.options.clone() };
-        let tuning = self.tiles.tuning;
+        let tuning = self.compute.tuning;
         Self::with_tuning(self.compute.clone(), tuning, parameters, &self.network, &options)
     }
 
@@ -228,7 +210,7 @@ impl GpuEngine {
         let bound = self.bind(&schedule, &device_rows, 0)?;
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
         let record = StepRecord { rows: count as u32, ..self.options.rule.record(self.steps) };
-        let steps = bound.steps(&[record], false)?;
+        let steps = bound.steps(&[record])?;
         bound.record(&mut encoder, &steps);
         bound.place(&self.compute.context, &steps);
         self.compute.context.queue.submit([encoder.finish()]);
@@ -309,7 +291,6 @@ impl Instrumented for GpuEngine {
             engine: EngineKind::Gpu,
             device: format!("{name} ({backend})"),
             schedule: Some(self.selected.clone()),
-            tiles: Some(self.tiles),
             dispatches: self.dispatches(),
         }
     }

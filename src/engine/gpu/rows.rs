@@ -8,11 +8,8 @@ use crate::gpu::Context;
 use crate::kernels::{FeatureFormat, LossTargets, Samples, blocks, pad_rows};
 use crate::model::Network;
 
-/// Positions of the order that stand on the device at a time, at least.
+/// Positions of the order that are on the device at a time, at least.
 pub const ORDER_POSITIONS: usize = 1 << 16;
-
-/// Most rows of a set whose order stands on the device as a whole, and is made there: sorting takes some memory.
-pub const ORDERED_ROWS: usize = 1 << 24;
 
 /// Features, labels and order of up to `capacity` rows.
 pub struct DeviceRows {
@@ -76,8 +73,7 @@ impl DeviceRows {
     ) -> Result<Self> {
         let inputs = network.columns();
         let words = form.map_or(1, |form| form.words(network.outputs()));
-        let ordered = if capacity <= ORDERED_ROWS { capacity } else { 0 };
-        let positions = batch * ordered.max(ORDER_POSITIONS).div_ceil(batch);
+        let positions = batch * ORDER_POSITIONS.div_ceil(batch);
         Ok(Self {
             features: context.storage("features", row_bytes(inputs, stored) * capacity as u64)?,
             targets: context.storage("targets", 4 * (words * capacity) as u64)?,

@@ -136,7 +136,7 @@ impl Submissions {
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
     pub fn record(&mut self, context: &Context, bound: &BoundSchedule, batches: &[StepRecord]) -> Result<()> {
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        let steps = bound.steps(batches, self.timestamps.as_ref().is_some_and(TimestampRecorder::alone))?;
+        let steps = bound.steps(batches)?;
         let stamped = match &mut self.timestamps {
             None => {
                 bound.record(&mut encoder, &steps);

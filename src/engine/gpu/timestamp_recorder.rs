@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::bound::{BoundSchedule, Steps};
+use super::bound::BoundSchedule;
 use crate::engine::{Clock, Detail, Member, Recorder, Submission};
 use crate::error::Result;
 use crate::gpu::{Context, Prepared, StepBinding, Timestamps};
-use crate::kernels::{Machine, Tuning, grid};
+use crate::kernels::{StepRecord, Tuning, grid};
 use crate::schedule::{Dispatch, DispatchPlan, unfenced};
 use crate::timing::Span;
 
@@ -32,7 +32,6 @@ pub struct TimestampRecorder {
     recorder: Arc<Recorder>,
     schedule: DispatchPlan,
     tuning: Tuning,
-    machine: Machine,
     /// Places of stages in the recorder's list, by the dispatches that they consist of.
     stages: HashMap<Vec<usize>, usize>,
     idle: Vec<Timestamps>,
@@ -45,8 +44,7 @@ impl TimestampRecorder {
         let detail = if context.has_timestamps() { recorder.detail() } else { Detail::Host };
         let clock = if detail == Detail::Host { Clock::Host } else { Clock::Timestamps };
         recorder.log().clock = Some(clock);
-        let machine = Machine::for_kind(context.kind);
-        Self { recorder, schedule, tuning, machine, stages: HashMap::new(), idle: Vec::new(), detail }
+        Self { recorder, schedule, tuning, stages: HashMap::new(), idle: Vec::new(), detail }
     }
 
     /// Most steps of a submission.
@@ -60,11 +58,6 @@ impl TimestampRecorder {
         }
     }
 
-    /// Whether a dispatch shall be of one step, also where it might take several.
-    pub fn alone(&self) -> bool {
-        self.detail != Detail::Submissions
-    }
-
     /// Records all dispatches of these steps, with stamps. Records nothing by the host's clock: then they must be
     /// [run](TimestampRecorder::run).
     pub fn record(
@@ -72,9 +65,9 @@ impl TimestampRecorder {
         context: &Context,
         encoder: &mut wgpu::CommandEncoder,
         plan: &BoundSchedule,
-        steps: &Steps,
+        steps: &[StepRecord],
     ) -> Option<PendingTimestamps> {
-        self.recorder.log().sizes.push(steps.records.iter().filter(|step| step.rows > 0).count());
+        self.recorder.log().sizes.push(steps.iter().filter(|step| step.rows > 0).count());
         if self.detail == Detail::Host {
             return None;
         }
@@ -99,7 +92,7 @@ impl TimestampRecorder {
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
-    pub fn run(&mut self, context: &Context, plan: &BoundSchedule, steps: &Steps) -> Result<()> {
+    pub fn run(&mut self, context: &Context, plan: &BoundSchedule, steps: &[StepRecord]) -> Result<()> {
         let dispatches: Vec<_> = plan.dispatches(steps).collect();
         for (run, stage) in self.runs(&dispatches) {
             let mut encoder = context.device.create_command_encoder(&Default::default());
@@ -156,8 +149,7 @@ impl TimestampRecorder {
         if let Some(stage) = self.stages.get(key) {
             return *stage;
         }
-        let members =
-            key.iter().map(|place| member(&self.schedule.dispatches[*place], &self.tuning, &self.machine));
+        let members = key.iter().map(|place| member(&self.schedule.dispatches[*place], &self.tuning));
         let stage = self.recorder.stage(members.collect());
         self.stages.insert(key.to_vec(), stage);
         stage
@@ -165,7 +157,7 @@ impl TimestampRecorder {
 }
 
 /// A dispatch for people, and what it costs.
-fn member(dispatch: &Dispatch, tuning: &Tuning, machine: &Machine) -> Member {
+fn member(dispatch: &Dispatch, tuning: &Tuning) -> Member {
     let kernel = &*dispatch.kernel;
     let (cost, it) = (kernel.cost(tuning), kernel.description());
     Member {
@@ -175,6 +167,5 @@ fn member(dispatch: &Dispatch, tuning: &Tuning, machine: &Machine) -> Member {
         workgroups: grid(kernel, tuning).into_iter().map(u64::from).product(),
         bytes: cost.bytes(),
         flop: cost.flop,
-        modelled: Some((1e3 * machine.microseconds(kernel, tuning)) as u64),
     }
 }

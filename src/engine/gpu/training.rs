@@ -2,12 +2,11 @@
 
 use super::GpuEngine;
 use super::bound::{BoundSchedule, MOST_STEPS, step_records};
-use super::order::DeviceOrder;
-use super::rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, row_bytes, stored};
+use super::rows::{DeviceRows, ORDER_POSITIONS, row_bytes, stored};
 use super::timestamp_recorder::TimestampRecorder;
 use crate::data::Rows;
 use crate::engine::order::{check_epoch, check_order};
-use crate::engine::{Batches, EngineOptions, Order, Work, begin};
+use crate::engine::{Batches, EngineOptions, Work, begin};
 use crate::error::Result;
 use crate::kernels::{Compute, FeatureFormat, LossTargets, Samples, StepRecord};
 use crate::schedule::DispatchPlan;
@@ -22,14 +21,12 @@ const WINDOW_BYTES: u64 = 16 << 20;
 pub(super) struct Training {
     rows: DeviceRows,
     bound: BoundSchedule,
-    /// The order of the rows that stay on the device; not of a window.
-    order: DeviceOrder,
     /// Rows of the data set that stand on the device; a window holds none of them for long.
     uploaded: usize,
     is_window: bool,
     /// Whether the rows passed through a window before, while their number was not known.
     was_window: bool,
-    /// Which half of the order buffer the next piece of an order made by the host goes to.
+    /// Half of the order buffer that receives the next piece of the order.
     half: usize,
 }
 
@@ -39,7 +36,6 @@ impl Training {
     pub fn restarted(self) -> Option<Self> {
         let mut training = Some(self).filter(|training| !training.was_window)?;
         training.uploaded = 0;
-        training.order.restart();
         Some(training)
     }
 }
@@ -87,8 +83,7 @@ impl GpuEngine {
         }
         let bound = self.bind(&self.training_schedule(device_rows.samples()), &device_rows, 0)?;
         let is_window = resident.is_none();
-        let order = DeviceOrder::default();
-        Ok(Training { rows: device_rows, bound, order, uploaded: 0, is_window, was_window: false, half: 0 })
+        Ok(Training { rows: device_rows, bound, uploaded: 0, is_window, was_window: false, half: 0 })
     }
 
     /// Rows of the whole set, if their number is known and the device has room for them.
@@ -139,42 +134,25 @@ impl GpuEngine {
         let most = if training.is_window { training.rows.capacity } else { usize::MAX };
         let steps = self.submissions.steps();
         let whole = positions.len().min(steps.saturating_mul(batch)).min(most);
-        let is_own = !training.is_window && training.rows.capacity <= ORDERED_ROWS;
-        let (first, taken) = match batches.order {
-            Order::Epoch { seed, epoch } if is_own => {
-                let _upload = begin(self.submissions.observer(), Work::Upload);
-                let count = batches.rows.len();
-                training.order.make(
-                    &self.compute,
-                    &training.rows,
-                    count,
-                    (seed, epoch),
-                    positions.clone(),
-                )?;
-                (positions.start, whole)
+        let taken = whole.min(half.max(batch));
+        let order = &self.host_order.rows(batches)[..taken];
+        check_order(&batches.rows, order.iter().map(|row| *row as usize))?;
+        let upload = begin(self.submissions.observer(), Work::Upload);
+        let first = if training.is_window {
+            self.submissions.flush(context)?;
+            training.rows.upload_gathered(context, &batches.rows, order)?;
+            0
+        } else {
+            // Steps that are recorded and not yet submitted take their order from the other half.
+            if half == 0 {
+                self.submissions.flush(context)?;
             }
-            _ => {
-                training.order.restart();
-                let taken = whole.min(half.max(batch));
-                let order = &self.host_order.rows(batches)[..taken];
-                check_order(&batches.rows, order.iter().map(|row| *row as usize))?;
-                let _upload = begin(self.submissions.observer(), Work::Upload);
-                if training.is_window {
-                    self.submissions.flush(context)?;
-                    training.rows.upload_gathered(context, &batches.rows, order)?;
-                    (0, taken)
-                } else {
-                    // What is recorded and not submitted yet takes its order from the other half.
-                    if half == 0 {
-                        self.submissions.flush(context)?;
-                    }
-                    let first = training.half * half;
-                    training.half = 1 - training.half;
-                    training.rows.set_order(context, first, order);
-                    (first, taken)
-                }
-            }
+            let first = training.half * half;
+            training.half = 1 - training.half;
+            training.rows.set_order(context, first, order);
+            first
         };
+        drop(upload);
         let trained = |StepRecord { first, rows, slot, .. }| StepRecord {
             first,
             rows,
@@ -186,8 +164,9 @@ impl GpuEngine {
         let _recording = begin(self.submissions.observer(), Work::Recording);
         self.submissions.record(context, &training.bound, &records)?;
         if taken == positions.len() {
-            // What comes next may be a wait for more rows, or an order in the place of this one.
+            // The caller may wait for more rows next.
             self.submissions.flush(context)?;
+            self.host_order.prefetch(batches);
         }
         Ok(taken)
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::kernels::{Compute, Grid, Kernel, Map, MapKernel, MultiplyAdd, StepRecord};
+use crate::kernels::{Activate, Compute, Kernel, MultiplyAdd, Nonlinearity, StepRecord};
 use crate::timing::Ceilings;
 
 /// Bytes that the copy reads: more than the caches of most machines.
@@ -16,8 +16,8 @@ const COPY_BYTES: usize = 64 << 20;
 pub fn measure_ceilings(compute: &Compute) -> Result<Ceilings> {
     let bytes = (compute.context.largest_storage() as usize).min(COPY_BYTES);
     let [from, to] = [(); 2].map(|()| compute.context.storage("copy", bytes as u64));
-    let copy = MapKernel { rows: 1, columns: bytes / 4, operation: Map::Add(0.0), grid: Grid::Line };
-    let copied = compute.time(&copy, &[&from?, &to?], StepRecord::default(), Duration::from_millis(100))?;
+    let copy = Activate { rows: 1, columns: bytes / 4, nonlinearity: Nonlinearity::LINEAR };
+    let copied = compute.time(&copy, &[&from?, &to?], StepRecord::all(1), Duration::from_millis(100))?;
 
     let threads = 1 << 14;
     let output = compute.context.storage("multiply-adds", 16 * threads as u64)?;

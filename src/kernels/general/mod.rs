@@ -1,18 +1,12 @@
 //! The collection: kernels for vectors and matrices of any kind.
 
-mod argmax;
 mod ceilings;
-mod compact;
 mod convolve;
-mod cross_entropy_probabilities;
 mod dot;
-mod log_sum_exp;
-mod map;
 pub(crate) mod matmul;
 mod multiply_add;
 mod naive_matmul;
 mod pool;
-pub(crate) mod radix_sort;
 pub(crate) mod reduce;
 pub(crate) mod scan;
 mod scan_add;
@@ -20,19 +14,13 @@ mod segments;
 mod softmax;
 mod zip;
 
-pub use argmax::{Argmax, argmax, argmax_axis, count_correct};
 pub use ceilings::measure_ceilings;
-pub use compact::{Compact, compact, positions_where};
 pub use convolve::{Convolve, MOST_TAPS, Mode, convolve, convolve_separable};
-pub use cross_entropy_probabilities::{CrossEntropyProbabilities, cross_entropy_probabilities};
 pub use dot::{Dot, dot};
-pub use log_sum_exp::{LogSumExp, log_sum_exp};
-pub use map::{Map, MapKernel, map};
 pub use matmul::{Epilogue, Matmul, Operand, batched_matmul, matmul};
 pub use multiply_add::MultiplyAdd;
 pub use naive_matmul::{NaiveMatmul, naive_matmul};
 pub use pool::{Pool, Window, pool};
-pub use radix_sort::{RadixSort, sort_by_key};
 pub use reduce::{Reduce, Reduction, block_sums, reduce, reduce_axis};
 pub use scan::{Scan, exclusive_scan, inclusive_scan, scan};
 pub use scan_add::ScanAdd;

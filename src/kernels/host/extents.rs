@@ -67,7 +67,7 @@ pub(crate) fn check_extents(
     record: &StepRecord,
 ) -> Result<()> {
     if !tuning.runs_on(context) {
-        return Err(Error::Device(format!("{} cannot run the tile shapes {tuning}", context.name)));
+        return Err(Error::Device(format!("{} cannot run the tile shapes {tuning:?}", context.name)));
     }
     let extents = kernel.extents(tuning, record)?;
     let shape = |expected, found| Err(shape_error(kernel.shader(), expected, found));

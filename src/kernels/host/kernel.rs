@@ -2,14 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::gpu::{Access, Context, Pipelines, Prepared, Program, RecordTransport};
-use crate::kernels::{
-    Cost, Latency, Piece, StepRecord, Tensor, Tuning, blocks, check_extents, compose, shader_text,
-};
+use crate::kernels::{Cost, Piece, StepRecord, Tensor, Tuning, blocks, check_extents, compose, shader_text};
 
 /// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
 pub const MOST_BUFFERS: usize = 6;
 
-/// The most steps of one dispatch: as many records as every device has room for in a uniform (`shaders/common/record_list.wgsl`).
+/// The most records of one dispatch, which every device has room for in a uniform (`shaders/common/record_list.wgsl`).
 pub const MOST_RECORDS: usize = 256;
 
 /// A shader file and what its bindings are. Only this crate makes one: nothing else is trusted to keep its bounds.
@@ -20,8 +18,7 @@ pub struct Shader {
     pub name: &'static str,
     /// Storage buffers at bindings 1, 2, ... of group 0.
     pub bindings: &'static [Access],
-    /// How many [`StepRecord`]s it reads: none, that of its step, or those of up to [`MOST_RECORDS`] steps, one after the
-    /// other.
+    /// How many [`StepRecord`]s it reads: none, or that of its step.
     pub records: usize,
 }
 
@@ -65,13 +62,6 @@ pub enum ThreadLayout {
     },
     /// Workgroups that own rows of a batch, `rows` in all, and go through all layers with them.
     BatchRows(usize),
-    /// Workgroups that train a network each.
-    Networks {
-        /// Rows of their batches.
-        rows: usize,
-        /// How many networks.
-        count: usize,
-    },
     /// So many workgroups that own tiles of weights.
     WeightTiles(usize),
     /// One thread per element, so many of them (`shaders/common/elementwise.wgsl`).
@@ -99,13 +89,6 @@ pub enum ThreadLayout {
         /// Lines (rows of a matrix); no workgroup reaches into two of them.
         lines: usize,
         /// Positions of a line.
-        length: usize,
-        /// Positions that a thread owns.
-        each: usize,
-    },
-    /// As `Line`, with the smaller teams of the sort, whose threads hold many counters each.
-    Sort {
-        /// Positions.
         length: usize,
         /// Positions that a thread owns.
         each: usize,
@@ -184,13 +167,6 @@ pub trait Kernel: Send + Sync {
 
     /// What a dispatch costs under `tuning`, all rows live; of several steps, one, and of several networks, all.
     fn cost(&self, tuning: &Tuning) -> Cost;
-
-    /// What its slowest thread does one after the other under `tuning`, all rows live; of several steps, in one. As it
-    /// stands here it is for kernels whose threads do all the same.
-    fn latency(&self, tuning: &Tuning) -> Latency {
-        let layout = self.description().layout;
-        Latency::even(&self.cost(tuning), tuning.groups(layout), tuning.threads(layout))
-    }
 
     /// What it says of itself.
     fn description(&self) -> Description {

@@ -1,7 +1,7 @@
 //! How a matrix product is divided among threads, by matmul body, and what it then costs.
 
 use crate::gpu::Context;
-use crate::kernels::{Cost, EPILOGUE, Latency, blocks};
+use crate::kernels::{Cost, blocks};
 
 /// How the matmul body divides C into workgroups. Counts are in 4x4 blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,25 +151,6 @@ impl MatmulTile {
         }
     }
 
-    /// What a thread of such a product over an inner dimension of `inner` does one after the other. `ordered` says that
-    /// where the rows of A begin is loaded first.
-    pub(crate) fn latency(self, inner: usize, ordered: bool) -> Latency {
-        /// Vector operations for five multiply-adds: the others bring the operands.
-        const FOR_FIVE: usize = 8;
-        let places = usize::from(ordered);
-        let (steps, fma, barriers) = match self.shared() {
-            Some(tiles) => {
-                let [_, y, split] = self.threads();
-                let steps = blocks(inner).div_ceil(tiles.depth());
-                (steps, 64 * tiles.step * (tiles.down / y), 2 * steps + if split > 1 { 2 } else { 0 })
-            }
-            // Two blocks at a time, without barriers.
-            None => (blocks(inner).div_ceil(2), 128, 0),
-        };
-        let operations = EPILOGUE + steps * fma * FOR_FIVE / 5;
-        Latency { round_trips: steps + places, barriers, operations }
-    }
-
     /// How often such a product calls `a_place` for the start of a row of A. `transposed`: A is stored transposed.
     pub(crate) fn places(self, [rows, columns, inner]: [usize; 3], transposed: bool) -> usize {
         let groups: usize = self.groups(rows, columns).iter().product();
@@ -226,52 +207,4 @@ impl SharedTiles {
         let of = |across: usize| (4 * across * self.depth()).div_ceil(self.threads).next_power_of_two();
         [of(self.down), of(self.across)]
     }
-}
-
-const fn tiled(across: usize, down: usize, inner: usize, split: usize) -> MatmulTile {
-    MatmulTile::Tiled { across, down, inner, split }
-}
-
-const fn tall(across: usize, down: usize, inner: usize) -> MatmulTile {
-    MatmulTile::TiledTall { across, down, inner }
-}
-
-const fn direct(across: usize, down: usize) -> MatmulTile {
-    MatmulTile::Direct { across, down }
-}
-
-impl MatmulTile {
-    /// For products and tiles of weights, what should be good on most devices first.
-    ///
-    /// Tiled: skinny matrices make few workgroups, so tiles of 16 to 64 rows and columns, and threads that share the inner
-    /// dimension; a deeper step has fewer barriers and takes more memory.
-    /// Direct: at least 8 threads, as software adapters compute eight at once; 32 for GPUs, whose subgroups have no
-    /// fewer.
-    pub const CANDIDATES: [MatmulTile; 14] = [
-        MatmulTile::BroadcastTall,
-        MatmulTile::Broadcast,
-        tiled(4, 8, 4, 4),
-        tiled(4, 16, 4, 2),
-        tiled(8, 4, 4, 4),
-        tiled(4, 4, 4, 4),
-        tiled(8, 8, 2, 4),
-        tiled(8, 8, 4, 4),
-        tiled(8, 8, 4, 2),
-        tiled(8, 8, 4, 1),
-        tiled(16, 8, 4, 1),
-        tall(16, 16, 4),
-        direct(8, 1),
-        direct(8, 4),
-    ];
-
-    /// For products of which a device gets enough large tiles.
-    pub const WIDE_CANDIDATES: [MatmulTile; 7] = [
-        MatmulTile::BroadcastTall,
-        tiled(8, 8, 4, 2),
-        tall(16, 16, 4),
-        tall(16, 16, 2),
-        tall(8, 16, 4),
-        tiled(8, 8, 4, 1),
-        direct(8, 1),
-    ];
 }

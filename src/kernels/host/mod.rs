@@ -4,7 +4,6 @@ mod compute;
 mod cost;
 mod extents;
 mod kernel;
-mod latency;
 mod matmul_tile;
 #[cfg(feature = "mutations")]
 mod mutation;
@@ -15,9 +14,7 @@ pub use compute::{Compute, Element, Invocation, Matrix, Tensor, Vector};
 pub use cost::Cost;
 pub(crate) use extents::{check_extents, layer, live_rows, matrix, metrics_bytes, order_bytes, vec4s, words};
 pub use kernel::*;
-pub(crate) use latency::EPILOGUE;
-pub use latency::{Latency, Machine};
 pub use matmul_tile::MatmulTile;
 pub(crate) use source::shader_text;
 pub use source::{Piece, compose};
-pub use tuning::{SegmentShape, TileParameter, Tuning};
+pub use tuning::{SegmentShape, Tuning};

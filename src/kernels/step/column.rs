@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Description, Kernel, Latency, LayerInputs, LayerUpdate, MatmulTile, Samples, Seal, Shader,
-    StepRecord, StepShape, ThreadLayout, Tuning, blocks, live_rows, order_bytes, vec4s,
+    Cost, Description, Kernel, LayerInputs, LayerUpdate, MatmulTile, Samples, Seal, Shader, StepRecord,
+    StepShape, ThreadLayout, Tuning, blocks, live_rows, order_bytes, vec4s,
 };
 
 static SHADER: Shader = Shader::of_step("column", &[Read, Read, Read, Write]);
@@ -60,17 +60,6 @@ impl Kernel for Column {
             vec4s(&[&[2, self.shape.activations()]]),
             vec4s(&[&[self.shape.layout.model()]]),
         ])
-    }
-
-    fn latency(&self, _: &Tuning) -> Latency {
-        let StepShape { rows, part, parts, ref layers, .. } = self.shape;
-        let [down, _] = self.product.tile();
-        // A part of the first layer, its tiles one after the other, and then those of the next batch.
-        let update = self.product.latency(rows, true);
-        let next = self.product.latency((4 * part).min(layers[0].inputs), true);
-        let tiles = blocks(layers[0].inputs + 1).div_ceil(down).div_ceil(parts);
-        let first = (0..tiles).fold(Latency::default(), |all, _| all + update);
-        (0..blocks(rows).div_ceil(down)).fold(first.with(0, 1, 0), |all, _| all + next)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Description, Kernel, Latency, LayerInputs, Nonlinearity, Seal, Shader, StepRecord, ThreadLayout,
-    Tuning, blocks, layer, layer_params, live_rows, matrix,
+    Cost, Description, Kernel, LayerInputs, Nonlinearity, Seal, Shader, StepRecord, ThreadLayout, Tuning,
+    blocks, layer, layer_params, live_rows, matrix,
 };
 
 static SHADER: Shader = Shader::of_step("forward", &[Read, Read, Write]);
@@ -52,10 +52,6 @@ impl Kernel for Forward {
         let y = matrix(kept.saturating_add(rows), self.outputs);
         let parameters = layer(self.offset, self.inputs, self.outputs);
         Ok(self.source.extents(parameters, y, [rows, self.inputs], record))
-    }
-
-    fn latency(&self, tuning: &Tuning) -> Latency {
-        tuning.product_for(self.rows, self.outputs).latency(self.inputs, self.source.is_data_set())
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

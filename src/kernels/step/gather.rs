@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Description, FeatureFormat, Kernel, Latency, Samples, Seal, Shader, StepRecord, ThreadLayout,
-    Tuning, blocks, live_rows, matrix, order_bytes, word, words,
+    Cost, Description, FeatureFormat, Kernel, Samples, Seal, Shader, StepRecord, ThreadLayout, Tuning,
+    blocks, live_rows, matrix, order_bytes, word, words,
 };
 
 static SHADER: Shader = Shader::of_step("gather", &[Read, Read, Read, Write, Write]);
@@ -36,12 +36,6 @@ impl Kernel for Gather {
         let targets = |rows: usize| words(&[&[rows, self.words]]);
         let (features, x) = (self.samples.bytes(self.inputs), matrix(rows, self.inputs));
         Ok(vec![features, targets(samples), order_bytes(record, false), x, targets(rows)])
-    }
-
-    fn latency(&self, tuning: &Tuning) -> Latency {
-        let layout = self.layout();
-        // Which row it is comes first.
-        Latency::even(&self.cost(tuning), tuning.groups(layout), tuning.threads(layout)).with(1, 0, 0)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Description, Kernel, Latency, Nonlinearity, Seal, Shader, StepRecord, ThreadLayout, Tuning, blocks,
-    layer, layer_params, live_rows, matrix,
+    Cost, Description, Kernel, Nonlinearity, Seal, Shader, StepRecord, ThreadLayout, Tuning, blocks, layer,
+    layer_params, live_rows, matrix,
 };
 
 static SHADER: Shader = Shader::of_step("input_gradient", &[Read, Read, Read, Write]);
@@ -50,10 +50,6 @@ impl Kernel for InputGradient {
             None => 0,
         };
         Ok(vec![dy, layer(self.offset, self.inputs, self.outputs), x, dx])
-    }
-
-    fn latency(&self, tuning: &Tuning) -> Latency {
-        tuning.product_for(self.rows, self.inputs).latency(self.outputs, false)
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

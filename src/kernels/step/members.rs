@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::kernels::{
-    Cost, Description, Kernel, Latency, MOST_RECORDS, Piece, Seal, StepRecord, Tuning, shape_error, uniform,
-    vec4s, word,
+    Cost, Description, Kernel, MOST_RECORDS, Piece, Seal, StepRecord, Tuning, shape_error, uniform, vec4s,
+    word,
 };
 
 /// The most networks of a dispatch, as many as fit in the list of records.
@@ -76,10 +76,6 @@ impl Kernel for Members {
             Share::Slots => bytes.saturating_mul(count as u64),
         };
         Ok(alone.into_iter().zip(&self.shares).map(of).collect())
-    }
-
-    fn latency(&self, tuning: &Tuning) -> Latency {
-        self.kernel.latency(tuning)
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Description, EPILOGUE, Kernel, Latency, Seal, Shader, StepRecord, StepShape, ThreadLayout, Tuning,
-    blocks, live_rows, metrics_bytes, order_bytes, vec4s, words,
+    Cost, Description, Kernel, Seal, Shader, StepRecord, StepShape, ThreadLayout, Tuning, blocks, live_rows,
+    metrics_bytes, order_bytes, vec4s, words,
 };
 
 use super::step_shape::LayerPlace;
@@ -56,25 +56,6 @@ impl Kernel for Row {
             vec4s(&[&[2, shape.activations()]]),
             metrics_bytes(record, tuning.batch_groups(shape.rows)),
         ])
-    }
-
-    fn latency(&self, tuning: &Tuning) -> Latency {
-        let StepShape { layers, parts, targets, .. } = &self.shape;
-        let team = Team::for_rows(tuning, self.shape.rows);
-        // The first layer: sixteen parts at a time.
-        let width = blocks(layers[0].outputs);
-        let (chunks, slices) = (team.chunks(width).len(), team.slices_of_parts(width, *parts));
-        let turns = chunks * parts.div_ceil(PARTS_AT_ONCE * slices);
-        let operations = 180 * turns + 8 * slices + chunks * EPILOGUE;
-        let published = usize::from(width > team.most());
-        let first = Latency::default().with(turns, usize::from(slices > 1) + 1 + published, operations);
-        let latency = layers.iter().skip(1).fold(first, |all, layer| {
-            Through::both(team, layer).into_iter().fold(all, |all, pass| all + pass.latency())
-        });
-        let outputs = layers[layers.len() - 1].outputs;
-        let published = usize::from(blocks(outputs) > team.most());
-        let barriers = 1 + published + usize::from(targets.loss.of_classes());
-        latency.with(0, barriers, targets.operations(outputs))
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
@@ -205,20 +186,6 @@ impl Through {
     fn chunks(self) -> Vec<[usize; 2]> {
         let slices = |chunk: usize| (self.team.threads / chunk).min(self.inner.div_ceil(self.at_once));
         self.team.chunks(self.outer).into_iter().map(|chunk| [chunk, slices(chunk)]).collect()
-    }
-
-    /// What a thread does one after the other.
-    fn latency(self) -> Latency {
-        let pieces = self.inner.div_ceil(self.team.most());
-        // The barrier of what is wider than workgroup memory has room for.
-        let published = Latency::default().with(0, usize::from(self.outer > self.team.most()), 0);
-        self.chunks().into_iter().fold(published, |all, [_, slices]| {
-            let turns = self.inner.div_ceil(self.at_once * slices);
-            // A block takes 16 multiply-adds a row, and as many others.
-            let operations = turns * self.at_once * (16 + 16 * self.team.rows);
-            let bring = if pieces > 1 { [pieces, 2 * pieces] } else { [0, 0] };
-            all.with(turns + bring[0], 2 + bring[1], operations + 8 * slices + 3 * EPILOGUE)
-        })
     }
 
     /// What the weights, the operand and the sums cost.

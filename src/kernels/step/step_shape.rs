@@ -13,10 +13,10 @@ pub const MOST_LAYERS: usize = 64;
 const MOST_KNOWN: usize = 4;
 
 /// Words of the uniform of a network without its layers (`shaders/common/network_fields.wgsl`).
-pub(super) const NETWORK_WORDS: usize = 16;
+const NETWORK_WORDS: usize = 16;
 
 /// Words of the uniform of one layer.
-pub(super) const LAYER_WORDS: usize = 12;
+const LAYER_WORDS: usize = 12;
 
 /// A layer and its places.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,14 +39,10 @@ pub struct StepShape {
     pub(crate) layers: Vec<LayerPlace>,
     pub(crate) layout: ParameterLayout,
     pub(crate) rows: usize,
-    /// Rows that a matrix of activations has room for.
-    pub(crate) room: usize,
     pub(crate) targets: LossTargets,
     /// Blocks of inputs of a part: whole tiles.
     pub(crate) part: usize,
     pub(crate) parts: usize,
-    /// Where all that belongs to it begins in a buffer that it shares with other networks, in vec4s.
-    base: usize,
 }
 
 impl StepShape {
@@ -67,88 +63,28 @@ impl StepShape {
         let part = tiles.div_ceil(wanted.clamp(1, tiles));
         let parts = tiles.div_ceil(part);
         let layout = layout.with_partials(parts * rows * blocks(first.outputs));
-        let bare = Self::bare(network, rule, weighted, rows, layout);
-        Some(Self { part: part * down, parts, ..bare }.placed(0))
-    }
-
-    /// The shape of the resident step: the activations, in whole blocks of rows, and the inputs of the batch stand behind the
-    /// parameters.
-    pub fn resident(network: &Network, rule: &UpdateRule, weighted: bool, rows: usize) -> Option<Self> {
-        let layout = ParameterLayout::new(network);
-        let layers = layout.layers();
-        if layers.len() > MOST_LAYERS {
-            return None;
-        }
-        let room = 4 * blocks(rows);
-        let of_row: usize = layers.iter().map(|layer| 2 * blocks(layer.outputs)).sum();
-        let layout = layout.clone().with_partials(room * (of_row + blocks(network.inputs())));
-        let place = layout.partials();
-        let bare = Self::bare(network, rule, weighted, rows, layout);
-        Some(Self { room, ..bare }.placed(place))
-    }
-
-    /// Without places of activations, and with inputs that are not split.
-    fn bare(
-        network: &Network,
-        rule: &UpdateRule,
-        weighted: bool,
-        rows: usize,
-        layout: ParameterLayout,
-    ) -> Self {
         let layout = layout.with_states(rule.optimizer.kind.states());
-        let layers = layout.layers().iter().enumerate().map(|(number, at)| LayerPlace {
-            inputs: at.inputs,
-            outputs: at.outputs,
-            offset: at.offset,
-            place: 0,
-            nonlinearity: Nonlinearity::for_layer(network, number, true),
-            update: LayerUpdate::for_layer(rule, &layout, number),
+        let mut place = 0;
+        let layers = layout.layers().iter().enumerate().map(|(number, at)| {
+            let start = place;
+            place += rows * blocks(at.outputs);
+            LayerPlace {
+                inputs: at.inputs,
+                outputs: at.outputs,
+                offset: at.offset,
+                place: start,
+                nonlinearity: Nonlinearity::for_layer(network, number, true),
+                update: LayerUpdate::for_layer(rule, &layout, number),
+            }
         });
         let layers = layers.collect();
         let targets = LossTargets { loss: network.loss(), smoothing: rule.label_smoothing, weighted };
-        Self { layers, layout, rows, room: rows, targets, part: 0, parts: 0, base: 0 }
-    }
-
-    /// With the activations from this vec4 on.
-    fn placed(mut self, mut place: usize) -> Self {
-        for layer in &mut self.layers {
-            layer.place = place;
-            place += self.room * blocks(layer.outputs);
-        }
-        self
-    }
-
-    /// The same `vec4s` further on, behind those of other networks.
-    #[must_use]
-    pub fn shifted(mut self, base: usize) -> Self {
-        for layer in &mut self.layers {
-            layer.offset = layer.offset - self.base + base;
-            layer.place = layer.place - self.base + base;
-        }
-        Self { base, ..self }
-    }
-
-    /// Where all that belongs to it begins, in vec4s.
-    pub fn base(&self) -> usize {
-        self.base
-    }
-
-    /// Where all that belongs to it ends, in vec4s.
-    pub(crate) fn end(&self) -> usize {
-        self.base.saturating_add(self.layout.model())
+        Some(Self { layers, layout, rows, targets, part: part * down, parts })
     }
 
     /// Outputs of the last layer.
     pub(crate) fn outputs(&self) -> usize {
         self.layers[self.layers.len() - 1].outputs
-    }
-
-    /// Whether one program trains both, and with the same machine code as each by itself: what differs are numbers.
-    pub fn shares_code(&self, other: &Self) -> bool {
-        let targets = |of: &Self| LossTargets { smoothing: 0.0, ..of.targets };
-        let optimizer = |of: &Self| of.layers[0].update.optimizer;
-        (self.rows, self.has_dropout(), self.activations_used(), targets(self), optimizer(self))
-            == (other.rows, other.has_dropout(), other.activations_used(), targets(other), optimizer(other))
     }
 
     /// Most rows of a batch.
@@ -168,12 +104,7 @@ impl StepShape {
 
     /// vec4s of the outputs of all layers. As many of their deltas stand behind them.
     pub fn activations(&self) -> usize {
-        self.layers.iter().map(|layer| self.room * blocks(layer.outputs)).sum()
-    }
-
-    /// Where the resident step keeps the inputs of a batch: behind the activations, in vec4s.
-    fn batch(&self) -> usize {
-        self.layers[0].place + 2 * self.activations()
+        self.layers.iter().map(|layer| self.rows * blocks(layer.outputs)).sum()
     }
 
     /// Where the outputs of a layer (from 1) stand, in vec4s.
@@ -223,23 +154,15 @@ impl StepShape {
 
     /// The uniform for a kernel with tiles of these numbers of blocks, down and across, over a data set of `samples` rows.
     pub(crate) fn params(&self, tile: [usize; 2], samples: usize) -> Vec<u32> {
-        let mut words = self.network_words(tile, samples, 0).to_vec();
+        let mut words = self.network_words(tile, samples).to_vec();
         words.extend(self.layer_words());
         words.resize(NETWORK_WORDS + LAYER_WORDS * MOST_LAYERS, 0);
         words
     }
 
-    /// Whether the network gets a specialised program: its layers stand where the shader computes that they do, one behind
-    /// the other.
+    /// Whether the network gets a specialised program.
     pub(super) fn is_known(&self) -> bool {
-        let (mut offset, mut place) = (0, 0);
-        let stands_there = |layer: &LayerPlace| {
-            let is_there = (layer.offset, layer.place) == (offset, place);
-            offset += (layer.inputs + 1) * blocks(layer.outputs);
-            place += self.room * blocks(layer.outputs);
-            is_there
-        };
-        self.room == self.rows && self.layers.len() <= MOST_KNOWN && self.layers.iter().all(stands_there)
+        self.layers.len() <= MOST_KNOWN
     }
 
     /// The override constants of `shaders/common/known_network.wgsl`.
@@ -248,32 +171,26 @@ impl StepShape {
             ["LAYERS", "INPUTS", "PARTS", "PARTIALS", "CAPACITY", "UNITS_0", "UNITS_1", "UNITS_2", "UNITS_3"];
         let known = self.is_known();
         let units = |layer: usize| self.layers.get(layer).map_or(0, |layer| layer.outputs);
-        let sizes = [self.layers.len(), self.layers[0].inputs, self.parts, self.layout.partials(), self.room];
+        let sizes = [self.layers.len(), self.layers[0].inputs, self.parts, self.layout.partials(), self.rows];
         let all = sizes.into_iter().chain((0..MOST_KNOWN).map(units));
         NAMES.into_iter().zip(all.map(|size| if known { word(size) } else { 0 })).collect()
     }
 
-    /// The network without its layers, which begin at `start` of their table.
-    pub(super) fn network_words(
-        &self,
-        [down, across]: [usize; 2],
-        samples: usize,
-        start: usize,
-    ) -> [u32; NETWORK_WORDS] {
+    /// The words of the network without its layers.
+    fn network_words(&self, [down, across]: [usize; 2], samples: usize) -> [u32; NETWORK_WORDS] {
         let [own, other] = self.targets.probabilities(self.outputs()).map(f32::to_bits);
         let [state, region, .., bias_decay] = LayerUpdate::params(Some(self.layers[0].update));
         let [layers, partials] = [self.layers.len(), self.layout.partials()].map(word);
-        let [rows, deltas, batch] = [self.rows, self.activations(), self.batch()].map(word);
+        let [rows, deltas, samples] = [self.rows, self.activations(), samples].map(word);
         let [parts, part, down, across] = [self.parts, self.part, down, across].map(word);
-        let [samples, start] = [samples, start].map(word);
         [
             layers, rows, partials, deltas, parts, part, down, across, samples, state, region, bias_decay,
-            own, other, batch, start,
+            own, other, 0, 0,
         ]
     }
 
-    /// Its layers.
-    pub(super) fn layer_words(&self) -> Vec<u32> {
+    /// The words of the layers.
+    fn layer_words(&self) -> Vec<u32> {
         let used = self.activations_used();
         let words = |layer: &LayerPlace| {
             let kind = used.iter().position(|used| *used == layer.nonlinearity.activation);

@@ -23,12 +23,6 @@ impl LossTargets {
         usize::from(self.weighted) + if self.loss.of_classes() { 1 } else { outputs }
     }
 
-    /// Vector operations of a thread that makes the loss of a row of so many outputs and its gradient, one output after the
-    /// other: exponentials count for several.
-    pub(crate) fn operations(&self, outputs: usize) -> usize {
-        10 * self.loss.flop() * outputs
-    }
-
     /// The pieces that read targets and compute the loss.
     pub(crate) fn pieces(&self) -> Vec<(&'static str, Piece)> {
         let targets = if self.loss.of_classes() { "targets_classes" } else { "targets_values" };

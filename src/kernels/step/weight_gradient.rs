@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Cost, Description, Kernel, Latency, LayerInputs, LayerUpdate, Seal, Shader, StepRecord, ThreadLayout,
-    Tuning, layer, live_rows, matrix, word,
+    Cost, Description, Kernel, LayerInputs, LayerUpdate, Seal, Shader, StepRecord, ThreadLayout, Tuning,
+    layer, live_rows, matrix, word,
 };
 
 static SHADER: Shader = Shader::of_step("weight_gradient", &[Read, Read, Write]);
@@ -54,10 +54,6 @@ impl Kernel for WeightGradient {
         let (rows, behind) = (live_rows(record, &SHADER, self.rows)?, LayerUpdate::reach(self.update));
         let result = layer(self.offset, self.inputs, self.outputs).saturating_add(behind);
         Ok(self.source.extents(matrix(rows, self.outputs), result, [rows, self.inputs], record))
-    }
-
-    fn latency(&self, tuning: &Tuning) -> Latency {
-        tuning.product_for(self.inputs + 1, self.outputs).latency(self.rows, self.source.is_data_set())
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

@@ -3,8 +3,8 @@
 use super::{Buffer, Dispatch, DispatchPlan};
 use crate::kernels::{
     Activate, ActivateBackward, Column, CrossEntropy, Embed, EmbedGradient, Forward, Gather, InputGradient,
-    Kernel, LayerInputs, LayerUpdate, LossGradient, LossTargets, Nonlinearity, Resident, Row, Samples,
-    ScaleGradient, StepRecord, StepShape, SumSquares, Tuning, Update, WeightGradient, blocks,
+    Kernel, LayerInputs, LayerUpdate, LossGradient, LossTargets, Nonlinearity, Row, Samples, ScaleGradient,
+    StepShape, SumSquares, Tuning, Update, WeightGradient, blocks,
 };
 use crate::model::{InputLayer, InputLayout, LayerLayout, ParameterLayout};
 use crate::schedule::{ScheduleKind, TrainingStep};
@@ -29,7 +29,6 @@ impl DispatchPlan {
         let clips = step.rule.clip_norm.is_some();
         let whole = match kind {
             ScheduleKind::TwoDispatch if !clips => step.shape(tuning),
-            ScheduleKind::Resident if !clips => step.resident_shape(),
             _ => None,
         };
         match (kind, whole) {
@@ -38,10 +37,7 @@ impl DispatchPlan {
                 builder.update();
             }
             (ScheduleKind::TwoDispatch, Some(shape)) => builder.two_dispatch_step(&shape),
-            (ScheduleKind::Resident, Some(shape)) => builder.resident_step(&shape),
-            (ScheduleKind::Fused | ScheduleKind::TwoDispatch | ScheduleKind::Resident, _) => {
-                builder.fused_step();
-            }
+            (ScheduleKind::Fused | ScheduleKind::TwoDispatch, _) => builder.fused_step(),
         }
         builder.schedule()
     }
@@ -299,13 +295,6 @@ impl<'a> Builder<'a> {
         self.prologue = true;
     }
 
-    fn resident_step(&mut self, shape: &StepShape) {
-        use Buffer::{Features, Metrics, Order, Parameters, Rules, Targets};
-        self.groups = 1;
-        let kernel = Resident::new(shape, self.samples);
-        self.push(kernel, &[Features, Targets, Order, Rules, Parameters, Metrics]);
-    }
-
     fn schedule(self) -> DispatchPlan {
         let used = self.dispatches.iter().flat_map(|dispatch| &dispatch.buffers);
         let buffers = used
@@ -339,7 +328,6 @@ impl<'a> Builder<'a> {
             Buffer::TableRows => matrix(network.columns()),
             Buffer::Outputs => matrix(network.outputs()),
             Buffer::Metrics => 8 * self.groups as u64,
-            Buffer::Rules => size_of::<StepRecord>() as u64,
         }
     }
 }

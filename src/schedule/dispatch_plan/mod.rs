@@ -20,8 +20,6 @@ pub enum Buffer {
     TableRows,
     /// Targets of the batch.
     BatchTargets,
-    /// The optimizer's numbers, which the host writes before every submission.
-    Rules,
     /// All weights and biases, layer after layer, and what a [`ParameterLayout`](crate::model::ParameterLayout) puts behind them.
     Parameters,
     /// Their gradients, in the same layout.
@@ -102,7 +100,7 @@ impl Dispatch {
 pub struct DispatchPlan {
     /// The dispatches.
     pub dispatches: Vec<Dispatch>,
-    /// Bytes of every buffer that belongs to the batch; rules, metrics and predictions count one step and one batch.
+    /// Bytes of every buffer that belongs to the batch; metrics and predictions count one step and one batch.
     pub buffers: BTreeMap<Buffer, u64>,
     /// Most rows of a batch.
     pub rows: usize,

@@ -44,7 +44,6 @@ impl Config {
             target_accuracy: _,
             auc_by_epoch: _,
             max_time: _,
-            measured: _,
         } = self;
         let betas = if kind.uses_momentum() { "momentum" } else { "betas" };
         let settings = [

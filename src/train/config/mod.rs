@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use super::DataOptions;
 use crate::data::Split;
-use crate::engine::Measurements;
 use crate::error::Result;
 use crate::model::Init;
 use crate::named::named;
@@ -107,8 +106,6 @@ pub struct Config {
     pub auc_by_epoch: bool,
     /// Ends the run this long after its start, within an epoch, too.
     pub max_time: Option<Duration>,
-    /// Tile shapes that were measured; those for the network and the device are taken, where there are any.
-    pub measured: Measurements,
 }
 
 impl Default for Config {
@@ -143,7 +140,6 @@ impl Default for Config {
             target_accuracy: None,
             auc_by_epoch: false,
             max_time: None,
-            measured: Measurements::default(),
         }
     }
 }

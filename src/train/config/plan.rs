@@ -81,8 +81,8 @@ impl Config {
 
     /// As [`Config::training_options`], for an unknown number of rows, without weights, and with rates that do not depend on layer sizes.
     pub fn engine_options(&self, batch: usize) -> EngineOptions {
-        let (schedule, threads, measured) = (self.schedule, self.threads, self.measured.clone());
-        EngineOptions { batch, rule: self.rule(batch, None), weighted: false, schedule, threads, measured }
+        let (schedule, threads) = (self.schedule, self.threads);
+        EngineOptions { batch, rule: self.rule(batch, None), weighted: false, schedule, threads }
     }
 
     /// The network for such data, if it and batches of `batch` rows fit in memory.

@@ -1,28 +1,23 @@
-//! Many networks in training at once, all on the same rows in the same order: small ones by a workgroup each, those of one shape
-//! by dispatches that have them in the z of their grids.
+//! Many networks in training at once, all on the same rows in the same order: networks of one shape share dispatches, each as a z of
+//! their grids.
 
-mod fused;
 mod group;
 mod members;
-mod resident;
 
-use fused::{FusedGroup, PlacedSteps};
-use group::Group;
-use resident::ResidentGroup;
+use group::{Group, PlacedSteps};
 
 use super::bound::step_records;
-use super::order::DeviceOrder;
-use super::rows::{DeviceRows, ORDERED_ROWS, SharedBatch, row_bytes, stored};
+use super::rows::{DeviceRows, SharedBatch, row_bytes, stored};
 use super::submissions::{MemberMetrics, Submissions};
 use super::{GpuEngine, training_step};
 use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_epoch, check_order};
-use crate::engine::{Batches, EngineOptions, EngineState, Order};
+use crate::engine::{Batches, EngineOptions, EngineState};
 use crate::error::{Error, Result};
-use crate::gpu::{Adapter, Context, StepBinding, StepRecords};
-use crate::kernels::{Compute, LossTargets, MOST_RECORDS, StepRecord, Tuning, blocks};
+use crate::gpu::{Adapter, Context, StepBinding};
+use crate::kernels::{Compute, LossTargets, StepRecord, Tuning, blocks};
 use crate::model::{Network, Parameters};
-use crate::schedule::{DeviceLimits, ScheduleKind, packed_schedule, refusal};
+use crate::schedule::ScheduleKind;
 use crate::threads::block;
 
 /// A network of a pack, and how it is trained.
@@ -32,8 +27,7 @@ pub struct PackMember<'a> {
     pub network: &'a Network,
     /// Its first parameters.
     pub parameters: &'a Parameters,
-    /// How it is trained. The schedule is `resident` or `fused`; by default the one that should be faster for many
-    /// networks like it. Threads and measured tile shapes count for nothing.
+    /// How it is trained; the schedule is `fused`. The number of threads has no effect.
     pub options: &'a EngineOptions,
 }
 
@@ -51,20 +45,17 @@ struct Member {
 /// The rows that all members are trained on.
 struct PackRows {
     rows: DeviceRows,
-    order: DeviceOrder,
     uploaded: usize,
 }
 
-/// Networks on an adapter that are trained together, by the schedules `resident` and `fused`. They share rows, order, batch
+/// Networks on an adapter that are trained together by the schedule `fused`. They share rows, order, batch
 /// size, inputs and outputs, and may differ in everything else. Each is trained to the same bits as by itself, with its
 /// schedule and the same tile shapes, whatever becomes of the others. Those that differ in activations, optimizer, loss or
-/// whether they have dropout are dispatches of their own, under `fused` also those that differ in widths or depth. The rows
-/// stay on the device.
+/// whether they have dropout, in widths or depth have separate dispatches. The rows stay on the device.
 pub struct GpuPack {
     compute: Compute,
     members: Vec<Member>,
     groups: Vec<Group>,
-    records: StepRecords,
     rows: Option<PackRows>,
     host_order: HostOrder,
     submissions: Submissions,
@@ -92,11 +83,10 @@ impl GpuPack {
         let compute = compute.with_tuning(tuning);
         let context = &compute.context;
         check_shared(members)?;
-        let limits = DeviceLimits::from_context(context, &tuning);
-        let groups = divide(context, members, &limits)?;
+        let groups = divide(context, members, &tuning)?;
         let mut places = vec![(0, 0); members.len()];
         for (number, group) in groups.iter().enumerate() {
-            for (place, member) in group.members().iter().enumerate() {
+            for (place, member) in group.members.iter().enumerate() {
                 places[*member] = (number, place);
             }
         }
@@ -107,12 +97,9 @@ impl GpuPack {
             steps: 0,
             is_live: true,
         });
-        let most_steps = groups.iter().map(Group::most_steps).max().unwrap_or(1);
-        let (record, dispatches) = (size_of::<StepRecord>(), most_steps.div_ceil(MOST_RECORDS));
         let mut pack = Self {
             members: known.collect(),
             groups,
-            records: StepRecords::new(context, record, dispatches, MOST_RECORDS, MOST_RECORDS),
             rows: None,
             host_order: HostOrder::default(),
             submissions: Submissions::new()?,
@@ -125,42 +112,18 @@ impl GpuPack {
         Ok(pack)
     }
 
-    /// Bytes that a member takes on a device in batches of its size: parameters, the optimizer's state, activations, deltas, and
-    /// what else its schedule keeps; where it asks for none, that is `resident`. A pack takes the sum, and the rows once. No
-    /// member may take more than the largest buffer has, [`Context::largest_storage`](crate::gpu::Context::largest_storage);
-    /// how much memory a device has cannot be asked.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for a network that no pack can train.
-    pub fn member_bytes(network: &Network, options: &EngineOptions) -> Result<u64> {
-        let step = training_step(network, options);
-        if options.schedule == Some(ScheduleKind::Fused) {
-            // Tile shapes matter for nothing but a few words.
-            return Ok(fused::member_bytes(&step, &Tuning::GPU));
-        }
-        let shape = step.resident_shape().ok_or_else(refused)?;
-        Ok(shape.layout().bytes())
-    }
-
-    /// The schedule under which a network should be trained in a pack on such an adapter, whatever else is in it: the one that
-    /// should be the faster for many networks like it.
-    pub fn schedule_for(network: &Network, options: &EngineOptions, adapter: &Adapter) -> ScheduleKind {
-        let limits = DeviceLimits::from_adapter(adapter);
-        packed_schedule(&training_step(network, options), &limits)
+    /// Bytes that a member takes on a device in batches of its size: parameters, the optimizer's state, activations and
+    /// deltas. A pack takes the sum, and the rows once. No member may take more than the largest buffer has,
+    /// [`Context::largest_storage`](crate::gpu::Context::largest_storage); wgpu does not report how much memory a device has.
+    pub fn member_bytes(network: &Network, options: &EngineOptions) -> u64 {
+        // Tile shapes change only a few words.
+        group::member_bytes(&training_step(network, options), &Tuning::GPU)
     }
 
     /// Bytes that rows take on a device; nothing where it is not known how many there will be.
     pub fn rows_bytes(rows: &Rows<'_>, network: &Network) -> Option<u64> {
         let of_row = row_bytes(network.columns(), stored(rows));
         rows.total.map(|total| of_row.saturating_mul(total as u64))
-    }
-
-    /// The schedule of a member.
-    pub fn schedule(&self, member: usize) -> ScheduleKind {
-        match &self.groups[self.members[member].place.0] {
-            Group::Resident(_) => ScheduleKind::Resident,
-            Group::Fused(_) => ScheduleKind::Fused,
-        }
     }
 
     /// The members that have not stopped, in ascending order.
@@ -258,30 +221,22 @@ impl GpuPack {
         for group in &mut self.groups {
             group.bind(&self.compute, &device_rows, &batch)?;
         }
-        Ok(PackRows { rows: device_rows, order: DeviceOrder::default(), uploaded: 0 })
+        Ok(PackRows { rows: device_rows, uploaded: 0 })
     }
 
     fn submit_piece(&mut self, on_device: &mut PackRows, batches: &Batches<'_>) -> Result<usize> {
         let (context, batch) = (&self.compute.context, self.batch());
-        let most_steps = self.groups.iter().map(Group::most_steps).min().unwrap_or(1);
+        let most_steps = self.groups.iter().map(|group| group.most_steps).min().unwrap_or(1);
         let positions = batches.positions.clone();
         let whole = positions.len().min(self.submissions.steps().min(most_steps) * batch);
-        let (first, taken) = match batches.order {
-            Order::Epoch { seed, epoch } if on_device.rows.capacity <= ORDERED_ROWS => {
-                let (count, order) = (batches.rows.len(), (seed, epoch));
-                on_device.order.make(&self.compute, &on_device.rows, count, order, positions.clone())?;
-                (positions.start, whole)
-            }
-            _ => {
-                on_device.order.restart();
-                let taken = whole.min(on_device.rows.positions);
-                let order = &self.host_order.rows(batches)[..taken];
-                check_order(&batches.rows, order.iter().map(|row| *row as usize))?;
-                on_device.rows.set_order(context, 0, order);
-                (0, taken)
-            }
-        };
-        self.train(&step_records(first, taken, batch).collect::<Vec<_>>())?;
+        let taken = whole.min(on_device.rows.positions);
+        let order = &self.host_order.rows(batches)[..taken];
+        check_order(&batches.rows, order.iter().map(|row| *row as usize))?;
+        on_device.rows.set_order(context, 0, order);
+        self.train(&step_records(0, taken, batch).collect::<Vec<_>>())?;
+        if taken == positions.len() {
+            self.host_order.prefetch(batches);
+        }
         Ok(taken)
     }
 
@@ -289,45 +244,24 @@ impl GpuPack {
     fn train(&mut self, steps: &[StepRecord]) -> Result<()> {
         let context = &self.compute.context;
         let live = |group: &Group| -> Vec<usize> {
-            let numbers = 0..group.members().len();
-            numbers.filter(|number| self.members[group.members()[*number]].is_live).collect()
+            let numbers = 0..group.members.len();
+            numbers.filter(|number| self.members[group.members[*number]].is_live).collect()
         };
         let groups: Vec<(&Group, Vec<usize>)> =
             self.groups.iter().map(|group| (group, live(group))).collect();
         let groups: Vec<_> = groups.into_iter().filter(|(_, live)| !live.is_empty()).collect();
-        let rule = |group: &Group, number: usize, step: u64| {
-            let member = &self.members[group.members()[number]];
-            member.options.rule.record(member.steps + step)
+        let place = |(group, live): &(&'_ Group, Vec<usize>)| {
+            let rule = |number: usize, step: u64| {
+                let member = &self.members[group.members[number]];
+                member.options.rule.record(member.steps + step)
+            };
+            group.place(context, steps, live, rule)
         };
-        let mut placed = Vec::new();
-        for (group, live) in &groups {
-            let rule = |number, step| rule(group, number, step);
-            match group {
-                Group::Resident(group) => group.place(context, steps.len(), live, rule),
-                Group::Fused(group) => {
-                    placed.push((group, group.place(context, steps, live, rule), live.len()))
-                }
-            }
-        }
-        self.records.write(context, bytemuck::cast_slice(steps), MOST_RECORDS);
+        let placed: Vec<PlacedSteps> = groups.iter().map(place).collect();
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            // Those of different groups may run at the same time.
-            for records in self.records.each(bytemuck::cast_slice(steps), MOST_RECORDS) {
-                for (group, live) in &groups {
-                    if let Group::Resident(group) = group
-                        && let Some(dispatch) = group.dispatch()
-                    {
-                        let live = live.len() as u32;
-                        dispatch.record_first(&mut pass, Some(records), [live, u32::MAX, u32::MAX]);
-                    }
-                }
-            }
-            record_fused(&mut pass, &placed, steps.len());
-        }
+        record_steps(&mut encoder.begin_compute_pass(&Default::default()), &groups, &placed, steps.len());
         let rows = steps.iter().map(|step| step.rows as usize).collect();
-        let metrics = groups.iter().map(|(group, live)| (group.metrics(), group.slots(live))).collect();
+        let metrics = groups.iter().map(|(group, live)| (&group.metrics, group.slots(live))).collect();
         self.submissions.send(context, encoder, rows, metrics, None)?;
         self.submissions.flush(context)?;
         for member in self.members.iter_mut().filter(|member| member.is_live) {
@@ -337,51 +271,37 @@ impl GpuPack {
     }
 }
 
-/// Records `steps` steps of these groups, for the networks that still train, dispatch by dispatch in turn: those of
-/// different groups may run at the same time.
-fn record_fused(
+/// Records `steps` steps of these groups, for the networks that still train, dispatch by dispatch in turn: dispatches of different
+/// groups may run at the same time.
+fn record_steps(
     pass: &mut wgpu::ComputePass<'_>,
-    groups: &[(&FusedGroup, PlacedSteps, usize)],
+    groups: &[(&Group, Vec<usize>)],
+    placed: &[PlacedSteps],
     steps: usize,
 ) {
     let bindings: Vec<Vec<StepBinding<'_>>> =
-        groups.iter().map(|(group, placed, _)| group.steps(placed)).collect();
-    let most = groups.iter().map(|(group, ..)| group.dispatches()).max().unwrap_or(0);
+        groups.iter().zip(placed).map(|((group, _), placed)| group.steps(placed)).collect();
+    let most = groups.iter().map(|(group, _)| group.dispatches()).max().unwrap_or(0);
     for step in 0..steps {
-        // The first that gathers the batch does it for all.
+        // The first group that gathers the batch gathers it for all.
         let mut gathering = groups.iter().zip(&bindings);
-        gathering.any(|((group, ..), bindings)| group.record_gather(pass, bindings[step]));
+        gathering.any(|((group, _), bindings)| group.record_gather(pass, bindings[step]));
         for at in 0..most {
-            for ((group, _, live), bindings) in groups.iter().zip(&bindings) {
-                group.record(pass, at, bindings[step], *live);
+            for ((group, live), bindings) in groups.iter().zip(&bindings) {
+                group.record(pass, at, bindings[step], live.len());
             }
         }
     }
 }
 
 /// The groups of a pack.
-fn divide(context: &Context, members: &[PackMember<'_>], limits: &DeviceLimits<'_>) -> Result<Vec<Group>> {
-    let (mut resident, mut fused) = (Vec::new(), Vec::new());
-    for (number, member) in members.iter().enumerate() {
-        let step = training_step(member.network, member.options);
-        match member.options.schedule.unwrap_or_else(|| packed_schedule(&step, limits)) {
-            ScheduleKind::Fused => fused.push((number, member.network, member.options)),
-            ScheduleKind::Resident => {
-                if let Some(reason) = refusal(ScheduleKind::Resident, &step, limits) {
-                    return Err(Error::Config(reason));
-                }
-                resident.push((number, step.resident_shape().ok_or_else(refused)?));
-            }
-            kind => return Err(Error::Config(format!("no pack is trained by the schedule {kind}"))),
-        }
+fn divide(context: &Context, members: &[PackMember<'_>], tuning: &Tuning) -> Result<Vec<Group>> {
+    let other = members.iter().filter_map(|member| member.options.schedule);
+    if let Some(kind) = other.into_iter().find(|kind| *kind != ScheduleKind::Fused) {
+        return Err(Error::Config(format!("no pack is trained by the schedule {kind}")));
     }
-    let resident = ResidentGroup::divide(context, resident)?.into_iter().map(Group::Resident);
-    let fused = FusedGroup::divide(context, limits.tuning, &fused)?.into_iter().map(Group::Fused);
-    Ok(resident.chain(fused).collect())
-}
-
-fn refused() -> Error {
-    Error::Config("no pack can train this network".to_owned())
+    let networks = members.iter().enumerate().map(|(number, it)| (number, it.network, it.options));
+    Group::divide(context, tuning, &networks.collect::<Vec<_>>())
 }
 
 /// Demands that all members are trained on the same batches.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::gpu::Prepared;
-use crate::kernels::{Compute, Kernel, StepRecord, program};
+use crate::kernels::{Compute, Kernel, StepRecord};
 
 /// A kernel and its buffers, in the order of its bindings.
 #[derive(Clone)]
@@ -30,16 +29,5 @@ impl Compute {
     /// As [`Compute::run`].
     pub(crate) fn run_steps(&self, steps: &[Invocation]) -> Result<()> {
         steps.iter().try_for_each(|step| self.run(&*step.kernel, &step.bound(), StepRecord::default()))
-    }
-
-    /// Compiles and binds all of them, to be recorded by the caller as often as it likes.
-    ///
-    /// # Errors
-    /// As [`Compute::prepare`].
-    pub(crate) fn prepare_steps(&self, steps: &[Invocation]) -> Result<Vec<Prepared>> {
-        let transport = self.context.transport;
-        let programs = steps.iter().map(|step| program(&*step.kernel, &self.tuning, transport));
-        self.pipelines.compile(&self.context, programs)?;
-        steps.iter().map(|step| self.prepare(&*step.kernel, &step.bound(), &StepRecord::default())).collect()
     }
 }

@@ -1,10 +1,5 @@
 //! Tile shapes: which are chosen depends on the kind of adapter.
 
-mod candidates;
-mod text;
-
-pub use candidates::TileParameter;
-
 use crate::gpu::{Context, DeviceKind};
 
 use crate::kernels::{Cost, MatmulTile, Piece, ThreadLayout, blocks};
@@ -17,7 +12,7 @@ pub struct Tuning {
     pub product: MatmulTile,
     /// The larger tile, where C has enough of them.
     pub wide: MatmulTile,
-    /// Threads of the workgroups that take rows of a batch, or whole batches, through all layers.
+    /// Threads of the workgroups that take rows of a batch through all layers.
     pub row: usize,
     /// The tile of kernels that own tiles of weights.
     pub column: MatmulTile,
@@ -33,13 +28,11 @@ pub struct Tuning {
     pub plane: [usize; 2],
     /// Threads of a workgroup that work together through workgroup memory: reductions, windows, convolution, scan.
     pub team: usize,
-    /// Threads of a workgroup of the sort, where each has 16 counters in workgroup memory; a power of two.
-    pub sorters: usize,
 }
 
 impl Tuning {
     /// For real GPUs: many workgroups of small tiles whose threads share the inner dimension, and 32 x 32 tiles where there
-    /// are enough of them. Chosen by the machine code and a model of its latencies (docs/GPU-ISA.md).
+    /// are enough of them. Chosen by machine code of several GPUs and measured on an H100.
     pub const GPU: Tuning = Tuning {
         product: MatmulTile::Tiled { across: 4, down: 8, inner: 4, split: 4 },
         wide: MatmulTile::Tiled { across: 8, down: 8, inner: 4, split: 2 },
@@ -51,7 +44,6 @@ impl Tuning {
         workgroup: 64,
         plane: [8, 8],
         team: 256,
-        sorters: 64,
     };
 
     /// For software adapters, where a barrier is dear and a workgroup runs on one processor.
@@ -66,7 +58,6 @@ impl Tuning {
         workgroup: 64,
         plane: [8, 8],
         team: 256,
-        sorters: 64,
     };
 
     /// The tuning for software drivers with subgroups of 8.
@@ -91,8 +82,8 @@ impl Tuning {
 
     /// Whether the device has what this tuning needs.
     pub fn runs_on(&self, context: &Context) -> bool {
-        let Self { row, owners, lanes, rows, workgroup, plane, team, sorters, .. } = *self;
-        let sizes = [owners, lanes, rows, workgroup, plane[0], plane[1], team, sorters];
+        let Self { row, owners, lanes, rows, workgroup, plane, team, .. } = *self;
+        let sizes = [owners, lanes, rows, workgroup, plane[0], plane[1], team];
         sizes.iter().all(|size| *size > 0)
             && [self.product, self.wide, self.column].into_iter().all(|product| product.fits(context))
             && row_fits(row, context)
@@ -141,7 +132,6 @@ impl Tuning {
                 let together = self.rows_together(rows);
                 (self.batch_groups(rows), self.row, vec![("THREADS", self.row), ("ROWS", together)])
             }
-            ThreadLayout::Networks { count, .. } => (count, self.row, vec![("THREADS", self.row)]),
             ThreadLayout::Elements(elements) => {
                 let constants = vec![("WORKGROUP", self.workgroup)];
                 (elements.div_ceil(self.workgroup), self.workgroup, constants)
@@ -163,9 +153,6 @@ impl Tuning {
             }
             ThreadLayout::Teams { lines, length, each } => {
                 (lines * length.div_ceil(self.team * each), self.team, vec![("TEAM", self.team)])
-            }
-            ThreadLayout::Sort { length, each } => {
-                (length.div_ceil(self.sorters * each), self.sorters, vec![("TEAM", self.sorters)])
             }
         };
         Threads { grid: fold(groups), count, constants }
@@ -201,7 +188,7 @@ impl Tuning {
     }
 
     /// The shape that a product C [rows, columns] takes: [`Tuning::wide`] where C fills so many of those tiles that all of a
-    /// large device has work, and a still larger one where it fills enough of that. A shape that was measured stands for both.
+    /// large device has work, and a still larger one where it fills enough of that.
     pub(crate) fn product_for(&self, rows: usize, columns: usize) -> MatmulTile {
         const ENOUGH: usize = 240;
         // Two workgroups for each unit of such a device: a tile has half as many threads as two of the others. It takes less
@@ -272,7 +259,7 @@ pub struct SegmentShape {
 }
 
 /// Whether a workgroup of [`Tuning::row`] threads is within the device's limits.
-pub(crate) fn row_fits(threads: usize, context: &Context) -> bool {
+fn row_fits(threads: usize, context: &Context) -> bool {
     let limits = &context.limits;
     let within = |size: usize, limit: u32| size <= limit as usize;
     // A chunk has room for a block at least, and the rows' losses have threads.
@@ -303,10 +290,6 @@ mod tests {
         ] {
             assert_eq!(Tuning::GPU.product_for(rows, columns), shape, "{rows} x {columns}");
         }
-        // One that was measured is taken for all.
-        let measured =
-            Tuning { wide: MatmulTile::Tiled { across: 8, down: 8, inner: 4, split: 1 }, ..Tuning::GPU };
-        assert_eq!(measured.product_for(64, 264 * 64), measured.wide);
         let software = Tuning::SOFTWARE_SUBGROUPS;
         assert_eq!([32, 33].map(|rows| software.product_for(rows, 3)), [software.product, software.wide]);
     }

@@ -1,6 +1,0 @@
-#![no_main]
-
-#[path = "../entries.rs"]
-mod entries;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| entries::fuzz("tuning", bytes));
