@@ -1,9 +1,9 @@
 """Runs tinytrain and its peers in turn, several rounds, and writes the medians into docs/BENCHMARKS.md.
 
 usage: compare.py TINYTRAIN ROUNDS PYTHON PEER...   (a peer: torch-cpu, torch-compiled, torch-cuda,
-  torch-cuda-graph, jax, numpy)
+  torch-cuda-graph, jax)
 
-WORKLOADS="W1 W3" in the environment measures these alone, VECTORS=256 holds all programs to AVX2.
+WORKLOADS="W1 W3" in the environment measures only these.
 """
 
 import gzip
@@ -17,19 +17,13 @@ import sys
 import tempfile
 import time
 
-import avx2
-import exponentials
-
 HERE = pathlib.Path(__file__).resolve().parent
 TABLE = HERE.parents[1] / "docs" / "BENCHMARKS.md"
-SECTION = "bench-peers, AVX2" if avx2.is_asked_for() else "bench-peers"
-BEGIN, END = f"<!-- {SECTION}: begin -->", f"<!-- {SECTION}: end -->"
+BEGIN, END = "<!-- bench peers: begin -->", "<!-- bench peers: end -->"
 OURS = {
     "W1": "--epochs 10",
     "W1-Adam": "--epochs 10 --optimizer adam --lr 0.001",
     "W3": "--epochs 3 --hidden 32 --batch-size 16",
-    "SC": "--epochs 20 --hidden 32,16 --batch-size 32 --activation tanh --loss mse --optimizer adam --lr 0.001"
-    " --scale none --preset plain --target w --target x --target y --target z",
     # Last: what this program holds then to write its rows would be counted as memory of the smaller ones.
     "W2": "--epochs 3 --hidden 2500,2000,1500,1000,500 --batch-size 256",
 }
@@ -38,20 +32,18 @@ TITLES = {
     "W1-Adam": "784-300-100-10, batches of 64, Adam",
     "W3": "784-32-10, batches of 16, gradient descent",
     "W2": "784-2500-2000-1500-1000-500-10, batches of 256, gradient descent, 12,800 rows",
-    "SC": "SimpleChains' example, 4-32-16-4 tanh, batches of 32, Adam, 10,000 rows; RMSE",
 }
 # As in work.py, which needs numpy.
 W2_ROWS = 12_800
-# What a peer is not measured with: numpy's time is that of small calls, and a graph of Adam's steps is not written.
-LEFT_OUT = {("numpy", name) for name in OURS if name != "W2"} | {("torch-cuda-graph", name) for name in ("SC", "W1-Adam")}
+# No CUDA graph of Adam's steps is written.
+LEFT_OUT = {("torch-cuda-graph", "W1-Adam")}
 
 
 def measured(command):
     """Standard output, seconds from start to end, and the largest resident set in MiB."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         begun = time.perf_counter()
-        held = avx2.VARIABLES if avx2.is_asked_for() else {}
-        process = subprocess.Popen(command, stdout=output, stderr=errors, env=os.environ | held)
+        process = subprocess.Popen(command, stdout=output, stderr=errors)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - begun
         if os.waitstatus_to_exitcode(status) != 0:
@@ -63,9 +55,6 @@ def measured(command):
 
 def data_of(workload, folder):
     """The options that name the data, written into a folder where the repository has none."""
-    if workload == "SC":
-        exponentials.write(f"{folder}/table.csv")
-        return ["--data", f"{folder}/table.csv", "--test", f"{folder}/table.csv"]
     if workload == "W2":
         mnist = HERE.parents[1] / "data" / "mnist"
         for name in mnist.glob("*.gz"):
@@ -90,7 +79,7 @@ def ours(tinytrain, workload, device):
         "peer": f"tinytrain, {events[0]['device']}",
         "epoch_s": statistics.median(epoch["seconds"] for epoch in epochs[1:]),
         "first_batch_s": done["first_batch_seconds"],
-        "quality": epochs[-1]["test_rmse" if workload == "SC" else "test_accuracy"],
+        "quality": epochs[-1]["test_accuracy"],
         "wall_s": seconds,
         "memory_mib": memory,
     }
@@ -117,11 +106,9 @@ def main():
     device = os.environ.get("TINYTRAIN_DEVICE", "cpu")
     lines = [
         BEGIN,
-        f"`scripts/bench-peers`, {time.strftime('%Y-%m-%d')}: {os.cpu_count()} cores of {processor()}. Medians of {rounds}",
+        f"`scripts/bench peers`, {time.strftime('%Y-%m-%d')}: {os.cpu_count()} cores of {processor()}. Medians of {rounds}",
         "rounds in which every program ran once, in turn; the ratio is its epoch time to ours.",
     ]
-    if avx2.is_asked_for():
-        lines.append("All of them held to AVX2 (`VECTORS=256`).")
     for workload in os.environ.get("WORKLOADS", " ".join(OURS)).split():
         runs = {}
         for number in range(int(rounds)):
@@ -140,18 +127,17 @@ def main():
             f"**{workload}**: {TITLES[workload]}",
             "",
             "| program | seconds per epoch | ratio | first batch trained after | whole process | peak memory"
-            f" | {'RMSE' if workload == 'SC' else 'accuracy'} |",
+            " | accuracy |",
             "|---|--:|--:|--:|--:|--:|--:|",
         ]
         middle = lambda reports, key: statistics.median(report[key] for report in reports)
         base = middle(next(iter(runs.values())), "epoch_s")
         for name, reports in runs.items():
             epoch, quality = middle(reports, "epoch_s"), middle(reports, "quality")
-            shown = f"{quality:.4f}" if workload == "SC" else f"{100 * quality:.2f} %"
             lines.append(
                 f"| {name} | {epoch:.4f} | {epoch / base:.1f} | {middle(reports, 'first_batch_s'):.2f} s"
                 f" | {middle(reports, 'wall_s'):.1f} s | {middle(reports, 'memory_mib'):.0f} MiB"
-                f" | {shown} |"
+                f" | {100 * quality:.2f} % |"
             )
     lines.append(END)
     text = TABLE.read_text()
@@ -159,7 +145,7 @@ def main():
     if BEGIN in text and END in text:
         text = text[: text.index(BEGIN)] + section + text[text.index(END) + len(END) :]
     else:
-        text = text.rstrip() + f"\n\n## Beside PyTorch and JAX{', held to AVX2' if avx2.is_asked_for() else ''}\n\n{section}\n"
+        text = text.rstrip() + f"\n\n## Beside PyTorch and JAX\n\n{section}\n"
     TABLE.write_text(text)
     print(section)
 

@@ -22,9 +22,9 @@ for inputs, outputs in zip(work.sizes, work.sizes[1:]):
     layer = torch.nn.Linear(inputs, outputs)
     torch.nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
     torch.nn.init.zeros_(layer.bias)
-    layers += [layer, torch.nn.Tanh() if work.values else torch.nn.ReLU()]
+    layers += [layer, torch.nn.ReLU()]
 model = torch.nn.Sequential(*layers[:-1]).to(device)
-loss = F.mse_loss if work.values else F.cross_entropy
+loss = F.cross_entropy
 if work.adam:
     optimizer = torch.optim.Adam(model.parameters(), lr=work.rate, betas=BETAS, eps=EPS)
 else:

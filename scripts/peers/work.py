@@ -7,7 +7,6 @@ import pathlib
 import time
 from typing import NamedTuple
 
-import exponentials
 import numpy as np
 
 START = time.perf_counter()
@@ -15,13 +14,12 @@ DATA = pathlib.Path(os.environ.get("MNIST") or pathlib.Path(__file__).resolve().
 
 
 class Work(NamedTuple):
-    """A network of ReLU layers that learns MNIST, or of tanh layers that learns values; by gradient descent or Adam."""
+    """A network of ReLU layers that learns MNIST by gradient descent or Adam."""
 
     sizes: list
     batch: int
     epochs: int
     rows: int = 60_000
-    values: bool = False
     rate: float = 0.1
     adam: bool = False
 
@@ -32,7 +30,6 @@ WORKLOADS = {
     "W3": Work([784, 32, 10], 16, 3),
     "W3-64": Work([784, 32, 10], 64, 5),
     "W2": Work([784, 2500, 2000, 1500, 1000, 500, 10], 256, 3, rows=12_800),
-    "SC": Work([4, 32, 16, 4], 32, 20, rows=exponentials.ROWS, values=True, rate=0.001, adam=True),
 }
 # Of Adam: the decay of both means, and what is added to the root.
 BETAS, EPS = (0.9, 0.999), 1e-8
@@ -57,20 +54,13 @@ def mnist(part, rows):
 
 
 def data(work):
-    """Inputs and targets to train on, and others to test with; of values the same."""
-    if work.values:
-        table = np.array(exponentials.table(), np.float32)
-        both = table[:, :4].copy(), table[:, 4:].copy()
-        return both, both
+    """Inputs and labels to train on, and others to test with."""
     return mnist("train", rows_of(work)), mnist("t10k", 10_000)
 
 
-def quality(work, outputs, targets):
-    """The share of rows classified correctly, or the root of the mean squared error."""
-    outputs, targets = np.asarray(outputs), np.asarray(targets)
-    if work.values:
-        return float(np.sqrt(np.mean((outputs - targets) ** 2)))
-    return float((outputs.argmax(1) == targets).mean())
+def quality(outputs, targets):
+    """The share of rows classified correctly."""
+    return float((np.asarray(outputs).argmax(1) == np.asarray(targets)).mean())
 
 
 def run(peer, workload, one_epoch, outputs, targets):
@@ -92,6 +82,6 @@ def run(peer, workload, one_epoch, outputs, targets):
         # The first epoch compiles.
         "epoch_s": float(np.median(times[1:])),
         "first_batch_s": first,
-        "quality": quality(work, outputs(), targets),
+        "quality": quality(outputs(), targets),
     }
     print(json.dumps(report))

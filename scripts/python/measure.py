@@ -1,4 +1,4 @@
-"""Measures the Python package beside scikit-learn: the tables of docs/PYTHON.md, one run. `scripts/bench-python` calls it."""
+"""Measures the Python package beside scikit-learn: the tables of docs/PYTHON.md, one run. `scripts/bench python` calls it."""
 
 import subprocess
 import sys

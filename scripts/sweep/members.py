@@ -1,4 +1,4 @@
-"""What the programs of `scripts/bench-sweep` train: networks that differ in their learning rates."""
+"""What the programs of `scripts/bench sweep` train: networks that differ in their learning rates."""
 
 import os
 import pathlib

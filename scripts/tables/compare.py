@@ -36,7 +36,7 @@ from problems import PROBLEMS
 from splits import SEEDS, VALIDATED, is_class, ours, parts
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "TABLES.md"
-BEGIN, END = "<!-- compare-tables: begin -->", "<!-- compare-tables: end -->"
+BEGIN, END = "<!-- bench tables: begin -->", "<!-- bench tables: end -->"
 OURS = {
     "tinytrain": [],
     "held out": VALIDATED,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times training beside endless loops: none, as many as cores, and twice as many.
 
-    scripts/bench-busy [PROGRAM ...]     # by default target/release/tinytrain
+    scripts/bench busy [PROGRAM ...]     # by default target/release/tinytrain
 
 Several programs are timed in turn. W1 is 784-300-100-10 with batch 64 and W3 784-32-10 with batch 16, both on MNIST; W4 is the preset for
 tables on a generated table of 3,000 rows and 57 columns. Seconds are those of the whole process, the less of two.
@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def table(path):

@@ -2,13 +2,10 @@
 """Times the benchmark of the page in Chromium beside the program: the CPU engine with one thread and more, and kernels on a software
 adapter.
 
-    scripts/bench-web [PROGRAM] [--module DIR] [--rounds N] [--threads N...] [--gpu-rows N] [--peers FOLDER]
+    scripts/bench web [PROGRAM] [--module DIR] [--rounds N] [--threads N...] [--gpu-rows N]
 
-W1 is 784-300-100-10 with batch 64 and W3 784-32-10 with batch 16, on MNIST. Seconds are those of the fastest epoch behind the first, of
+W1 is 784-300-100-10 with batch 64 and W3 784-32-10 with batch 16, on MNIST. Seconds are those of the fastest epoch after the first, of
 training alone, over all rounds; the page and the program take turns. On a software adapter it is an epoch of fewer rows.
-
---peers names the folder in which others were installed, `npm install --ignore-scripts @tensorflow/tfjs @tensorflow/tfjs-backend-wasm
-@tensorflow/tfjs-backend-webgpu @jax-js/jax brain.js@1`: they train the same rows in the same browser, in turn with the page.
 """
 import argparse
 import json
@@ -18,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from browser import devtools, program
 from browser.build import ROOT, assemble
 from browser.server import ISOLATED, in_background
@@ -27,17 +24,11 @@ EPOCHS = 3
 WORKLOADS = {"W1": ("300,100", 64), "W3": ("32", 16)}
 # The vectors of this processor, and those of WASM.
 NATIVE = {"native": {}, "native, 128 bits": {"TINYTRAIN_VECTORS": "128"}}
-# Pages of scripts/peers, the package whose version they tell, and their backends, each with a browser of its own.
-PEERS = (
-    ("tfjs", "@tensorflow/tfjs", ("wasm", "webgpu", "webgl", "cpu")),
-    ("jaxjs", "@jax-js/jax", ("wasm", "webgpu")),
-    ("brainjs", "brain.js", ("cpu",)),
-)
 DRIVERS = ("/usr/lib/chromium/vk_swiftshader_icd.json", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json")
 
 
 def native(binary, data, workload, device, environment, threads=1):
-    """Seconds of the fastest epoch behind the first, by the program."""
+    """Seconds of the fastest epoch after the first, by the program."""
     hidden, batch = WORKLOADS[workload]
     with tempfile.TemporaryDirectory() as folder:
         words = ["train", "--data", data, "--hidden", hidden, "--batch-size", str(batch), "--epochs", str(EPOCHS)]
@@ -57,27 +48,6 @@ def page(chromium, address, device, rows, threads=1):
     return {name: float(line.split(f"{name} {device} ")[1].split(" s")[0]) for name in WORKLOADS}
 
 
-def peers(chromium, folder, packages, rows):
-    """What a peer is called, a workload, and the seconds of its fastest epoch behind the first, for each."""
-    for name, place in ("scripts", ROOT / "scripts"), ("data", ROOT / "data"), ("packages", (packages / "node_modules").resolve()):
-        (folder / name).symlink_to(place)
-    server, address = in_background(folder, ISOLATED)
-    for page, package, backends in PEERS:
-        if not (packages / "node_modules" / package).is_dir():
-            continue
-        version = json.loads((packages / "node_modules" / package / "package.json").read_text())["version"]
-        for backend in backends:
-            with devtools.Browser(chromium, *devtools.WEBGPU) as browser:
-                browser.open(f"{address}/scripts/peers/{page}.html?rows={rows}&version={version}&backends={backend}", 1200)
-                told = browser.text("#out")
-            print(f"{page}, {backend}\n{told}", end="", flush=True)
-            for line in told.splitlines():
-                if line.count("\t") == 2:
-                    what, workload, seconds = line.split("\t")
-                    yield what, workload, min(map(float, seconds.split()[1:]))
-    server.shutdown()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", nargs="?", type=Path, default=ROOT / "target/release/tinytrain")
@@ -85,7 +55,6 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, nargs="+", default=[1])
     parser.add_argument("--gpu-rows", type=int, default=6400)
-    parser.add_argument("--peers", type=Path)
     options = parser.parse_args()
     chromium = devtools.chromium()
     least = {}
@@ -115,14 +84,6 @@ def main():
                     name = f"native, {Path(driver).name}, {options.gpu_rows} rows"
                     environment = {"VK_DRIVER_FILES": driver, "VK_ICD_FILENAMES": driver}
                     note(name, workload, native(options.program, few, workload, "gpu", environment))
-        if options.peers:
-            for number in range(options.rounds):
-                (folder / f"peers-{number}").mkdir()
-                for device in "cpu", "gpu":
-                    for workload, seconds in page(chromium, address, device, options.gpu_rows).items():
-                        note(f"Chromium, {device}, {options.gpu_rows} rows", workload, seconds)
-                for what, workload, seconds in peers(chromium, folder / f"peers-{number}", options.peers, options.gpu_rows):
-                    note(f"{what}, {options.gpu_rows} rows", workload, seconds)
         server.shutdown()
     for (what, workload), seconds in least.items():
         print(f"{workload}\t{seconds:.4f} s\t{what}")
