@@ -13,7 +13,7 @@
 //! The modules have the rest: [`data`] (tables, images, the order of an epoch), [`settings`] (the options and their defaults),
 //! [`train`](mod@train) (the epoch loop), [`model`] (networks and their file), [`step`] (activations, losses, optimizers, learning rates),
 //! [`engine`] (what computes), [`sweep`], [`runs`], [`evaluate`](mod@evaluate), [`profile`]. Features of the crate add
-//! more: `gpu` (default) kernels on wgpu, `check` and `tune`; `export` ONNX, C, numpy, JSON and TensorBoard; `plots` pictures;
+//! more: `gpu` (default) kernels on wgpu, `check` and `tune`; `export` ONNX, C and TensorBoard; `plots` pictures;
 //! `cli` (default) the program, with all of them.
 //!
 //! [`Trainer`] trains on arrays, and on files by settings with names: see [`trainer`]. Below it a run is one call. It starts

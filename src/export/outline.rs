@@ -1,9 +1,7 @@
 //! What every format says of a model: its columns, its networks, its outputs, all in one place.
 
 use crate::data::{ColumnEncoding, NumericScaling, TargetScale, Transform};
-use crate::model::{
-    FREQUENCIES, InputColumn, Layer, MIXED, Model, Network, Parameters, PlacedColumn, blocks,
-};
+use crate::model::{FREQUENCIES, InputColumn, MIXED, Model, Network, Parameters, PlacedColumn, blocks};
 
 /// A model, seen from the rows that it takes.
 pub(super) struct Outline<'a> {
@@ -158,20 +156,6 @@ impl<'a> Coding<'a> {
         }
     }
 
-    /// Its name in every format.
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Coding::Byte => "byte",
-            Coding::Plain => "plain",
-            Coding::Number { map: NumericScaling::Affine { .. }, .. } => "affine",
-            Coding::Number { map: NumericScaling::Clipped { .. }, .. } => "clipped",
-            Coding::Number { map: NumericScaling::Normal(_), .. } => "normal",
-            Coding::Sign { .. } => "sign",
-            Coding::OneHot { .. } => "one-hot",
-            Coding::Index { .. } => "index",
-        }
-    }
-
     /// The categories of a column that has them.
     pub(super) fn categories(&self) -> Option<&'a [String]> {
         match self {
@@ -179,16 +163,6 @@ impl<'a> Coding<'a> {
             | Coding::OneHot { categories, .. }
             | Coding::Index { categories, .. } => Some(categories),
             Coding::Byte | Coding::Plain | Coding::Number { .. } => None,
-        }
-    }
-
-    /// Whether a missing value is known as such: an indicator, or a separate category.
-    pub(super) fn knows_missing(&self) -> bool {
-        match self {
-            Coding::Number { has_indicator: known, .. }
-            | Coding::OneHot { has_missing: known, .. }
-            | Coding::Index { has_missing: known, .. } => *known,
-            Coding::Byte | Coding::Plain | Coding::Sign { .. } => false,
         }
     }
 }
@@ -238,11 +212,5 @@ impl<'a> Member<'a> {
     /// The learnt factor of each input of the first layer; empty where there are none.
     pub(super) fn scale(&self) -> &'a [f32] {
         self.parameters.input.as_ref().map_or(&[], |input| &input.scale)
-    }
-
-    /// Its layers, each with the name of its activation.
-    pub(super) fn layers(&self) -> impl ExactSizeIterator<Item = (&'a Layer, &'static str)> {
-        let names = self.network.dense().iter().map(|layer| layer.activation.file_name());
-        self.parameters.layers.iter().zip(names)
     }
 }
