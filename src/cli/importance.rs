@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use crate::engine::predicts_soon;
 use crate::error::Error;
 use crate::model::Model;
-use crate::pictures::{Bar, bars};
 use crate::train::{Importance, Scoring, Shuffling, importances};
 use clap::Args;
 use serde_json::{Value, json};
@@ -19,6 +18,7 @@ use super::progress;
 use super::table_options::DialectOptions;
 use crate::data::data_paths;
 use crate::evaluate::{EvaluationRows, held_out_of};
+use crate::report::svg::{Bar, bars, short};
 use crate::report::text::{Table, counted, evaluation_warnings, shell_word};
 
 /// The longest bar, in characters.
@@ -70,8 +70,8 @@ pub struct Options {
     written: DialectOptions,
 }
 
-/// Endings of names that say of a file that it is no SVG.
-const OTHERS: &str = "png jpg jpeg gif webp bmp tif tiff pdf ps eps html csv json txt";
+/// The pale colour of bars, on which the lines of intervals are seen.
+const PALE: &str = "#aec7e8";
 
 /// Measures and prints.
 ///
@@ -88,7 +88,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         (data_paths::file(&set.source), "which holds the data"),
     ];
     data_paths::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
-    if let Some(svg) = options.svg.as_deref().filter(|svg| ending_of(svg, OTHERS).is_some()) {
+    if let Some(svg) = options.svg.as_deref().filter(|svg| ending_of(svg, "svg").is_none()) {
         let found = shell_word(svg);
         anyhow::bail!(Error::Config(format!(
             "--svg: expected a file name that ends with .svg, found {found}"
@@ -115,7 +115,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     bar.clear();
     let (value, found) = found?;
     if let Some(svg) = svg {
-        svg.write(picture(&found, &names, scoring, value, &format!("{samples} of {file}"))?.as_bytes())?;
+        svg.write(picture(&found, &names, scoring, value, &format!("{samples} of {file}")).as_bytes())?;
     }
     match options.format {
         Format::Json => {
@@ -193,24 +193,15 @@ fn lines(found: &[Importance], names: &[String]) -> Vec<String> {
     Table::new(&["column", ">importance", "95 % interval", ""], rows).lines()
 }
 
-fn picture(
-    found: &[Importance],
-    names: &[String],
-    scoring: Scoring,
-    value: f64,
-    file: &str,
-) -> crate::error::Result<String> {
+fn picture(found: &[Importance], names: &[String], scoring: Scoring, value: f64, file: &str) -> String {
     let bar = |found: &Importance| Bar {
         name: names[found.column].clone(),
-        value: found.mean,
-        interval: found.interval,
+        parts: vec![([0.0, found.mean], PALE)],
+        interval: Some(found.interval),
+        label: short(found.mean),
     };
     let all: Vec<Bar> = found.iter().map(bar).collect();
     let below = format!("{} {value:.4} on {file}; lines are 95 % intervals", scoring.name());
-    bars(
-        "Which columns the model needs",
-        &below,
-        &format!("{} when a column is shuffled", change(scoring)),
-        &all,
-    )
+    let axis = format!("{} when a column is shuffled", change(scoring));
+    bars("Which columns the model needs", &axis, &all).file(&below, &[])
 }

@@ -18,14 +18,13 @@ use toml::Table as Given;
 use super::args::Format;
 use super::config_file;
 use super::data_text::{as_text, left_out, mixed_column_lines, odd_labels, weights_hint};
-use super::output::{Console, print};
+use super::output::Console;
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
 use super::train_options::{Options, RunOptions};
 use super::train_text::{
     Table, accuracy, details, end_text, epoch_fields, reached, started_fields, started_lines, summary_fields,
 };
-use crate::report::curves::{self, PlotStyle};
 use crate::report::text::{counted, one_class, shell_word, unknown_cells};
 use crate::runs::{CONFIG, CheckpointClock, EventLog, MODEL};
 
@@ -436,11 +435,6 @@ impl<'a> TrainReport<'a> {
         }
         self.console.line(&(reached + &end_text(summary, times)))?;
         targets.iter().try_for_each(|line| self.console.line(line))?;
-        if let Some(look) = PlotStyle::of_terminal() {
-            // For who looks on: the log and pipes have the numbers.
-            let lines = curves::lines(&summary.epochs, self.config.loss.of_classes(), look);
-            lines.iter().try_for_each(|line| print((line.clone() + "\n").as_bytes()))?;
-        }
         self.console.line(&format!("model: {name}"))?;
         if let (End::Time, OutputPlace::Folder(folder)) = (summary.end, &*self.output) {
             let folder = shell_word(folder.path());
