@@ -98,7 +98,7 @@ pub struct Kernels {
     /// Run GPU kernels with bounds checks.
     ///
     /// Slower; shows whether a kernel or driver goes astray.
-    #[arg(long, alias = "checked", hide_short_help = true)]
+    #[arg(long, hide_short_help = true)]
     pub bounds_checks: bool,
     /// Ignore the tile shapes that `tinytrain tune` has measured.
     #[arg(long, hide_short_help = true)]

@@ -195,7 +195,7 @@ fn plot(measure: &str, curves: &[Curve]) -> Option<String> {
     // A few epochs that are far off do not press all others together: the worst 2 % stand at the edge.
     let mut values: Vec<f64> = points().map(|point| point.1).collect();
     values.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| values[((values.len() - 1) as f64 * share) as usize];
+    let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
     let is_loss = measure == "Loss";
     let (low, high) = if is_loss { (at(0.0), at(0.98)) } else { (at(0.02), at(1.0)) };
     let is_log = is_loss && low > 0.0 && high / low >= WIDE;
