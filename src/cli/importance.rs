@@ -49,7 +49,7 @@ pub struct Options {
     /// Score that drops. [default: accuracy for classes, r2 for values]
     #[arg(long, value_name = "MEASURE")]
     measure: Option<Scoring>,
-    /// Shuffles per column; confidence intervals are those of their mean.
+    /// Shuffles per column; the deviation is that over them.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = args::repeats, allow_hyphen_values = true)]
     repeats: usize,
     /// Maximum number of rows to use, chosen at random. [default: all]
@@ -124,7 +124,6 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                     "column": names[found.column],
                     "importance": found.mean,
                     "deviation": found.deviation,
-                    "interval": found.interval,
                 })
             };
             print_object(&[
@@ -186,22 +185,26 @@ fn change(scoring: Scoring) -> String {
 fn lines(found: &[Importance], names: &[String]) -> Vec<String> {
     let most = found.iter().map(|found| found.mean).fold(f64::MIN_POSITIVE, f64::max);
     let rows = found.iter().map(|found| {
-        let [low, high] = found.interval;
         let bar = "█".repeat((found.mean / most * LONGEST).round().max(0.0) as usize);
-        vec![names[found.column].clone(), format!("{:.4}", found.mean), format!("{low:.4} to {high:.4}"), bar]
+        vec![
+            names[found.column].clone(),
+            format!("{:.4}", found.mean),
+            format!("{:.4}", found.deviation),
+            bar,
+        ]
     });
-    Table::new(&["column", ">importance", "95 % interval", ""], rows).lines()
+    Table::new(&["column", ">importance", ">deviation", ""], rows).lines()
 }
 
 fn picture(found: &[Importance], names: &[String], scoring: Scoring, value: f64, file: &str) -> String {
     let bar = |found: &Importance| Bar {
         name: names[found.column].clone(),
         parts: vec![([0.0, found.mean], PALE)],
-        interval: Some(found.interval),
+        interval: Some([found.mean - found.deviation, found.mean + found.deviation]),
         label: short(found.mean),
     };
     let all: Vec<Bar> = found.iter().map(bar).collect();
-    let below = format!("{} {value:.4} on {file}; lines are 95 % intervals", scoring.name());
+    let below = format!("{} {value:.4} on {file}; lines are the standard deviation", scoring.name());
     let axis = format!("{} when a column is shuffled", change(scoring));
     bars("Which columns the model needs", &axis, &all).file(&below, &[])
 }
