@@ -224,11 +224,7 @@ impl<'a> TrainReport<'a> {
     /// When the model cannot be saved, or standard output cannot be written to; [`Error::Interrupted`] when a signal has come.
     pub fn take(&mut self, event: Event) -> Result<()> {
         match &event {
-            Event::Progress { epoch, rows, total, score } => {
-                let accuracy = accuracy(Some(score), self.config);
-                self.console.progress().update(*epoch, *rows, *total, score.loss, accuracy);
-                return if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) };
-            }
+            Event::Progress { .. } => return self.show_progress(&event),
             Event::Epoch { epoch, model, is_kept } => {
                 if let OutputPlace::Folder(folder) = &self.output {
                     folder.add(epoch, self.config.loss.of_classes())?;
@@ -301,11 +297,11 @@ impl<'a> TrainReport<'a> {
         Ok(())
     }
 
-    /// Shows how far a refit has come.
+    /// Shows how far a run, or a refit, has come.
     ///
     /// # Errors
     /// [`Error::Interrupted`] when a signal has come.
-    pub fn take_of_refit(&mut self, event: &Event) -> Result<()> {
+    pub fn show_progress(&mut self, event: &Event) -> Result<()> {
         if let Event::Progress { epoch, rows, total, score } = event {
             let accuracy = accuracy(Some(score), self.config);
             self.console.progress().update(*epoch, *rows, *total, score.loss, accuracy);
@@ -353,14 +349,11 @@ impl<'a> TrainReport<'a> {
                 Err(self.interrupts.ended(message).into())
             }
             (Ok(summary), Some(Saved { path, .. })) => self.summary(&summary, &path).map_err(Into::into),
-            (Err(error), Some(Saved { what, path })) if path.is_file() && self.output.is_in_place() => {
+            (Err(error), saved) => {
                 let hint = weights_hint(&error, self.options.training.columns.weight.as_deref());
-                let message = format!("{error}{hint}; {what} is kept at {}", path.display());
-                Err(error).context(message)
-            }
-            (Err(error), _) => {
-                let hint = weights_hint(&error, self.options.training.columns.weight.as_deref());
-                let message = format!("{error}{hint}");
+                let kept = saved.filter(|saved| saved.path.is_file() && self.output.is_in_place());
+                let kept = kept.map(|Saved { what, path }| format!("; {what} is kept at {}", path.display()));
+                let message = format!("{error}{hint}{}", kept.unwrap_or_default());
                 Err(error).context(message)
             }
             (Ok(_), None) => Ok(()),

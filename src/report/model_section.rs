@@ -52,7 +52,7 @@ fn classes(evaluated: &EvaluatedRun) -> String {
     let names = &evaluated.model.data_schema.classes;
     let (counts, weighted) = (evaluated.rows.data.view().counts(), weighted(&evaluated.rows.data));
     let figures = class_figures(labels, predictions, &counts, names.len());
-    let mut html = table("Figures by class", &class_table(&figures, names, MOST_FIGURES));
+    let mut html = table("Metrics per class", &class_table(&figures, names, MOST_FIGURES));
     if names.len() <= MOST_CLASSES {
         let matrix = matrix_table(&confusion(labels, predictions, &counts, names.len()), names);
         html += &table(

@@ -62,7 +62,7 @@ pub fn page_of_evaluated(
     let sets = SETS.iter().filter(|(set, _)| is_measured(set));
     let lines = sets.map(|(set, shown)| (format!("ink {set}"), (*shown).to_owned()));
     let mut body = format!("<h2>Curves</h2>\n{}", figures(plots.collect(), colors.chain(lines)));
-    let results = table("What the best epoch of each run reached", &side_by_side(runs, compared(runs)));
+    let results = table("Best epoch per run", &side_by_side(runs, compared(runs)));
     body += &format!("<h2>Results</h2>\n{results}<h2>Settings</h2>\n{}", setting_tables(runs));
     for (run, evaluated) in runs.iter().zip(evaluated) {
         body += &format!("<h2>{}</h2>\n", escaped(&run.name()));

@@ -120,7 +120,7 @@ fn two_runs_of_a_table_stand_side_by_side() {
     );
     // The figures of the runs are those of `compare`.
     let compared = place.succeed(&["compare", "a", "b<&", "--format", "json"]).objects();
-    let figures = table(&page, "What the best epoch of each run reached");
+    let figures = table(&page, "Best epoch per run");
     for (name, key) in [("validation accuracy", "validation_accuracy"), ("test loss", "test_loss")] {
         let row = figures.iter().find(|row| row[0] == name).unwrap();
         let expected = [0, 1].map(|run| shown(&compared[run][key], name.ends_with("accuracy")));
@@ -143,7 +143,7 @@ fn two_runs_of_a_table_stand_side_by_side() {
         matrix[1..].iter().map(|row| row[1..].iter().map(|cell| cell.parse::<u64>().unwrap()).collect());
     assert_eq!(serde_json::json!(numbers.collect::<Vec<Vec<u64>>>()), eval["confusion"]);
     assert_eq!(matrix[0][1..], ["high", "low", "mid &lt;&amp;&gt;"]);
-    let by_class = table(first, "Figures by class");
+    let by_class = table(first, "Metrics per class");
     assert_eq!(by_class.len(), 4);
     assert_eq!(
         by_class[1][1],
