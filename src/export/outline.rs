@@ -1,6 +1,6 @@
 //! What every format says of a model: its columns, its networks, its outputs, all in one place.
 
-use crate::data::{ColumnEncoding, NumericScaling, TargetScale, Transform};
+use crate::data::{self, ColumnEncoding, NumericScaling, TargetScale, Transform};
 use crate::model::{FREQUENCIES, InputColumn, MIXED, Model, Network, Parameters, PlacedColumn, blocks};
 
 /// A model, seen from the rows that it takes.
@@ -106,6 +106,14 @@ impl<'a> Outline<'a> {
     }
 }
 
+/// The name of a column of a table, or its position; of other data its index.
+fn name(columns: &[data::Column], index: usize) -> String {
+    match columns.get(index) {
+        Some(column) => column.name.clone().unwrap_or_else(|| column.position.to_string()),
+        None => index.to_string(),
+    }
+}
+
 fn columns(model: &Model) -> Vec<Column<'_>> {
     let codings: Vec<Coding> = match &model.transform {
         Transform::Bytes => (0..model.network.columns()).map(|_| Coding::Byte).collect(),
@@ -115,14 +123,10 @@ fn columns(model: &Model) -> Vec<Column<'_>> {
         }
     };
     let inputs = model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
-    let name = |index: usize| match inputs.get(index) {
-        Some(column) => column.name.clone().unwrap_or_else(|| column.position.to_string()),
-        None => index.to_string(),
-    };
     let placed = codings.into_iter().enumerate().scan(0, |next, (index, coding)| {
         let place = *next;
         *next += coding.numbers();
-        Some(Column { name: name(index), coding, place })
+        Some(Column { name: name(inputs, index), coding, place })
     });
     placed.collect()
 }
@@ -173,11 +177,7 @@ impl<'a> Output<'a> {
             return Output::Probabilities { classes: model.data_schema.classes.names() };
         }
         let columns = model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.values);
-        let name = |index: usize| match columns.get(index) {
-            Some(column) => column.name.clone().unwrap_or_else(|| column.position.to_string()),
-            None => index.to_string(),
-        };
-        let names = (0..model.network.outputs()).map(name).collect();
+        let names = (0..model.network.outputs()).map(|index| name(columns, index)).collect();
         Output::Values { names, scale: model.data_schema.target_scale.as_ref() }
     }
 }

@@ -1,7 +1,6 @@
 //! C99: one source file without dependencies, whose function predicts a row. Nothing is allocated, nothing calls itself, and
 //! functions that a model does not need are left out.
 
-mod activations;
 mod network;
 mod pieces;
 mod row;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::super::outline::{Made, Member};
-use super::activations;
+use super::pieces::activation_name;
 use super::source::array;
 use crate::step::Activation;
 
@@ -43,7 +43,7 @@ pub(super) fn function(number: usize, member: &Member<'_>, constants: &mut Strin
             "    dense({from}, {rows}, {prefix}w{number}, {prefix}b{number}, {columns}, {to});"
         );
         if dense.activation != Activation::Identity {
-            let _ = writeln!(text, "    {}({to}, {columns});", activations::name(dense.activation));
+            let _ = writeln!(text, "    {}({to}, {columns});", activation_name(dense.activation));
         }
         from = to;
     }
