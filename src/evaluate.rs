@@ -22,7 +22,7 @@ pub struct EvaluationSet {
     pub source: Source,
     /// The rows that are meant, if not all of them.
     part: Option<Part>,
-    /// The sum of the rows that the model was tested on, where they are meant; older models do not say.
+    /// The sum of the rows that the model was tested on, where they are meant and the model says so.
     sum: Option<u32>,
 }
 
@@ -234,10 +234,7 @@ pub fn choose_data(file: &Path, model: &Model, data: &[PathBuf]) -> Result<Evalu
         paths.ok_or_else(|| unreadable(file, "data_parts", parts))
     });
     let Some(data) = parts.transpose()?.or_else(|| Some(vec![setting("data")?.into()])) else {
-        // The first models did not say; they were of MNIST as likely as not.
-        let is_old =
-            setting("version").is_none() && (model.network.columns(), model.network.outputs()) == (784, 10);
-        return if is_old { whole(&[], None) } else { unknown("data") };
+        return unknown("data");
     };
     let share = |key: &str| match setting(key) {
         None => Ok(0.0),

@@ -13,8 +13,8 @@
 //! The modules have the rest: [`data`] (tables, images, the order of an epoch), [`settings`] (the options and their defaults),
 //! [`train`](mod@train) (the epoch loop), [`model`] (networks and their file), [`step`] (activations, losses, optimizers, learning rates),
 //! [`engine`] (what computes), [`sweep`], [`runs`], [`evaluate`](mod@evaluate), [`profile`]. Features of the crate add
-//! more: `gpu` (default) kernels on wgpu, `check` and `tune`; `export` ONNX, C, numpy, JSON and TensorBoard; `plots` pictures;
-//! `cli` (default) the program, with all of them.
+//! more: `gpu` (default) kernels on wgpu, `check` and `tune`; `export` ONNX, C and TensorBoard; `cli`
+//! (default) the program, with all of them.
 //!
 //! [`Trainer`] trains on arrays, and on files by settings with names: see [`trainer`]. Below it a run is one call. It starts
 //! when the first block of rows is there and reports through a closure; [`train::Run`] is the same, pulled event by event:
@@ -84,9 +84,6 @@ pub mod input;
 pub mod memory;
 #[doc(hidden)]
 pub mod output;
-#[cfg(feature = "plots")]
-#[doc(hidden)]
-pub mod pictures;
 #[doc(hidden)]
 pub mod prediction_lines;
 #[doc(hidden)]

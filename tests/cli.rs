@@ -70,8 +70,6 @@ mod npz;
 mod odd_cells;
 #[path = "cli/odd_tables.rs"]
 mod odd_tables;
-#[path = "cli/old_names.rs"]
-mod old_names;
 #[path = "cli/other_files.rs"]
 mod other_files;
 #[path = "cli/parts.rs"]

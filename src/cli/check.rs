@@ -37,7 +37,7 @@ pub struct Options {
     /// Run GPU kernels with bounds checks.
     ///
     /// Slower; shows whether a kernel or driver goes astray.
-    #[arg(long, alias = "checked")]
+    #[arg(long)]
     bounds_checks: bool,
     /// Write gradients.safetensors into this folder, to compare with another framework.
     ///

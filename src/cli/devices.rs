@@ -32,7 +32,7 @@ pub struct DeviceChoice {
     /// Run GPU kernels with bounds checks.
     ///
     /// Slower; shows whether a kernel or driver goes astray.
-    #[arg(long, alias = "checked")]
+    #[arg(long)]
     bounds_checks: bool,
 }
 

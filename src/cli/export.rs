@@ -12,9 +12,9 @@ use crate::data::data_paths;
 
 /// Export a model to other programs.
 ///
-/// Every format includes the whole of `tinytrain predict`: scaling, missing values, categories, the network or
+/// Both formats include the whole of `tinytrain predict`: scaling, missing values, categories, the network or
 /// the ensemble, and probabilities or values in their units. A row is its columns as 32-bit floats: NaN for a
-/// missing value, the index for a category. docs/EXPORT.md describes the formats.
+/// missing value, the index for a category. docs/EXPORT.md describes them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tinytrain export --onnx --model model.safetensors --out model.onnx\n  \
                         tinytrain export --c --model model.safetensors --out wine.c")]
@@ -38,26 +38,9 @@ struct Formats {
     /// ONNX, opset 17: from `columns` [batch, columns] to `probabilities` and `class`, or to `values`.
     #[arg(long)]
     onnx: bool,
-    /// NPZ file with all weights, biases and preprocessing arrays.
-    #[arg(long)]
-    numpy: bool,
     /// One C99 file without dependencies, for microcontrollers too. Its names begin with the name of the file.
     #[arg(long)]
     c: bool,
-    /// One readable JSON object: columns, networks, output.
-    #[arg(long)]
-    json: bool,
-}
-
-impl Formats {
-    fn form(&self) -> Form {
-        match self {
-            Self { onnx: true, .. } => Form::Onnx,
-            Self { numpy: true, .. } => Form::Numpy,
-            Self { c: true, .. } => Form::C,
-            _ => Form::Json,
-        }
-    }
 }
 
 /// Reads and writes.
@@ -72,7 +55,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     data_paths::spare_files("--out", Some(&options.out), read.into_iter())?;
     let name =
         options.out.file_stem().filter(|_| !is_stdout).map_or("model".into(), |name| name.to_string_lossy());
-    let contents = export(&model, options.form.form(), &name)?;
+    let form = if options.form.onnx { Form::Onnx } else { Form::C };
+    let contents = export(&model, form, &name)?;
     match destination {
         Some(destination) => destination.write(&contents)?,
         None => print(&shown(contents))?,

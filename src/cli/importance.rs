@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use crate::engine::predicts_soon;
 use crate::error::Error;
 use crate::model::Model;
-use crate::pictures::{Bar, bars};
 use crate::train::{Importance, Scoring, Shuffling, importances};
 use clap::Args;
 use serde_json::{Value, json};
@@ -19,6 +18,7 @@ use super::progress;
 use super::table_options::DialectOptions;
 use crate::data::data_paths;
 use crate::evaluate::{EvaluationRows, held_out_of};
+use crate::report::svg::{Bar, bars, short};
 use crate::report::text::{Table, counted, evaluation_warnings, shell_word};
 
 /// The longest bar, in characters.
@@ -49,7 +49,7 @@ pub struct Options {
     /// Score that drops. [default: accuracy for classes, r2 for values]
     #[arg(long, value_name = "MEASURE")]
     measure: Option<Scoring>,
-    /// Shuffles per column; confidence intervals are those of their mean.
+    /// Shuffles per column; the deviation is that over them.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = args::repeats, allow_hyphen_values = true)]
     repeats: usize,
     /// Maximum number of rows to use, chosen at random. [default: all]
@@ -70,8 +70,8 @@ pub struct Options {
     written: DialectOptions,
 }
 
-/// Endings of names that say of a file that it is no SVG.
-const OTHERS: &str = "png jpg jpeg gif webp bmp tif tiff pdf ps eps html csv json txt";
+/// The pale colour of bars, on which the lines of intervals are seen.
+const PALE: &str = "#aec7e8";
 
 /// Measures and prints.
 ///
@@ -88,7 +88,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         (data_paths::file(&set.source), "which holds the data"),
     ];
     data_paths::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
-    if let Some(svg) = options.svg.as_deref().filter(|svg| ending_of(svg, OTHERS).is_some()) {
+    if let Some(svg) = options.svg.as_deref().filter(|svg| ending_of(svg, "svg").is_none()) {
         let found = shell_word(svg);
         anyhow::bail!(Error::Config(format!(
             "--svg: expected a file name that ends with .svg, found {found}"
@@ -115,7 +115,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     bar.clear();
     let (value, found) = found?;
     if let Some(svg) = svg {
-        svg.write(picture(&found, &names, scoring, value, &format!("{samples} of {file}"))?.as_bytes())?;
+        svg.write(picture(&found, &names, scoring, value, &format!("{samples} of {file}")).as_bytes())?;
     }
     match options.format {
         Format::Json => {
@@ -124,7 +124,6 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                     "column": names[found.column],
                     "importance": found.mean,
                     "deviation": found.deviation,
-                    "interval": found.interval,
                 })
             };
             print_object(&[
@@ -186,31 +185,26 @@ fn change(scoring: Scoring) -> String {
 fn lines(found: &[Importance], names: &[String]) -> Vec<String> {
     let most = found.iter().map(|found| found.mean).fold(f64::MIN_POSITIVE, f64::max);
     let rows = found.iter().map(|found| {
-        let [low, high] = found.interval;
         let bar = "█".repeat((found.mean / most * LONGEST).round().max(0.0) as usize);
-        vec![names[found.column].clone(), format!("{:.4}", found.mean), format!("{low:.4} to {high:.4}"), bar]
+        vec![
+            names[found.column].clone(),
+            format!("{:.4}", found.mean),
+            format!("{:.4}", found.deviation),
+            bar,
+        ]
     });
-    Table::new(&["column", ">importance", "95 % interval", ""], rows).lines()
+    Table::new(&["column", ">importance", ">deviation", ""], rows).lines()
 }
 
-fn picture(
-    found: &[Importance],
-    names: &[String],
-    scoring: Scoring,
-    value: f64,
-    file: &str,
-) -> crate::error::Result<String> {
+fn picture(found: &[Importance], names: &[String], scoring: Scoring, value: f64, file: &str) -> String {
     let bar = |found: &Importance| Bar {
         name: names[found.column].clone(),
-        value: found.mean,
-        interval: found.interval,
+        parts: vec![([0.0, found.mean], PALE)],
+        interval: Some([found.mean - found.deviation, found.mean + found.deviation]),
+        label: short(found.mean),
     };
     let all: Vec<Bar> = found.iter().map(bar).collect();
-    let below = format!("{} {value:.4} on {file}; lines are 95 % intervals", scoring.name());
-    bars(
-        "Which columns the model needs",
-        &below,
-        &format!("{} when a column is shuffled", change(scoring)),
-        &all,
-    )
+    let below = format!("{} {value:.4} on {file}; lines are the standard deviation", scoring.name());
+    let axis = format!("{} when a column is shuffled", change(scoring));
+    bars("Which columns the model needs", &axis, &all).file(&below, &[])
 }

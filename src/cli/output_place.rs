@@ -25,8 +25,6 @@ pub fn refuse_file_name(path: &Path, wanted: &str) -> Result<()> {
     let remedy = match &ending[..] {
         "onnx" => export("--onnx"),
         "c" | "h" => export("--c"),
-        "npz" => export("--numpy"),
-        "json" => export("--json"),
         _ => "use tinytrain export to export a trained model to other programs".to_owned(),
     };
     Err(Error::Config(format!("--out: expected {wanted}, found {path}; {remedy}")))

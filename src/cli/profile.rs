@@ -6,7 +6,8 @@ use crate::data::{ReadOptions, Reader, data_paths};
 use crate::engine::Device;
 use crate::error::Error;
 use crate::output::Destination;
-use crate::profile::{PICTURES, Report, compare, pictures, profile};
+use crate::profile::{Report, compare, profile};
+use crate::report::{PICTURES, profile_pictures};
 use crate::schedule::ScheduleKind;
 use crate::settings::DatasetInfo;
 use crate::train::Config;
@@ -43,7 +44,7 @@ pub struct Options {
     /// Write a trace for Perfetto (https://ui.perfetto.dev) or chrome://tracing.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Draw pictures into this folder, as SVG and PNG.
+    /// Draw pictures into this folder, as SVG.
     ///
     /// The roofline, the first 100 ms, and the time of a step by kernel, on a GPU for every schedule.
     #[arg(long, value_name = "DIR")]
@@ -69,7 +70,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let trace = options.trace.as_deref().map(|path| destination("--trace", path)).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
     let (source, beside) = data_paths::training(&training.data)?;
-    let files = plots.iter().flatten().flatten().map(|file| ("--plots", file));
+    let files = plots.iter().flatten().map(|file| ("--plots", file));
     for (option, file) in files.clone().chain(trace.as_ref().map(|file| ("--trace", file))) {
         data_paths::spare_data(option, Some(file.path()), [Some(&source), beside.as_ref()])?;
     }
@@ -97,16 +98,16 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let made = profile(&config, &device, options.steps, &mut open)?;
     let drawn = match &plots {
         Some(_) => {
-            pictures(&made, &other_schedules(&made.report, &config, &device, options.steps, &mut open)?)?
+            let others = other_schedules(&made.report, &config, &device, options.steps, &mut open)?;
+            profile_pictures(&made, &others).to_vec()
         }
         None => Vec::new(),
     };
     if let Some(trace) = &trace {
         trace.write(made.trace().as_bytes())?;
     }
-    for ([svg, png], picture) in plots.iter().flatten().zip(&drawn) {
-        svg.write(picture.svg.as_bytes())?;
-        png.write(&picture.png)?;
+    for (file, picture) in plots.iter().flatten().zip(&drawn) {
+        file.write(picture.as_bytes())?;
     }
     match options.format {
         Format::Json => print_json(&made.report.to_json())?,
@@ -123,10 +124,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where each picture goes, as SVG and as PNG.
-fn destinations(folder: &Path) -> crate::error::Result<Vec<[Destination; 2]>> {
-    let file = |name: &str, kind: &str| destination("--plots", &folder.join(format!("{name}.{kind}")));
-    PICTURES.iter().map(|name| Ok([file(name, "svg")?, file(name, "png")?])).collect()
+/// Where each picture goes.
+fn destinations(folder: &Path) -> crate::error::Result<Vec<Destination>> {
+    PICTURES.iter().map(|name| destination("--plots", &folder.join(format!("{name}.svg")))).collect()
 }
 
 /// Profiles of the schedules that a report is not of.

@@ -31,7 +31,7 @@ pub struct DialectOptions {
     /// Maximum size of a row in bytes, up to 1 GiB. [default: 16777216]
     ///
     /// A row has at most one column for every 16 of these bytes.
-    #[arg(long, alias = "row-limit", hide_short_help = true, help_heading = TABLES, value_name = "BYTES", value_parser = args::count, allow_hyphen_values = true)]
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "BYTES", value_parser = args::count, allow_hyphen_values = true)]
     #[serde(with = "text")]
     max_row_bytes: Option<usize>,
     /// Texts that stand for a missing value, besides empty cells, NA, N/A, NaN, NaT, null, ?, - and \N.
@@ -108,7 +108,7 @@ pub struct Columns {
     exclude: Vec<String>,
     /// The only columns to use as inputs. [default: all but the target, --exclude, row numbers and empty columns
     /// without a name]
-    #[arg(long, alias = "only", hide_short_help = true, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
           conflicts_with = "exclude")]
     #[serde(with = "text::texts")]
     include: Vec<String>,

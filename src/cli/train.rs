@@ -224,7 +224,7 @@ fn once_more_on(
         return Ok(summary);
     }
     report.begin_refit(&summary)?;
-    match refit(&mut summary, config, reader, test, device, &mut |event| report.take_of_refit(&event)) {
+    match refit(&mut summary, config, reader, test, device, &mut |event| report.show_progress(&event)) {
         Err(Error::Interrupted) => summary.end = End::Interrupted,
         done => report.end_refit(&summary, done)?,
     }

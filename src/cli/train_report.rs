@@ -18,14 +18,13 @@ use toml::Table as Given;
 use super::args::Format;
 use super::config_file;
 use super::data_text::{as_text, left_out, mixed_column_lines, odd_labels, weights_hint};
-use super::output::{Console, print};
+use super::output::Console;
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
 use super::train_options::{Options, RunOptions};
 use super::train_text::{
     Table, accuracy, details, end_text, epoch_fields, reached, started_fields, started_lines, summary_fields,
 };
-use crate::report::curves::{self, PlotStyle};
 use crate::report::text::{counted, one_class, shell_word, unknown_cells};
 use crate::runs::{CONFIG, CheckpointClock, EventLog, MODEL};
 
@@ -225,11 +224,7 @@ impl<'a> TrainReport<'a> {
     /// When the model cannot be saved, or standard output cannot be written to; [`Error::Interrupted`] when a signal has come.
     pub fn take(&mut self, event: Event) -> Result<()> {
         match &event {
-            Event::Progress { epoch, rows, total, score } => {
-                let accuracy = accuracy(Some(score), self.config);
-                self.console.progress().update(*epoch, *rows, *total, score.loss, accuracy);
-                return if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) };
-            }
+            Event::Progress { .. } => return self.show_progress(&event),
             Event::Epoch { epoch, model, is_kept } => {
                 if let OutputPlace::Folder(folder) = &self.output {
                     folder.add(epoch, self.config.loss.of_classes())?;
@@ -302,11 +297,11 @@ impl<'a> TrainReport<'a> {
         Ok(())
     }
 
-    /// Shows how far a refit has come.
+    /// Shows how far a run, or a refit, has come.
     ///
     /// # Errors
     /// [`Error::Interrupted`] when a signal has come.
-    pub fn take_of_refit(&mut self, event: &Event) -> Result<()> {
+    pub fn show_progress(&mut self, event: &Event) -> Result<()> {
         if let Event::Progress { epoch, rows, total, score } = event {
             let accuracy = accuracy(Some(score), self.config);
             self.console.progress().update(*epoch, *rows, *total, score.loss, accuracy);
@@ -354,14 +349,11 @@ impl<'a> TrainReport<'a> {
                 Err(self.interrupts.ended(message).into())
             }
             (Ok(summary), Some(Saved { path, .. })) => self.summary(&summary, &path).map_err(Into::into),
-            (Err(error), Some(Saved { what, path })) if path.is_file() && self.output.is_in_place() => {
+            (Err(error), saved) => {
                 let hint = weights_hint(&error, self.options.training.columns.weight.as_deref());
-                let message = format!("{error}{hint}; {what} is kept at {}", path.display());
-                Err(error).context(message)
-            }
-            (Err(error), _) => {
-                let hint = weights_hint(&error, self.options.training.columns.weight.as_deref());
-                let message = format!("{error}{hint}");
+                let kept = saved.filter(|saved| saved.path.is_file() && self.output.is_in_place());
+                let kept = kept.map(|Saved { what, path }| format!("; {what} is kept at {}", path.display()));
+                let message = format!("{error}{hint}{}", kept.unwrap_or_default());
                 Err(error).context(message)
             }
             (Ok(_), None) => Ok(()),
@@ -436,11 +428,6 @@ impl<'a> TrainReport<'a> {
         }
         self.console.line(&(reached + &end_text(summary, times)))?;
         targets.iter().try_for_each(|line| self.console.line(line))?;
-        if let Some(look) = PlotStyle::of_terminal() {
-            // For who looks on: the log and pipes have the numbers.
-            let lines = curves::lines(&summary.epochs, self.config.loss.of_classes(), look);
-            lines.iter().try_for_each(|line| print((line.clone() + "\n").as_bytes()))?;
-        }
         self.console.line(&format!("model: {name}"))?;
         if let (End::Time, OutputPlace::Folder(folder)) = (summary.end, &*self.output) {
             let folder = shell_word(folder.path());

@@ -96,7 +96,7 @@ pub struct Kernels {
     /// Run GPU kernels with bounds checks.
     ///
     /// Slower; shows whether a kernel or driver goes astray.
-    #[arg(long, alias = "checked", hide_short_help = true)]
+    #[arg(long, hide_short_help = true)]
     pub bounds_checks: bool,
 }
 

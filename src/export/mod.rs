@@ -1,13 +1,10 @@
-//! Models for other programs: ONNX, C, arrays of numpy, JSON.
+//! Models for other programs: ONNX and C.
 //!
 //! Each holds all that `tinytrain predict` does to a row of numbers: preprocessing, the network or the networks of an ensemble,
-//! and what its outputs stand for. `docs/EXPORT.md` describes the four formats.
+//! and what its outputs stand for. `docs/EXPORT.md` describes both formats.
 
 mod c;
 mod intervals;
-mod json;
-mod npz;
-mod numpy;
 mod onnx;
 mod outline;
 #[cfg(test)]
@@ -21,25 +18,19 @@ use crate::model::Model;
 pub enum Form {
     /// A graph of operators, opset 17.
     Onnx,
-    /// An NPZ file of all arrays.
-    Numpy,
     /// A source file in C99.
     C,
-    /// One object.
-    Json,
 }
 
 /// A model in this form; `name` is what functions and constants of C begin with, and what the graph of ONNX is called. Letters
 /// that C does not take in names become `_`.
 ///
 /// # Errors
-/// [`Error::Config`](crate::Error::Config) for a model that the format cannot hold: ONNX has at most 2 GB, NPZ 4 GB.
+/// [`Error::Config`](crate::Error::Config) for a model that the format cannot hold: ONNX has at most 2 GB.
 pub fn export(model: &Model, form: Form, name: &str) -> Result<Vec<u8>> {
     let outline = outline::Outline::from_model(model);
     match form {
         Form::Onnx => onnx::file(&outline, name),
-        Form::Numpy => numpy::file(&outline),
         Form::C => Ok(c::file(&outline, &c::identifier(name)).into_bytes()),
-        Form::Json => Ok(json::file(&outline).into_bytes()),
     }
 }

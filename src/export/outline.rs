@@ -1,9 +1,7 @@
 //! What every format says of a model: its columns, its networks, its outputs, all in one place.
 
-use crate::data::{ColumnEncoding, NumericScaling, TargetScale, Transform};
-use crate::model::{
-    FREQUENCIES, InputColumn, Layer, MIXED, Model, Network, Parameters, PlacedColumn, blocks,
-};
+use crate::data::{self, ColumnEncoding, NumericScaling, TargetScale, Transform};
+use crate::model::{FREQUENCIES, InputColumn, MIXED, Model, Network, Parameters, PlacedColumn, blocks};
 
 /// A model, seen from the rows that it takes.
 pub(super) struct Outline<'a> {
@@ -108,6 +106,14 @@ impl<'a> Outline<'a> {
     }
 }
 
+/// The name of a column of a table, or its position; of other data its index.
+fn name(columns: &[data::Column], index: usize) -> String {
+    match columns.get(index) {
+        Some(column) => column.name.clone().unwrap_or_else(|| column.position.to_string()),
+        None => index.to_string(),
+    }
+}
+
 fn columns(model: &Model) -> Vec<Column<'_>> {
     let codings: Vec<Coding> = match &model.transform {
         Transform::Bytes => (0..model.network.columns()).map(|_| Coding::Byte).collect(),
@@ -117,14 +123,10 @@ fn columns(model: &Model) -> Vec<Column<'_>> {
         }
     };
     let inputs = model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
-    let name = |index: usize| match inputs.get(index) {
-        Some(column) => column.name.clone().unwrap_or_else(|| column.position.to_string()),
-        None => index.to_string(),
-    };
     let placed = codings.into_iter().enumerate().scan(0, |next, (index, coding)| {
         let place = *next;
         *next += coding.numbers();
-        Some(Column { name: name(index), coding, place })
+        Some(Column { name: name(inputs, index), coding, place })
     });
     placed.collect()
 }
@@ -158,20 +160,6 @@ impl<'a> Coding<'a> {
         }
     }
 
-    /// Its name in every format.
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Coding::Byte => "byte",
-            Coding::Plain => "plain",
-            Coding::Number { map: NumericScaling::Affine { .. }, .. } => "affine",
-            Coding::Number { map: NumericScaling::Clipped { .. }, .. } => "clipped",
-            Coding::Number { map: NumericScaling::Normal(_), .. } => "normal",
-            Coding::Sign { .. } => "sign",
-            Coding::OneHot { .. } => "one-hot",
-            Coding::Index { .. } => "index",
-        }
-    }
-
     /// The categories of a column that has them.
     pub(super) fn categories(&self) -> Option<&'a [String]> {
         match self {
@@ -179,16 +167,6 @@ impl<'a> Coding<'a> {
             | Coding::OneHot { categories, .. }
             | Coding::Index { categories, .. } => Some(categories),
             Coding::Byte | Coding::Plain | Coding::Number { .. } => None,
-        }
-    }
-
-    /// Whether a missing value is known as such: an indicator, or a separate category.
-    pub(super) fn knows_missing(&self) -> bool {
-        match self {
-            Coding::Number { has_indicator: known, .. }
-            | Coding::OneHot { has_missing: known, .. }
-            | Coding::Index { has_missing: known, .. } => *known,
-            Coding::Byte | Coding::Plain | Coding::Sign { .. } => false,
         }
     }
 }
@@ -199,11 +177,7 @@ impl<'a> Output<'a> {
             return Output::Probabilities { classes: model.data_schema.classes.names() };
         }
         let columns = model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.values);
-        let name = |index: usize| match columns.get(index) {
-            Some(column) => column.name.clone().unwrap_or_else(|| column.position.to_string()),
-            None => index.to_string(),
-        };
-        let names = (0..model.network.outputs()).map(name).collect();
+        let names = (0..model.network.outputs()).map(|index| name(columns, index)).collect();
         Output::Values { names, scale: model.data_schema.target_scale.as_ref() }
     }
 }
@@ -238,11 +212,5 @@ impl<'a> Member<'a> {
     /// The learnt factor of each input of the first layer; empty where there are none.
     pub(super) fn scale(&self) -> &'a [f32] {
         self.parameters.input.as_ref().map_or(&[], |input| &input.scale)
-    }
-
-    /// Its layers, each with the name of its activation.
-    pub(super) fn layers(&self) -> impl ExactSizeIterator<Item = (&'a Layer, &'static str)> {
-        let names = self.network.dense().iter().map(|layer| layer.activation.file_name());
-        self.parameters.layers.iter().zip(names)
     }
 }

@@ -163,7 +163,7 @@ impl DataSchema {
             metadata.get(LABEL_TYPE).map(|text| text.parse().map_err(|_| LABEL_TYPE)).transpose()?;
         let classes = match list(metadata, CLASSES)? {
             _ if !of_classes => Classes::numbered(0),
-            None => Classes::numbered(outputs),
+            None => return Err(CLASSES),
             Some(names) => {
                 let classes = Classes::typed(names, label_type);
                 classes.filter(|classes| classes.len() == outputs).ok_or(CLASSES)?
@@ -251,7 +251,6 @@ impl DataSchema {
         let (folds_labels, drops_missing_target) = (flag(FOLD_LABELS)?, flag(DROP_MISSING_TARGET)?);
         let missing = list(metadata, MISSING)?.unwrap_or_default();
         let decimal = match metadata.get(DECIMAL).map(String::as_str) {
-            // Files of earlier versions do not say.
             None => None,
             Some(".") => Some(b'.'),
             Some(",") => Some(b','),
@@ -329,9 +328,8 @@ mod tests {
             assert!(metadata.keys().all(|key| KEYS.contains(&key.as_str())));
             assert_eq!(DataSchema::read(&metadata, &Transform::None, &network), Ok(data_schema));
         }
-        let network = Network::classifier(&[7, 3]).unwrap();
         let nothing = DataSchema::read(&BTreeMap::new(), &Transform::None, &network);
-        assert_eq!(nothing, Ok(DataSchema::numbered(3)));
+        assert_eq!(nothing, Err(CLASSES));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(super) fn entries(prefix: &str, network: &Network) -> Vec<(String, String)> 
     let sizes: Vec<String> = network.sizes().iter().map(usize::to_string).collect();
     let mut entries = vec![
         (LAYERS.to_owned(), sizes.join(",")),
-        (ACTIVATION.to_owned(), per_layer(network, |layer| layer.activation.file_name().to_owned())),
+        (ACTIVATION.to_owned(), per_layer(network, |layer| layer.activation.to_string())),
         (LOSS.to_owned(), network.loss().to_string()),
     ];
     if network.dense().iter().any(|layer| layer.dropout > 0.0) {
@@ -121,12 +121,10 @@ fn network(metadata: &BTreeMap<String, String>, has: impl Fn(&str) -> bool) -> R
     let sizes = sizes.ok_or_else(|| ("layer sizes in its metadata".to_owned(), format!("{text:?}")))?;
     let hidden = sizes.len().saturating_sub(2);
     let activations =
-        listed(entry(ACTIVATION)?, hidden, Activation::from_file_name).ok_or_else(|| bad(ACTIVATION))?;
+        listed(entry(ACTIVATION)?, hidden, Activation::from_str).ok_or_else(|| bad(ACTIVATION))?;
     let shares = metadata.get(DROPOUT).map_or("0", String::as_str);
     let dropout = listed(shares, hidden, f32::from_str).ok_or_else(|| bad(DROPOUT))?;
-    // Files of the first versions know one loss.
-    let loss =
-        metadata.get(LOSS).map_or(Ok(Loss::CrossEntropy), |loss| loss.parse()).map_err(|_| bad(LOSS))?;
+    let loss: Loss = entry(LOSS)?.parse().map_err(|_| bad(LOSS))?;
     let (inputs, units) = sizes.split_first().ok_or_else(|| bad(LAYERS))?;
     let functions = activations.into_iter().zip(dropout).chain([(Activation::Identity, 0.0)]);
     let layers = units.iter().zip(functions);

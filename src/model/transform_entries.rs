@@ -26,10 +26,6 @@ const CENTER: &str = "input_center";
 const WIDTH: &str = "input_width";
 const QUANTILES: &str = "input_quantiles";
 
-/// Tensors of the first versions, which knew standardised columns.
-const MEAN: &str = "input_mean";
-const DEVIATION: &str = "input_deviation";
-
 /// A tensor of f64 with its name and shape.
 pub(super) type Tensor = (&'static str, Vec<usize>, Vec<f64>);
 
@@ -103,7 +99,6 @@ pub(super) fn read(
     let (transform, count) = match scaling {
         Some("1/255") => (Transform::Bytes, 0),
         Some("1") => (Transform::None, 0),
-        Some("standard") => (Transform::Columns(standard(inputs, &tensor)?), 2),
         Some("columns") => {
             let transform = Transform::Columns(encoding(metadata, &tensor)?);
             let count = tensors(&transform).len();
@@ -111,7 +106,7 @@ pub(super) fn read(
         }
         found => {
             let found = found.map_or_else(|| "none".to_owned(), |found| format!("{found:?}"));
-            return Err(("input scaling 1/255, 1, standard or columns".to_owned(), found));
+            return Err(("input scaling 1/255, 1 or columns".to_owned(), found));
         }
     };
     match &transform {
@@ -120,22 +115,6 @@ pub(super) fn read(
         }
         _ => Ok((transform, count)),
     }
-}
-
-/// Standardised columns as the first versions wrote them.
-fn standard(
-    inputs: usize,
-    tensor: &impl Fn(&str) -> Result<(Vec<usize>, Vec<f64>), Fault>,
-) -> Result<Encoding, Fault> {
-    let (means, deviations) = (row(MEAN, inputs, tensor)?, row(DEVIATION, inputs, tensor)?);
-    if let Some(deviation) = deviations.iter().find(|deviation| **deviation <= 0.0) {
-        return Err(("deviations above 0".to_owned(), deviation.to_string()));
-    }
-    let code = |(center, width): (f64, f64)| {
-        let map = NumericScaling::Affine { center, width };
-        ColumnEncoding::Number { map, fill: center, has_indicator: false }
-    };
-    Ok(Encoding { columns: means.into_iter().zip(deviations).map(code).collect(), is_numbered: false })
 }
 
 fn encoding(
@@ -266,51 +245,6 @@ mod tests {
     fn category(names: &[&str], has_missing: bool) -> ColumnEncoding {
         let categories = Classes::named(names.iter().map(|name| (*name).to_owned()).collect()).unwrap();
         ColumnEncoding::Category { categories, has_missing }
-    }
-
-    /// As the first versions wrote standardised columns.
-    #[test]
-    fn an_old_file_of_standardised_columns_is_read() {
-        let columns: Vec<ColumnEncoding> = [(0.5, 1.0), (-2.0, 0.1), (0.1, 2e-9), (7.0, 3e30), (0.0, 1.0)]
-            .into_iter()
-            .map(|(center, width)| ColumnEncoding::Number {
-                map: NumericScaling::Affine { center, width },
-                fill: center,
-                has_indicator: false,
-            })
-            .collect();
-        let model = encoded(columns);
-        let bytes = model.to_bytes().unwrap();
-        let length = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
-        let header = String::from_utf8(bytes[8..8 + length].to_vec()).unwrap();
-        let old = header
-            .replace("\"input_scaling\":\"columns\"", "\"input_scaling\":\"standard\"")
-            .replace("\"input_center\"", "\"input_mean\"")
-            .replace("\"input_width\"", "\"input_deviation\"");
-        let mut old: serde_json::Value = serde_json::from_str(&old).unwrap();
-        // The centers are what missing values were taken for, too.
-        let file = old.as_object_mut().unwrap();
-        let fill = file.remove("input_fill").unwrap();
-        let mean = file["input_mean"].clone();
-        for tensor in ["input_mean", "input_deviation"] {
-            assert_eq!(file[tensor]["shape"], fill["shape"]);
-        }
-        file["__metadata__"].as_object_mut().unwrap().remove("encoding");
-        // Offsets must count on without a gap: the tensor that is gone stood between the others.
-        let gone = fill["data_offsets"][0].as_u64().unwrap()..fill["data_offsets"][1].as_u64().unwrap();
-        assert!(mean["data_offsets"][0].as_u64().unwrap() < gone.end);
-        for (_, tensor) in file.iter_mut().filter(|(name, _)| *name != "__metadata__") {
-            for offset in tensor["data_offsets"].as_array_mut().unwrap() {
-                let value = offset.as_u64().unwrap();
-                *offset = if value >= gone.end { value - (gone.end - gone.start) } else { value }.into();
-            }
-        }
-        let header = old.to_string();
-        let mut bytes_of_old = (header.len() as u64).to_le_bytes().to_vec();
-        bytes_of_old.extend(header.as_bytes());
-        let data = &bytes[8 + length..];
-        bytes_of_old.extend([&data[..gone.start as usize], &data[gone.end as usize..]].concat());
-        assert_eq!(Model::from_bytes(&bytes_of_old, Path::new("m")).unwrap(), model);
     }
 
     #[test]

@@ -13,8 +13,6 @@
 //! training run, which is not run twice.
 
 mod compare;
-#[cfg(feature = "plots")]
-mod plots;
 mod report;
 mod spans;
 mod timeline;
@@ -24,8 +22,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use compare::{BATCH_SIZES, Comparison, Gain, Variant, compare};
-#[cfg(feature = "plots")]
-pub use plots::{PICTURES, Picture, pictures};
+#[cfg(feature = "cli")]
+pub(crate) use report::names;
 pub use report::{KernelReport, ProfilingCost, Report, Sums};
 pub use spans::{Partition, Spans};
 pub use timeline::{StageRun, partition, timeline};
@@ -52,8 +50,8 @@ const REFUSED: usize = 20;
 pub struct Profile {
     /// What it says.
     pub report: Report,
-    log: Log,
-    ran: Vec<StageRun>,
+    pub(crate) log: Log,
+    pub(crate) ran: Vec<StageRun>,
 }
 
 impl Profile {

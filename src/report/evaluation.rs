@@ -46,7 +46,7 @@ pub fn text(
         lines.extend([String::new(), title]);
         let counts = data.view().counts();
         let matrix = confusion(data.labels(), &evaluated.predictions, &counts, classes.len());
-        lines.extend(matrix_table(&matrix, classes));
+        lines.extend(matrix_table(&matrix, classes).lines());
     }
     lines
 }
@@ -140,13 +140,14 @@ pub fn count(rows: f64) -> String {
     if rows.fract() == 0.0 { grouped(rows as u64) } else { format!("{rows:.2}") }
 }
 
-fn matrix_table(matrix: &[Vec<f64>], classes: &Classes) -> Vec<String> {
+/// The confusion matrix under the names of the classes.
+pub fn matrix_table(matrix: &[Vec<f64>], classes: &Classes) -> Table {
     let names = (0..matrix.len() as u32).map(|class| shown(classes, class));
     let row = |(name, counts): (String, &Vec<f64>)| {
         [name].into_iter().chain(counts.iter().map(|rows| count(*rows))).collect()
     };
     let rows: Vec<Vec<String>> = names.clone().zip(matrix).map(row).collect();
-    Table::alike([String::new()].into_iter().chain(names).collect(), Align::Right, rows).lines()
+    Table::alike([String::new()].into_iter().chain(names).collect(), Align::Right, rows)
 }
 
 /// A measure over all targets; NaN where it is no number, as the AUC of rows of one class.

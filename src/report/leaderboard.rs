@@ -9,13 +9,8 @@ use serde_json::Value;
 
 use super::text::{Table, counted, loss, percent, quoted};
 
-/// The best members for people, with the settings in which they differ.
-pub fn table(ranked: &[RankedMember]) -> Vec<String> {
-    live_leaderboard(ranked, ranked.len(), false).lines()
-}
-
 /// The best `most` members, with the settings in which they differ.
-pub fn live_leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> Table {
+pub fn leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> Table {
     let names = names(ranked.iter().map(|ranked| &ranked.record));
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let mut columns = vec![">rank", ">trial", ">loss", ">epochs"];
@@ -160,7 +155,8 @@ mod tests {
         assert!(
             lines[3].starts_with(",0,failed,") && lines[3].contains("\"the loss became NaN, at step 3\"")
         );
-        let shown = table(&ranked(&records));
+        let ranked = ranked(&records);
+        let shown = leaderboard(&ranked, 3, false).lines();
         assert_eq!(shown.len(), 3);
         assert!(shown[1].contains("90.00 %") && shown[1].trim_start().starts_with('1'), "{shown:?}");
     }

@@ -1,18 +1,16 @@
-//! Runs, sweeps and evaluations for people: texts, tables, and pages of one file without scripts.
+//! Runs, sweeps and evaluations for people: texts, tables, pictures, and one page without scripts.
 
-mod classes;
 pub(crate) mod compared;
-pub(crate) mod curves;
 mod evaluated_run;
 pub(crate) mod evaluation;
 mod html;
 pub(crate) mod leaderboard;
 mod mistakes;
-mod pictures;
-mod run_page;
-mod sweep_page;
+mod model_section;
+mod page;
+mod profile_pictures;
+pub(crate) mod svg;
 pub(crate) mod text;
-mod values;
 
 use crate::engine::Device;
 use crate::error::Result;
@@ -21,8 +19,9 @@ use crate::runs::RunSummary;
 use self::evaluated_run::EvaluatedRun;
 pub use self::evaluated_run::PageOptions;
 pub use self::html::spare_other_files;
-pub use self::sweep_page::page_of_sweep;
-pub(crate) use self::sweep_page::standing;
+pub use self::page::page_of_sweep;
+pub(crate) use self::page::standing;
+pub use self::profile_pictures::{PICTURES, profile_pictures};
 use self::text::evaluation_warnings;
 
 /// The page of some runs, as HTML: their curves, the settings in which they differ, and how good their models are. Also warnings of the
@@ -45,5 +44,5 @@ pub fn page_of_runs(
         Ok(evaluated)
     };
     let evaluated = runs.iter().map(&mut evaluate).collect::<Result<Vec<_>>>()?;
-    Ok((run_page::page(runs, &evaluated), warnings))
+    Ok((page::page_of_evaluated(runs, &evaluated), warnings))
 }

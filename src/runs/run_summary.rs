@@ -11,7 +11,7 @@ use super::folder::{CHECKPOINT, CONFIG, HISTORY, MODEL};
 use super::lock::FolderLock;
 use crate::error::{Error, Place, Result, excerpt};
 use crate::input::{self, RECORDS_BYTES, SETTINGS_BYTES};
-use crate::settings::text::{values, with_current_names};
+use crate::settings::text::values;
 
 /// Columns of a history.
 const EPOCH: &str = "epoch";
@@ -23,8 +23,7 @@ const SECONDS: &str = "seconds";
 /// [`Error::Read`]; [`Error::Data`] for anything but TOML.
 pub fn read_settings(path: &Path) -> Result<Table> {
     let text = input::read_text(path, SETTINGS_BYTES)?;
-    let table = from_toml(&text, path, "settings of a run in TOML")?;
-    with_current_names(table, &path.display().to_string())
+    from_toml(&text, path, "settings of a run in TOML")
 }
 
 /// What this text of a file says.

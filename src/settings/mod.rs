@@ -243,8 +243,8 @@ pub struct TrainSettings {
     #[serde(with = "text")]
     pub one_hot: Option<usize>,
     /// Learn a scaling factor for each input. [default: no; yes with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "YES-or-NO", num_args = 0..=1, default_missing_value = "yes", alias = "learn-scale"))]
-    #[serde(with = "text", alias = "learn-scale")]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "YES-or-NO", num_args = 0..=1, default_missing_value = "yes"))]
+    #[serde(with = "text")]
     pub input_scaling: Option<YesNo>,
     /// Fraction of training rows held out for testing, stratified by class.
     #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "FRACTION", value_parser = parse::<f64>, allow_hyphen_values = true))]

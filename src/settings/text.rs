@@ -44,34 +44,6 @@ pub fn values(value: &Value) -> Vec<String> {
     }
 }
 
-/// Options that were renamed, with the names they have now. Old files and command lines keep working.
-const RENAMED: [(&str, &str); 4] = [
-    ("checked", "bounds-checks"),
-    ("learn-scale", "input-scaling"),
-    ("only", "include"),
-    ("row-limit", "max-row-bytes"),
-];
-
-/// The name that an option has now.
-pub fn current_name(name: &str) -> &str {
-    RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
-}
-
-/// The same options by the names they have now; `origin` stands in messages for where they come from.
-///
-/// # Errors
-/// [`Error::Config`] for an option that is set by both of its names.
-pub fn with_current_names(table: Table, origin: &str) -> crate::error::Result<Table> {
-    let mut renamed = Table::new();
-    for (name, value) in table {
-        let current = current_name(&name);
-        if renamed.insert(current.to_owned(), value).is_some() {
-            return Err(Error::Config(format!("{origin}: --{current} is set twice, once by its old name")));
-        }
-    }
-    Ok(renamed)
-}
-
 /// Settings or other options in a table; `origin` stands in messages for where they come from.
 ///
 /// # Errors

@@ -37,8 +37,7 @@ const HISTORY_HEADER: &str = "member,fold,epoch,train_loss,train_accuracy,valida
 #[derive(Deserialize)]
 struct Command {
     arguments: Vec<String>,
-    /// `None` where an external program trains the members, and in folders of earlier versions.
-    #[serde(default)]
+    /// `None` where an external program trains the members.
     rows: Option<FileRows>,
 }
 

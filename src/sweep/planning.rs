@@ -10,7 +10,7 @@ use super::space::{Range, Settings, Space, Values};
 use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
-use crate::settings::text::{current_name, read, with_current_names};
+use crate::settings::text::read;
 use crate::settings::{DatasetInfo, Preset, TrainSettings};
 use crate::step::ScheduleKind;
 use crate::train::Config;
@@ -98,7 +98,7 @@ impl TrialPlanner<'_> {
         let unfit =
             |error: toml::ser::Error| Error::Config(format!("{}: {}", self.origin, error.to_string().trim()));
         let mut table = Table::try_from(self.base).map_err(unfit)?;
-        table.extend(with_current_names(Table::try_from(&own).map_err(unfit)?, self.origin)?);
+        table.extend(Table::try_from(&own).map_err(unfit)?);
         let mut settings: TrainSettings = read(&table, self.origin)?;
         let seed = settings.seed.unwrap_or(Config::default().seed).wrapping_add(number as u64);
         // A seed that all have, or that is of a trial, is that of the first time.
@@ -122,7 +122,7 @@ pub(super) fn of_member(error: Error, number: usize) -> Error {
 pub fn check_names<'a>(names: impl Iterator<Item = &'a str>, origin: &str, others: &[String]) -> Result<()> {
     let known = serde_json::to_value(TrainSettings::default()).unwrap_or_default();
     for name in names {
-        let expected = match known.get(current_name(name)).is_some() {
+        let expected = match known.get(name).is_some() {
             true if !FIXED.contains(&name) => continue,
             is_known if is_known || others.iter().any(|other| other == name) => format!(
                 "an option that may differ between trials, found {name:?}; put it on the command line"

@@ -3,7 +3,6 @@
 //! A file is a list of records (`record.rs`), each an `Event` in protocol buffers (`proto.rs`). A run that goes on begins a new file
 //! in the same folder, since TensorBoard may be reading the old one: it says from which step on earlier values no longer count.
 
-mod crc32c;
 mod proto;
 mod record;
 #[cfg(test)]

@@ -65,15 +65,9 @@ fn dates_are_numbers_by_default() {
                     found \"soon\"";
     assert_eq!((bad.code, bad.error()), (2, expected));
     // What an export takes are the same numbers.
-    let exported = place.succeed(&["export", "--json", "--model", "m.safetensors", "--out", "-"]).stdout;
-    let exported: serde_json::Value = serde_json::from_str(&exported).unwrap();
-    assert_eq!(
-        (&exported["columns"][0]["name"], &exported["columns"][4]["name"]),
-        (&json!("when.days"), &json!("noise"))
-    );
-    for form in ["--onnx", "--c", "--numpy"] {
-        place.succeed(&["export", form, "--model", "m.safetensors", "--out", "exported"]);
-    }
+    place.succeed(&["export", "--onnx", "--model", "m.safetensors", "--out", "exported"]);
+    let exported = place.succeed(&["export", "--c", "--model", "m.safetensors", "--out", "-"]).stdout;
+    assert!(exported.contains("when.days") && exported.contains("noise"), "{exported}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn help_names_every_option_and_gives_an_example() {
         ),
         ("devices", vec!["format"]),
         ("importance", vec!["model", "data", "measure", "repeats", "seed", "svg", "device", "format"]),
-        ("export", vec!["onnx", "numpy", "c", "json", "model", "out"]),
+        ("export", vec!["onnx", "c", "model", "out"]),
         ("completions", vec!["help"]),
         ("man", vec!["help"]),
         ("report", vec!["out", "data", "target", "device", "bounds-checks", "delimiter"]),

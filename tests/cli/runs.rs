@@ -494,7 +494,7 @@ fn a_name_of_another_kind_of_file_is_no_folder() {
         (
             "sweep",
             "model.json",
-            "--out: expected a folder, found model.json; use tinytrain export --json --model RUN --out model.json to export a trained model",
+            "--out: expected a folder, found model.json; use tinytrain export to export a trained model to other programs",
         ),
     ] {
         let before = place.entries();

@@ -27,11 +27,11 @@ export const rowsOf = found => `${counted(found.samples)} ${found.held_out ? "ro
 export function importance(found) {
   const columns = [...found.columns].sort((a, b) => b.importance - a.importance);
   const most = Math.max(...columns.map(column => column.importance), 1e-9);
-  const rows = columns.map(({ column, importance, interval }) => {
+  const rows = columns.map(({ column, importance, deviation }) => {
     const fill = element("span", { class: "fill" });
     fill.style.width = `${Math.max(0, 100 * importance / most)}%`;
-    return [column, fixed(importance), between(interval), element("span", { class: "track", "aria-hidden": "true" }, fill)];
+    return [column, fixed(importance), fixed(deviation), element("span", { class: "track", "aria-hidden": "true" }, fill)];
   });
   const caption = `Importance on ${rowsOf(found)}: how much ${found.measure} (${fixed(found.value)}) falls when a column is shuffled, mean of ${found.repeats}`;
-  return table(caption, ["column|", "importance", "95 % interval", "|"], rows);
+  return table(caption, ["column|", "importance", "deviation", "|"], rows);
 }

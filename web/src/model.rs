@@ -151,7 +151,6 @@ impl Model {
                 "column": name_of(&schema.inputs[found.column]),
                 "importance": found.mean,
                 "deviation": found.deviation,
-                "interval": found.interval,
             })
         });
         Ok(json!({

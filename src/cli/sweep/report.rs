@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::options::Options;
 use super::setup::{PreparedSweep, TrialSource};
 use crate::cli::output::Console;
-use crate::report::leaderboard::{self, settings_text};
+use crate::report::leaderboard::{leaderboard, settings_text};
 use crate::report::text::{counted, grouped, loss, percent, seconds, shell_word};
 
 /// How many of the best members are printed at the end.
@@ -268,7 +268,7 @@ impl<'a> Report<'a> {
             return Ok(self.console.object(&fields)?);
         }
         if !self.options.train.quiet {
-            for line in leaderboard::table(&ranked[..ranked.len().min(PRINTED)]) {
+            for line in leaderboard(ranked, PRINTED, false).lines() {
                 self.console.line(&line)?;
             }
         }

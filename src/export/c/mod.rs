@@ -1,7 +1,6 @@
 //! C99: one source file without dependencies, whose function predicts a row. Nothing is allocated, nothing calls itself, and
 //! functions that a model does not need are left out.
 
-mod activations;
 mod network;
 mod pieces;
 mod row;
@@ -9,30 +8,25 @@ mod source;
 
 use std::fmt::Write;
 
-use self::pieces::{Piece, Pieces};
 pub(super) use self::source::identifier;
 use self::source::{array, comment, literal};
 use super::outline::{Coding, Outline, Output};
 
 /// The file, whose public names begin with `name`.
 pub(super) fn file(outline: &Outline<'_>, name: &str) -> String {
-    let mut pieces = Pieces::default();
     let mut constants = String::new();
-    let row = row::statements(outline, &mut pieces, &mut constants);
+    let row = row::statements(outline, &mut constants);
     let networks: Vec<network::Function> = (1..)
         .zip(&outline.networks)
-        .map(|(number, member)| network::function(number, member, &mut pieces, &mut constants))
+        .map(|(number, member)| network::function(number, member, &mut constants))
         .collect();
-    let predict = predict(outline, name, &row, &mut pieces, &mut constants);
+    let predict = predict(outline, name, &row, &mut constants);
     let buffers = networks.iter().map(|network| network.numbers).max().unwrap_or(0);
     let stack = 4 * (outline.row() + outline.outputs() + buffers);
-    let mut text = header(outline, name, stack);
-    text += &pieces.text();
-    text += &constants;
-    for network in &networks {
-        text += &network.text;
-    }
-    text + &predict
+    let mut text = constants;
+    text.extend(networks.into_iter().map(|network| network.text));
+    text += &predict;
+    header(outline, name, stack) + &pieces::called_by(&text) + &text
 }
 
 /// What the file says of itself, and its public constants.
@@ -87,18 +81,11 @@ fn output_names<'a>(outline: &'a Outline<'_>) -> &'a [String] {
 }
 
 /// The public function.
-fn predict(
-    outline: &Outline<'_>,
-    name: &str,
-    row: &str,
-    pieces: &mut Pieces,
-    constants: &mut String,
-) -> String {
-    let (to, piece) = match outline.output {
-        Output::Probabilities { .. } => ("probabilities", Piece::AddSoftmax),
-        Output::Values { .. } => ("values", Piece::Add),
+fn predict(outline: &Outline<'_>, name: &str, row: &str, constants: &mut String) -> String {
+    let (to, add) = match outline.output {
+        Output::Probabilities { .. } => ("probabilities", "add_softmax"),
+        Output::Values { .. } => ("values", "add"),
     };
-    let add = pieces.need(piece);
     let outputs = outline.outputs();
     let mut text = format!(
         "void {name}_predict(const float *columns, float *{to})\n{{\n    float row[{}], outputs[{outputs}];\n    int i;\n\
@@ -117,8 +104,7 @@ fn predict(
         array("double", "", "target_center", &scale.center, constants);
         array("double", "", "target_width", &scale.width, constants);
         constants.push('\n');
-        let restore = pieces.need(Piece::Restore);
-        let _ = writeln!(text, "    {restore}(values, target_center, target_width, {outputs});");
+        let _ = writeln!(text, "    restore(values, target_center, target_width, {outputs});");
     }
     text + "}\n"
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::super::outline::{Made, Member};
-use super::pieces::{Piece, Pieces};
+use super::pieces::activation_name;
 use super::source::array;
 use crate::step::Activation;
 
@@ -15,14 +15,9 @@ pub(super) struct Function {
 }
 
 /// Makes it, and appends its weights to the constants.
-pub(super) fn function(
-    number: usize,
-    member: &Member<'_>,
-    pieces: &mut Pieces,
-    constants: &mut String,
-) -> Function {
+pub(super) fn function(number: usize, member: &Member<'_>, constants: &mut String) -> Function {
     let prefix = if number == 1 { String::new() } else { format!("network{number}_") };
-    let (statements, inputs) = input_layer(&prefix, member, pieces, constants);
+    let (statements, inputs) = input_layer(&prefix, member, constants);
     let hidden = &member.parameters.layers[..member.parameters.layers.len() - 1];
     // Layers write into one of two buffers and read from the other.
     let widest = |first: usize| hidden.iter().skip(first).step_by(2).map(|layer| layer.outputs).max();
@@ -43,13 +38,12 @@ pub(super) fn function(
         array("float", "f", &format!("{prefix}w{number}"), &layer.weights, constants);
         array("float", "f", &format!("{prefix}b{number}"), &layer.bias, constants);
         constants.push('\n');
-        let product = pieces.need(Piece::Dense);
         let _ = writeln!(
             text,
-            "    {product}({from}, {rows}, {prefix}w{number}, {prefix}b{number}, {columns}, {to});"
+            "    dense({from}, {rows}, {prefix}w{number}, {prefix}b{number}, {columns}, {to});"
         );
         if dense.activation != Activation::Identity {
-            let _ = writeln!(text, "    {}({to}, {columns});", pieces.need_activation(dense.activation));
+            let _ = writeln!(text, "    {}({to}, {columns});", activation_name(dense.activation));
         }
         from = to;
     }
@@ -57,12 +51,7 @@ pub(super) fn function(
 }
 
 /// The statements that fill `x` from `row`, and how many numbers that is; nothing without an input layer.
-fn input_layer(
-    prefix: &str,
-    member: &Member<'_>,
-    pieces: &mut Pieces,
-    constants: &mut String,
-) -> (String, Option<usize>) {
+fn input_layer(prefix: &str, member: &Member<'_>, constants: &mut String) -> (String, Option<usize>) {
     let made = member.made();
     let mut text = String::new();
     let mut index = 0;
@@ -73,38 +62,35 @@ fn input_layer(
             Made::Number => {
                 let others =
                     made[index..].iter().take_while(|(_, made)| matches!(made, Made::Number)).count();
-                let copy = pieces.need(Piece::Copy);
-                let _ = writeln!(text, "    {copy}(row + {number}, {}, x + {place});", 1 + others);
+                let _ = writeln!(text, "    copy(row + {number}, {}, x + {place});", 1 + others);
                 index += others;
             }
             Made::Periodic { frequencies, phases, mixing, bias } => {
                 let (waves, name) = ([*frequencies, phases, mixing].concat(), number + 1);
                 array("float", "f", &format!("{prefix}f{name}"), &waves, constants);
                 array("float", "f", &format!("{prefix}c{name}"), bias, constants);
-                let periodic = pieces.need(Piece::Periodic);
                 let _ = writeln!(
                     text,
-                    "    {periodic}(row[{number}], {prefix}f{name}, {prefix}c{name}, x + {place});"
+                    "    periodic(row[{number}], {prefix}f{name}, {prefix}c{name}, x + {place});"
                 );
             }
             Made::OneHot { categories } => {
-                let one_hot = pieces.need(Piece::OneHot);
-                let _ = writeln!(text, "    {one_hot}((int)row[{number}], {categories}, x + {place});");
+                let _ = writeln!(text, "    one_hot((int)row[{number}], {categories}, x + {place});");
             }
             Made::Embedding { size, rows, .. } => {
-                let (embedding, name) = (pieces.need(Piece::Embedding), number + 1);
+                let name = number + 1;
                 array("float", "f", &format!("{prefix}e{name}"), rows, constants);
                 let _ = writeln!(
                     text,
-                    "    {embedding}((int)row[{number}], {prefix}e{name}, {size}, x + {place});"
+                    "    embedding((int)row[{number}], {prefix}e{name}, {size}, x + {place});"
                 );
             }
         }
     }
     if !member.scale().is_empty() {
-        let (scale, count) = (pieces.need(Piece::Scale), member.scale().len());
+        let count = member.scale().len();
         array("float", "f", &format!("{prefix}s"), member.scale(), constants);
-        let _ = writeln!(text, "    {scale}(x, {prefix}s, {count});");
+        let _ = writeln!(text, "    scale(x, {prefix}s, {count});");
     }
     if made.is_empty() {
         return (text, None);

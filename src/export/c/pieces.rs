@@ -1,96 +1,91 @@
-//! C functions that models share, one a file; an exported file gets those that it needs.
+//! C functions that models share, one a file, and activations, each a function of many numbers in place; an exported file gets those that
+//! it calls.
 
-use std::collections::BTreeSet;
-
-use super::activations;
 use crate::data::{NORMAL_QUANTILE, RANK_MARGIN};
 use crate::step::Activation;
 
-/// A function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Piece {
-    Scaled,
-    Clipped,
-    NormalScore,
-    Category,
-    Sign,
-    OneHot,
-    Copy,
-    Bytes,
-    Periodic,
-    Embedding,
-    Scale,
-    Dense,
-    AddSoftmax,
-    Add,
-    Restore,
+/// Their names in C and their sources.
+const PIECES: [(&str, &str); 15] = [
+    ("scaled", include_str!("pieces/scaled.c")),
+    ("clipped", include_str!("pieces/clipped.c")),
+    ("normal_score", include_str!("pieces/normal_score.c")),
+    ("category", include_str!("pieces/category.c")),
+    ("sign", include_str!("pieces/sign.c")),
+    ("one_hot", include_str!("pieces/one_hot.c")),
+    ("copy", include_str!("pieces/copy.c")),
+    ("bytes", include_str!("pieces/bytes.c")),
+    ("periodic", include_str!("pieces/periodic.c")),
+    ("embedding", include_str!("pieces/embedding.c")),
+    ("scale", include_str!("pieces/scale.c")),
+    ("dense", include_str!("pieces/dense.c")),
+    ("add_softmax", include_str!("pieces/add_softmax.c")),
+    ("add", include_str!("pieces/add.c")),
+    ("restore", include_str!("pieces/restore.c")),
+];
+
+/// The source of all functions that some C calls.
+pub(super) fn called_by(text: &str) -> String {
+    let is_called = |name: &str| {
+        let call = format!("{name}(");
+        text.match_indices(&call).any(|(at, _)| {
+            !text[..at].ends_with(|before: char| before.is_ascii_alphanumeric() || before == '_')
+        })
+    };
+    let pieces = PIECES.iter().filter(|(name, _)| is_called(name)).map(|(_, source)| filled_in(source));
+    let activations = Activation::ALL.iter().filter(|activation| is_called(&activation_name(**activation)));
+    pieces
+        .chain(activations.map(|activation| activation_function(*activation)))
+        .map(|text| text + "\n")
+        .collect()
 }
 
-impl Piece {
-    /// Its name in C, and its source.
-    fn source(self) -> (&'static str, &'static str) {
-        match self {
-            Piece::Scaled => ("scaled", include_str!("pieces/scaled.c")),
-            Piece::Clipped => ("clipped", include_str!("pieces/clipped.c")),
-            Piece::NormalScore => ("normal_score", include_str!("pieces/normal_score.c")),
-            Piece::Category => ("category", include_str!("pieces/category.c")),
-            Piece::Sign => ("sign", include_str!("pieces/sign.c")),
-            Piece::OneHot => ("one_hot", include_str!("pieces/one_hot.c")),
-            Piece::Copy => ("copy", include_str!("pieces/copy.c")),
-            Piece::Bytes => ("bytes", include_str!("pieces/bytes.c")),
-            Piece::Periodic => ("periodic", include_str!("pieces/periodic.c")),
-            Piece::Embedding => ("embedding", include_str!("pieces/embedding.c")),
-            Piece::Scale => ("scale", include_str!("pieces/scale.c")),
-            Piece::Dense => ("dense", include_str!("pieces/dense.c")),
-            Piece::AddSoftmax => ("add_softmax", include_str!("pieces/add_softmax.c")),
-            Piece::Add => ("add", include_str!("pieces/add.c")),
-            Piece::Restore => ("restore", include_str!("pieces/restore.c")),
-        }
-    }
-
-    fn text(self) -> String {
-        let (_, source) = self.source();
-        if self != Piece::NormalScore {
-            return source.to_owned();
-        }
-        let lines = ["a", "b", "c", "d"].iter().zip(NORMAL_QUANTILE.factors).map(|(name, factors)| {
-            let list: Vec<String> = factors.iter().map(|factor| format!("{factor:?}")).collect();
-            format!("    static const double {name}[{}] = {{{}}};", list.len(), list.join(", "))
-        });
-        let lines: Vec<String> = lines.collect();
-        source
-            .replace("@FACTORS@", &lines.join("\n"))
-            .replace("@MARGIN@", &format!("{RANK_MARGIN:?}"))
-            .replace("@TAIL@", &format!("{:?}", NORMAL_QUANTILE.tail))
-    }
+/// A source with the factors of the normal distribution in their places.
+fn filled_in(source: &str) -> String {
+    let lines = ["a", "b", "c", "d"].iter().zip(NORMAL_QUANTILE.factors).map(|(name, factors)| {
+        let list: Vec<String> = factors.iter().map(|factor| format!("{factor:?}")).collect();
+        format!("    static const double {name}[{}] = {{{}}};", list.len(), list.join(", "))
+    });
+    source
+        .replace("@FACTORS@", &lines.collect::<Vec<String>>().join("\n"))
+        .replace("@MARGIN@", &format!("{RANK_MARGIN:?}"))
+        .replace("@TAIL@", &format!("{:?}", NORMAL_QUANTILE.tail))
 }
 
-/// The functions that a file needs.
-#[derive(Default)]
-pub(super) struct Pieces {
-    pieces: BTreeSet<Piece>,
-    activations: Vec<Activation>,
+/// What it does, and the C of f(z); nothing where there is nothing to do.
+fn expression(activation: Activation) -> Option<(&'static str, &'static str)> {
+    Some(match activation {
+        Activation::Relu => ("max(0, z)", "z > 0.0f ? z : 0.0f"),
+        Activation::LeakyRelu => ("z for z > 0, else 0.01 z", "z > 0.0f ? z : 0.01f * z"),
+        Activation::Elu => ("z for z > 0, else exp(z) - 1", "z > 0.0f ? z : expm1f(z)"),
+        Activation::Selu => (
+            "1.050701 z for z > 0, else 1.7580993 (exp(z) - 1)",
+            "z > 0.0f ? 1.050701f * z : 1.7580993f * expm1f(z)",
+        ),
+        Activation::Gelu => ("z (1 + erf(z / sqrt 2)) / 2", "0.5f * z * erfcf(-0.70710678f * z)"),
+        Activation::GeluTanh => (
+            "z (1 + tanh(sqrt(2 / pi) (z + 0.044715 z^3))) / 2",
+            "z / (1.0f + expf(-1.5957692f * z * (1.0f + 0.044715f * z * z)))",
+        ),
+        Activation::Silu => ("z / (1 + exp(-z))", "z / (1.0f + expf(-z))"),
+        Activation::Mish => ("z tanh(log(1 + exp(z)))", "z * tanhf(z > 20.0f ? z : log1pf(expf(z)))"),
+        Activation::Tanh => ("tanh(z)", "tanhf(z)"),
+        Activation::Sigmoid => ("1 / (1 + exp(-z))", "1.0f / (1.0f + expf(-z))"),
+        Activation::Identity => return None,
+    })
 }
 
-impl Pieces {
-    /// Takes a function; gives its name.
-    pub(super) fn need(&mut self, piece: Piece) -> &'static str {
-        self.pieces.insert(piece);
-        piece.source().0
-    }
+/// The function; its name is that of [`activation_name`].
+fn activation_function(activation: Activation) -> String {
+    let Some((what, value)) = expression(activation) else { return String::new() };
+    format!(
+        "/* {what} of each number. */\n\
+         static void {}(float *numbers, int count)\n{{\n    int i;\n    for (i = 0; i < count; i++) {{\n        \
+         float z = numbers[i];\n        numbers[i] = {value};\n    }}\n}}\n",
+        activation_name(activation)
+    )
+}
 
-    /// Adds the function of an activation; returns its name.
-    pub(super) fn need_activation(&mut self, activation: Activation) -> String {
-        if !self.activations.contains(&activation) {
-            self.activations.push(activation);
-        }
-        activations::name(activation)
-    }
-
-    /// The source of all of them.
-    pub(super) fn text(&self) -> String {
-        let pieces = self.pieces.iter().map(|piece| piece.text());
-        let activations = self.activations.iter().map(|activation| activations::function(*activation));
-        pieces.chain(activations).map(|text| text + "\n").collect()
-    }
+/// The names of functions; those of `math.h` are reserved.
+pub(super) fn activation_name(activation: Activation) -> String {
+    format!("activate_{}", activation.prefix())
 }

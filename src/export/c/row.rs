@@ -4,36 +4,29 @@ use std::fmt::Write;
 
 use super::super::intervals::quantiles;
 use super::super::outline::{Coding, Outline};
-use super::pieces::{Piece, Pieces};
 use super::source::array;
 use crate::data::NumericScaling;
 
 /// The statements that fill `row` from `columns`.
-pub(super) fn statements(outline: &Outline<'_>, pieces: &mut Pieces, constants: &mut String) -> String {
+pub(super) fn statements(outline: &Outline<'_>, constants: &mut String) -> String {
     let mut text = String::new();
     let mut index = 0;
     while let Some(column) = outline.columns.get(index) {
         let place = column.place;
         if let Some((count, is_byte)) = super::run(outline, index) {
-            let function = pieces.need(if is_byte { Piece::Bytes } else { Piece::Copy });
+            let function = if is_byte { "bytes" } else { "copy" };
             let _ = writeln!(text, "    {function}(columns + {index}, {count}, row + {place});");
             index += count;
             continue;
         }
-        text += &statement(&column.coding, index, place, pieces, constants);
+        text += &statement(&column.coding, index, place, constants);
         index += 1;
     }
     text
 }
 
 /// The statement of a column.
-fn statement(
-    coding: &Coding<'_>,
-    index: usize,
-    place: usize,
-    pieces: &mut Pieces,
-    constants: &mut String,
-) -> String {
+fn statement(coding: &Coding<'_>, index: usize, place: usize, constants: &mut String) -> String {
     match coding {
         Coding::Byte | Coding::Plain => String::new(),
         Coding::Number { map, fill, has_indicator } => {
@@ -42,7 +35,7 @@ fn statement(
                     if *width != 0.0 =>
                 {
                     let is_clipped = matches!(map, NumericScaling::Clipped { .. });
-                    let function = pieces.need(if is_clipped { Piece::Clipped } else { Piece::Scaled });
+                    let function = if is_clipped { "clipped" } else { "scaled" };
                     format!(
                         "    row[{place}] = {function}(columns[{index}], {center:?}, {width:?}, {fill:?});\n"
                     )
@@ -52,11 +45,11 @@ fn statement(
                     format!("    row[{place}] = 0.0f;\n")
                 }
                 NumericScaling::Normal(of) => {
-                    let (function, of) = (pieces.need(Piece::NormalScore), quantiles(of));
+                    let of = quantiles(of);
                     array("double", "", &format!("quantiles{index}"), &of, constants);
                     constants.push('\n');
                     format!(
-                        "    row[{place}] = {function}(columns[{index}], quantiles{index}, {}, {fill:?});\n",
+                        "    row[{place}] = normal_score(columns[{index}], quantiles{index}, {}, {fill:?});\n",
                         of.len()
                     )
                 }
@@ -67,21 +60,17 @@ fn statement(
             text
         }
         Coding::Sign { .. } => {
-            let (sign, category) = (pieces.need(Piece::Sign), pieces.need(Piece::Category));
-            format!("    row[{place}] = {sign}({category}(columns[{index}], 2, -1));\n")
+            format!("    row[{place}] = sign(category(columns[{index}], 2, -1));\n")
         }
         Coding::OneHot { categories, has_missing } => {
-            let (one_hot, category) = (pieces.need(Piece::OneHot), pieces.need(Piece::Category));
             let (count, places) = (categories.len(), coding.numbers());
             let missing = missing(count, *has_missing);
-            format!(
-                "    {one_hot}({category}(columns[{index}], {count}, {missing}), {places}, row + {place});\n"
-            )
+            format!("    one_hot(category(columns[{index}], {count}, {missing}), {places}, row + {place});\n")
         }
         Coding::Index { categories, has_missing } => {
-            let (category, count) = (pieces.need(Piece::Category), categories.len());
+            let count = categories.len();
             let missing = missing(count, *has_missing);
-            format!("    row[{place}] = (float){category}(columns[{index}], {count}, {missing});\n")
+            format!("    row[{place}] = (float)category(columns[{index}], {count}, {missing});\n")
         }
     }
 }

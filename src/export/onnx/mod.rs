@@ -3,7 +3,6 @@
 mod encoding;
 mod graph;
 mod network;
-mod normal;
 mod proto;
 
 use prost::Message;

@@ -1,7 +1,6 @@
 //! Activations: what stands behind the products of a hidden layer, element by element.
 
 use super::variants::variants;
-use crate::error::Result;
 
 /// What an activation computes.
 struct Function {
@@ -62,23 +61,6 @@ variants! {
 }
 
 impl Activation {
-    /// Its name in models and what is exported of them. There `gelu` is the tanh form, which was the only one once.
-    pub fn file_name(self) -> &'static str {
-        if self == Self::Gelu { "gelu-exact" } else { self.name() }
-    }
-
-    /// The one that a file means by a name.
-    ///
-    /// # Errors
-    /// [`Error::Setting`](crate::error::Error::Setting) for a name that no activation has.
-    pub fn from_file_name(name: &str) -> Result<Self> {
-        match name {
-            "gelu" => Ok(Self::GeluTanh),
-            "gelu-exact" => Ok(Self::Gelu),
-            _ => name.parse(),
-        }
-    }
-
     /// y = f(z), in place of z.
     pub fn value(self, z: &mut [f32]) {
         (self.piece().value)(z);

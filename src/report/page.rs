@@ -1,0 +1,256 @@
+//! The one page, of a run, of several runs, or of a sweep: curves by epoch, a table of results, settings, and what each model makes of
+//! rows that it was not trained on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::compared::{compared, differing, names, settings, side_by_side};
+use super::evaluated_run::EvaluatedRun;
+use super::html::{self, table};
+use super::leaderboard::{command, figure, leaderboard, settings_text};
+use super::model_section::section;
+use super::svg::{Axis, Plot, escaped, short};
+use super::text::Table;
+use crate::error::Result;
+use crate::runs::RunSummary;
+use crate::sweep::{Folder, RankedMember, best, ranked};
+
+/// Colours of runs; further runs begin again with the first.
+const COLORS: usize = 8;
+/// Points of a curve at most.
+const POINTS: usize = 200;
+/// Trials of a sweep whose curves are drawn at most, the best, and rows of their table.
+const DRAWN: usize = 200;
+const ROWS: usize = 500;
+/// How many times the least the greatest loss is where the axis is logarithmic.
+const WIDE: f64 = 20.0;
+
+/// Sets of rows, with the kinds of their lines.
+const SETS: [(&str, &str); 3] = [("train", "training"), ("validation", "validation"), ("test", "test")];
+/// Measures, for people and by their names in the history.
+const MEASURES: [(&str, &str); 3] = [("Loss", "loss"), ("Accuracy", "accuracy"), ("R2", "r2")];
+
+/// A line of a plot: its name, the classes of its look, and (epoch, figure) where the figure is a number.
+struct Curve {
+    name: String,
+    look: String,
+    points: Vec<(f64, f64)>,
+}
+
+/// The page of some runs.
+pub fn page_of_evaluated(
+    runs: &[RunSummary],
+    evaluated: &[std::result::Result<EvaluatedRun, String>],
+) -> String {
+    let title = match runs {
+        [run] => format!("Report of {}", run.name()),
+        runs => format!("Report of {} runs", runs.len()),
+    };
+    let curves = |name: &str| -> Vec<Curve> {
+        let of_run = |(number, run): (usize, &RunSummary)| {
+            SETS.map(|(set, shown)| Curve {
+                name: format!("{}, {shown}", run.name()),
+                look: format!("c{} {set}", number % COLORS),
+                points: run.curve(&format!("{set}_{name}")),
+            })
+        };
+        runs.iter().enumerate().flat_map(of_run).collect()
+    };
+    let plots = MEASURES.iter().map(|(shown, name)| plot(shown, &curves(name)));
+    let colors = runs.iter().enumerate().map(|(number, run)| (format!("c{}", number % COLORS), run.name()));
+    let is_measured = |set: &str| runs.iter().any(|run| run.is_measured(&format!("{set}_loss")));
+    let sets = SETS.iter().filter(|(set, _)| is_measured(set));
+    let lines = sets.map(|(set, shown)| (format!("ink {set}"), (*shown).to_owned()));
+    let mut body = format!("<h2>Curves</h2>\n{}", figures(plots.collect(), colors.chain(lines)));
+    let results = table("Best epoch per run", &side_by_side(runs, compared(runs)));
+    body += &format!("<h2>Results</h2>\n{results}<h2>Settings</h2>\n{}", setting_tables(runs));
+    for (run, evaluated) in runs.iter().zip(evaluated) {
+        body += &format!("<h2>{}</h2>\n", escaped(&run.name()));
+        body += &match evaluated {
+            Ok(evaluated) => section(evaluated),
+            Err(why) => format!("<p>{}</p>\n", escaped(why)),
+        };
+    }
+    html::page(&title, &body)
+}
+
+/// The settings in which runs differ, and behind a fold those that they share.
+fn setting_tables(runs: &[RunSummary]) -> String {
+    let differing = differing(runs);
+    let shared: Vec<String> = names(runs).into_iter().filter(|name| !differing.contains(name)).collect();
+    let mut html = match (runs.len(), differing.len()) {
+        (1, _) => String::new(),
+        (_, 0) => "<p>The runs have the same settings.</p>\n".to_owned(),
+        _ => table("Settings in which the runs differ", &side_by_side(runs, settings(runs, &differing))),
+    };
+    if !shared.is_empty() {
+        let all = Table::new(&["setting", "value"], settings(&runs[..1], &shared));
+        let what = if runs.len() == 1 { "All settings" } else { "Settings that the runs share" };
+        html += &format!("<details><summary>{what}</summary>\n{}</details>\n", table(what, &all));
+    }
+    html
+}
+
+/// The page of a sweep's folder as it is now, while it may go on.
+///
+/// # Errors
+/// Those of the folder.
+pub fn page_of_sweep(path: &Path) -> Result<String> {
+    let folder = Folder::open_unlocked(path)?;
+    standing(&folder, folder.is_on_folds()?).map(|(page, ..)| page)
+}
+
+/// The page of the members that have ended, these in the order of their scores, and how many have failed.
+///
+/// # Errors
+/// [`crate::error::Error::Read`].
+pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<RankedMember>, usize)> {
+    let ranked = ranked(&folder.records);
+    let failed = folder.records.iter().filter(|record| record.end == "failed").count();
+    let page = page_of_members(&ranked, best(&ranked, are_on_folds), failed, &folder.history()?);
+    Ok((page, ranked, failed))
+}
+
+fn page_of_members(
+    ranked: &[RankedMember],
+    best: Option<&RankedMember>,
+    failed: usize,
+    history: &str,
+) -> String {
+    let mut body = String::new();
+    if let Some(RankedMember { record, .. }) = best {
+        let (member, figure, command) = (record.member, figure(record), escaped(&command(record)));
+        body += &format!("<p>The best is trial {member}: {figure}. <code>{command}</code></p>\n");
+    }
+    if failed > 0 {
+        body += &format!("<p>{failed} failed; see <code>results.jsonl</code>.</p>\n");
+    }
+    let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
+    let mut histories = member_curves(history, of_classes);
+    let curve = |(number, RankedMember { record, .. }): (usize, &RankedMember)| Curve {
+        name: format!("trial {}: {}, {}", record.member, figure(record), settings_text(&record.settings)),
+        look: if number == 0 { "c1" } else { "c0 other" }.to_owned(),
+        points: histories.remove(&record.member).unwrap_or_default(),
+    };
+    let mut curves: Vec<Curve> = ranked.iter().take(DRAWN).enumerate().map(curve).collect();
+    // The best comes last, over the others.
+    curves.reverse();
+    let shown = if of_classes { "Accuracy" } else { "Loss" };
+    let legend = [("c1", "the best trial"), ("c0 other", "the others")];
+    let legend = legend.map(|(look, text)| (look.to_owned(), text.to_owned()));
+    let plots = figures(vec![plot(shown, &curves)], legend.into_iter());
+    body += &format!(
+        "<h2>Curves</h2>\n<p>{shown} on the validation rows, or those that the first fold holds out, of {DRAWN} trials at most.</p>\n{plots}"
+    );
+    body += &format!("<h2>Results</h2>\n{}", table("The trials by score", &leaderboard(ranked, ROWS, true)));
+    if ranked.len() > ROWS {
+        let all = ranked.len();
+        body += &format!("<p>The best {ROWS} of {all}; <code>leaderboard.csv</code> has all.</p>\n");
+    }
+    html::page(&format!("Sweep of {} trials", ranked.len() + failed), &body)
+}
+
+/// The curves in the history of a sweep by members, of the first fold: the validation, or else test figure.
+fn member_curves(history: &str, of_classes: bool) -> BTreeMap<usize, Vec<(f64, f64)>> {
+    let mut curves: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
+    for line in history.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [member, "0", epoch, _, _, validation_loss, validation_accuracy, test_loss, test_accuracy, ..] =
+            cells[..]
+        else {
+            continue;
+        };
+        let [first, second] =
+            if of_classes { [validation_accuracy, test_accuracy] } else { [validation_loss, test_loss] };
+        let figure = if first.is_empty() { second } else { first };
+        if let (Ok(member), Ok(epoch), Ok(figure)) = (member.parse(), epoch.parse(), figure.parse::<f64>())
+            && figure.is_finite()
+        {
+            curves.entry(member).or_default().push((epoch, figure));
+        }
+    }
+    curves
+}
+
+/// The plots that there are, and below them what each look (classes of a line) means.
+fn figures(plots: Vec<Option<String>>, legend: impl Iterator<Item = (String, String)>) -> String {
+    let plots: String = plots.into_iter().flatten().collect();
+    if plots.is_empty() {
+        return "<p>No epoch has been trained.</p>\n".to_owned();
+    }
+    let key = |(look, text): (String, String)| {
+        format!(
+            "<li><svg viewBox=\"0 0 34 10\" aria-hidden=\"true\"><polyline class=\"curve {look}\" points=\"1,5 33,5\"/></svg> {}</li>\n",
+            escaped(&text)
+        )
+    };
+    let legend: String = legend.map(key).collect();
+    format!("<div class=\"plots\">\n{plots}</div>\n<ul class=\"legend\">\n{legend}</ul>\n")
+}
+
+/// The curves of one measure; nothing where there are none.
+fn plot(measure: &str, curves: &[Curve]) -> Option<String> {
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let last = points().map(|point| point.0).reduce(f64::max)?;
+    // A few epochs that are far off do not press all others together: the worst 2 % stand at the edge.
+    let mut values: Vec<f64> = points().map(|point| point.1).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
+    let is_loss = measure == "Loss";
+    let (low, high) = if is_loss { (at(0.0), at(0.98)) } else { (at(0.02), at(1.0)) };
+    let is_log = is_loss && low > 0.0 && high / low >= WIDE;
+    let axis = if is_log { Axis::log(low, high) } else { Axis::linear(low, high) };
+    let title = format!("{measure} by epoch{}", if is_log { ", on a logarithmic scale" } else { "" });
+    let mut plot = Plot::new(Plot::SIZE, &title, (Axis::epochs(last), "epoch"), (axis, measure));
+    for Curve { name, look, points } in curves {
+        let Some((epoch, value)) = points.last() else { continue };
+        let text = format!("{name}: {} at epoch {epoch}", short(*value));
+        let every = points.len().div_ceil(POINTS);
+        let is_kept = |place: &usize| place.is_multiple_of(every) || place + 1 == points.len();
+        let places = (0..points.len()).filter(is_kept).map(|place| plot.at(points[place].0, points[place].1));
+        match &places.collect::<Vec<[f64; 2]>>()[..] {
+            // A line of one point would not be seen.
+            [at] => plot.svg.circle(&format!("class=\"dot {look}\""), *at, 4.0, &text),
+            places => plot.svg.polyline(&format!("class=\"curve {look}\""), places, &text),
+        }
+    }
+    Some(format!("<figure>{}<figcaption>{title}</figcaption></figure>\n", plot.svg.element()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::Record;
+
+    #[test]
+    fn members_of_a_sweep_have_curves_and_their_text_is_escaped() {
+        let record = |text: &str| serde_json::from_str::<Record>(text).unwrap();
+        let ranked: Vec<RankedMember> = [
+            r#"{"member":7,"end":"done","accuracy":0.9,"loss":0.5,"settings":{"lr":0.001,"a<b":"x","same":1}}"#,
+            r#"{"member":8,"end":"done","accuracy":0.5,"loss":1.5,"settings":{"lr":0.1,"a<b":"y&","same":1}}"#,
+        ]
+        .iter()
+        .zip(1..)
+        .map(|(text, rank)| RankedMember { rank, record: record(text) })
+        .collect();
+        let history = "header\n7,0,1,0,0,0.5,0.7,,,0\n7,0,2,0,0,0.4,0.9,,,0\n7,1,1,0,0,0.1,0.1,,,0\n8,0,1,0,0,,,1,0.5,0\n";
+        let curves = member_curves(history, true);
+        assert_eq!(curves, BTreeMap::from([(7, vec![(1.0, 0.7), (2.0, 0.9)]), (8, vec![(1.0, 0.5)])]));
+        let page = page_of_members(&ranked, ranked.first(), 1, history);
+        assert_eq!(page.matches("<polyline class=\"curve c1\"").count(), 2, "a curve and its key");
+        assert_eq!(page.matches("<circle class=\"dot c0 other\"").count(), 1);
+        assert!(page.contains("y&amp;") && page.contains("a&lt;b") && !page.contains("a<b"));
+        assert!(page.contains("Sweep of 3 trials") && page.contains("1 failed"));
+        assert!(page_of_members(&[], None, 0, "").contains("No epoch has been trained"));
+    }
+
+    #[test]
+    fn of_a_wide_range_the_logarithms_are_drawn() {
+        let curve = |last: f64| {
+            [Curve { name: "a".to_owned(), look: String::new(), points: vec![(1.0, 1.0), (2.0, last)] }]
+        };
+        assert!(plot("Loss", &curve(0.01)).unwrap().contains("Loss by epoch, on a logarithmic scale"));
+        assert!(!plot("Loss", &curve(0.5)).unwrap().contains("logarithmic"));
+        assert!(plot("Loss", &[]).is_none());
+    }
+}
