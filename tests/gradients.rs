@@ -8,6 +8,7 @@ use bounds::{assert_within, inputs};
 use ndarray::Array2;
 use support::{engines, noise, sparse_bytes};
 use tinytrain::engine::EngineOptions;
+use tinytrain::engine::block;
 use tinytrain::model::{Network, Parameters};
 use tinytrain::reference::{ReferenceNetwork, bounds::gradients as gradient_bounds};
 
@@ -94,7 +95,7 @@ fn every_engine_agrees_with_the_reference() {
                 // Else a rounding might flip a ReLU, and both answers would be right.
                 assert!(distance_from_kinks(&reference, &x) > 1e-7);
                 let options = EngineOptions::sgd(rows + 3, 0.1);
-                let gradients = make(&parameters, &network, &options).gradients(&data.view()).unwrap();
+                let gradients = block(make(&parameters, &network, &options).gradients(&data.view())).unwrap();
                 assert_within(
                     &format!("gradients of {network} on {name}"),
                     &gradients,

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tinytrain::data::{Targets, TargetsRef};
-use tinytrain::engine::find_device_for;
+use tinytrain::engine::{block, find_device_for};
 use tinytrain::sweep::{
     Candidates, Event, FinishedMember, Plan, Sources, TrainedModel, TrialPlan, TrialStatus, is_short,
     one_model, plan_on,
@@ -173,7 +173,7 @@ fn select(
     picks: usize,
     seed: u64,
 ) -> Result<Vec<(usize, u32)>, Error> {
-    let outputs = models.iter().map(|(_, model)| engine(model, &Device::Cpu)?.outputs(&rows.view()));
+    let outputs = models.iter().map(|(_, model)| block(engine(model, &Device::Cpu)?.outputs(&rows.view())));
     let outputs = outputs.collect::<Result<Vec<Vec<f32>>, Error>>()?;
     let first = &models[0].1;
     let targets = match (rows.targets.view(), &first.data_schema.target_scale) {

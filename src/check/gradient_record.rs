@@ -7,6 +7,7 @@ use super::tensor_file::TensorFile;
 use crate::engine::Device;
 use crate::error::Result;
 use crate::model::tensor_file;
+use crate::threads::block;
 use crate::train::Config;
 
 /// Layer sizes of the network in the file, and rows of the batch.
@@ -34,7 +35,7 @@ impl GradientRecord {
         file.floats("x", &[ROWS, SIZES[0]], &x);
         file.classes("labels", &[ROWS], data.labels());
         file.parameters("", "", &parameters);
-        file.parameters("d", "", &engine.gradients(&data.view())?);
+        file.parameters("d", "", &block(engine.gradients(&data.view()))?);
         Ok(Self { file })
     }
 

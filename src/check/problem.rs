@@ -137,7 +137,7 @@ impl Problem {
 
     /// The gradients of the batch.
     pub async fn gradients(&self, engine: &mut dyn Engine) -> Result<Figures> {
-        let got = engine.gradients_async(&self.data.view()).await?;
+        let got = engine.gradients(&self.data.view()).await?;
         let reference = self.reference();
         let want = reference.gradients(self.x.view(), self.wanted.targets());
         let bound = bounds::gradients(&reference, &self.x, self.wanted.targets());
@@ -150,8 +150,8 @@ impl Problem {
         let order = Vec::from_iter(0..self.data.rows() as u32);
         let rows = self.data.view();
         engine.submit(&Batches { rows, order: Order::Given(&order), positions: 0..order.len() })?;
-        while !engine.poll_async(true).await?.is_empty() {}
-        let (parameters, state) = engine.snapshot_async().await?;
+        while !engine.poll(true).await?.is_empty() {}
+        let (parameters, state) = engine.snapshot().await?;
         let before = (&self.parameters, &[][..]);
         let want = bounds::step(&self.network, &self.rule, before, (&self.x, self.wanted.targets()), 0);
         let mut figures = Figures::default();

@@ -9,6 +9,7 @@ use crate::engine::{Device, Drive};
 use crate::error::{Error, Result};
 use crate::model::{Parameters, tensor_file};
 use crate::step::{Loss, UpdateRule};
+use crate::threads::block;
 use crate::train::{ClassWeights, Config};
 
 /// Inputs, hidden layers and outputs of the network.
@@ -56,7 +57,7 @@ impl TrainingRecord {
         let order: Vec<u32> = (0..data.rows() as u32).collect();
         engine.train(&data.view(), &order, &mut |_| Ok(()))?;
         engine.finish(&mut |_| Ok(()))?;
-        let (after, state) = engine.snapshot()?;
+        let (after, state) = block(engine.snapshot())?;
 
         let Features::Floats(x) = &data.features else {
             return Err(Error::Config("the rows are not floats".to_owned()));

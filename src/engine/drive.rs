@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{BatchMetrics, Batches, Engine, Order};
+use super::{BatchMetrics, Batches, Engine, Order, block};
 use crate::data::Rows;
 use crate::error::Result;
 
@@ -52,14 +52,14 @@ impl<E: Engine + ?Sized> Drive for E {
         while !batches.positions.is_empty() {
             let taken = self.submit(&batches)?;
             batches.positions.start += taken;
-            self.poll(taken == 0)?.into_iter().try_for_each(&mut *sink)?;
+            block(self.poll(taken == 0))?.into_iter().try_for_each(&mut *sink)?;
         }
         Ok(())
     }
 
     fn finish(&mut self, sink: &mut Sink<'_>) -> Result<()> {
         loop {
-            let ended = self.poll(true)?;
+            let ended = block(self.poll(true))?;
             if ended.is_empty() {
                 return Ok(());
             }

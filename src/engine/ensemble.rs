@@ -1,13 +1,9 @@
 //! Networks that predict together.
 
-use super::{
-    BatchMetrics, Batches, Description, Device, Engine, EngineOptions, EngineState, Evaluation, Instrumented,
-    Observer,
-};
+use super::{Description, Device, Engine, EngineOptions, Evaluation, Inference, Waiting};
 use crate::data::{Rows, TargetsRef};
 use crate::error::{Error, Result};
-use crate::model::{Model, Parameters};
-use crate::timing::Ceilings;
+use crate::model::Model;
 
 /// The networks of an ensemble. What it gives as outputs are the logarithms of the averaged probabilities of classes, whose
 /// softmax is these probabilities, or averaged values.
@@ -67,37 +63,21 @@ pub(crate) fn add(sums: &mut [f64], share: f64, row: &[f32], of_classes: bool) {
     sums.iter_mut().zip(row).for_each(|(sum, output)| *sum += share * power(output) / all);
 }
 
-/// An ensemble is put together of networks that are trained.
-fn untrained<T>() -> Result<T> {
-    Err(Error::Config("an ensemble predicts; its networks are trained one by one".to_owned()))
-}
-
-impl Engine for EnsembleEngine {
-    fn submit(&mut self, _: &Batches<'_>) -> Result<usize> {
-        untrained()
+impl EnsembleEngine {
+    async fn combined(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
+        let mut each = Vec::with_capacity(self.engines.len());
+        for (share, engine) in &mut self.engines {
+            each.push((*share, engine.outputs(rows).await?));
+        }
+        let each = each.iter().map(|(share, outputs)| (*share, &outputs[..]));
+        Ok(combine(each, self.outputs, self.of_classes))
     }
 
-    fn poll(&mut self, _: bool) -> Result<Vec<BatchMetrics>> {
-        Ok(Vec::new())
-    }
-
-    fn parameters(&mut self) -> Result<Parameters> {
-        untrained()
-    }
-
-    fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
-        untrained()
-    }
-
-    fn restore(&mut self, _: &Parameters, _: &EngineState) -> Result<()> {
-        untrained()
-    }
-
-    fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
+    async fn evaluated(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
         let TargetsRef::Classes(labels) = rows.targets else {
             return Err(Error::Config("values have no loss of classes".to_owned()));
         };
-        let outputs = self.outputs(rows)?;
+        let outputs = self.combined(rows).await?;
         // Outputs are logarithms of probabilities already.
         let losses = outputs.chunks_exact(self.outputs).zip(labels);
         let loss: f64 = losses.map(|(row, label)| -f64::from(row[*label as usize])).sum();
@@ -107,30 +87,18 @@ impl Engine for EnsembleEngine {
         let predictions = outputs.chunks_exact(self.outputs).map(|row| best(row) as u32).collect();
         Ok(Evaluation { loss: loss / rows.len() as f64, predictions })
     }
-
-    fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        let each = self.engines.iter_mut().map(|(share, engine)| Ok((*share, engine.outputs(rows)?)));
-        let each = each.collect::<Result<Vec<_>>>()?;
-        let each = each.iter().map(|(share, outputs)| (*share, &outputs[..]));
-        Ok(combine(each, self.outputs, self.of_classes))
-    }
-
-    fn gradients(&mut self, _: &Rows<'_>) -> Result<Parameters> {
-        untrained()
-    }
 }
 
-impl Instrumented for EnsembleEngine {
+impl Inference for EnsembleEngine {
+    fn evaluate<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Evaluation> {
+        Box::pin(self.evaluated(rows))
+    }
+
+    fn outputs<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Vec<f32>> {
+        Box::pin(self.combined(rows))
+    }
+
     fn description(&self) -> Description {
-        let (_, first) = &self.engines[0];
-        first.description()
-    }
-
-    fn observe(&mut self, observer: Observer) {
-        self.engines.iter_mut().for_each(|(_, engine)| engine.observe(observer.clone()));
-    }
-
-    fn ceilings(&mut self) -> Result<Ceilings> {
-        self.engines[0].1.ceilings()
+        self.engines[0].1.description()
     }
 }

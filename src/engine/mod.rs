@@ -14,7 +14,6 @@ pub(crate) mod recorder;
 #[cfg(feature = "gpu")]
 mod verified;
 
-use std::future::ready;
 use std::ops::Range;
 use std::pin::Pin;
 
@@ -32,6 +31,8 @@ pub(crate) use recorder::begin;
 pub use recorder::{Clock, Detail, Log, Member, Observer, Recorder, Stage, Submission, Work};
 #[cfg(feature = "gpu")]
 pub(crate) use verified::verified_engine;
+
+pub use crate::threads::block;
 
 use crate::data::Rows;
 use crate::error::Result;
@@ -93,53 +94,56 @@ pub struct EngineState {
     pub optimizer: Vec<Parameters>,
 }
 
-/// What comes when a device is ready.
+/// A result that is ready when the device is. [`block`] waits for it; a thread that must not wait, such as that of a browser, awaits it.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
-/// A network on a device, in training. What waits for a device is a call, and also a future, for threads that must not wait, such as
-/// those of a browser. Of an engine that computes in the call the future is ready at once.
-pub trait Engine: Instrumented + Send {
+/// A network on a device. Futures of an engine that computes in the call are ready at once.
+pub trait Inference: Send {
+    /// Loss and predictions of `rows`, of networks that predict classes.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn evaluate<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Evaluation>;
+
+    /// Outputs of the last layer for `rows`, [rows, outputs]: [`Inference::evaluate`] predicts from the same bits. A set may come in
+    /// blocks, one call each, in order. Targets are ignored.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn outputs<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Vec<f32>>;
+
+    /// The device, and how it computes.
+    fn description(&self) -> Description;
+}
+
+/// A network on a device, in training.
+pub trait Engine: Inference {
     /// Begins to train on `batches`, of the configured size each; the last may be shorter. Takes as many whole batches as
-    /// there is room for, and gives the number of positions that it took: 0 when [`Engine::poll`] has to make room first.
-    /// Call it again for the others, with nothing but the start of the positions moved.
+    /// there is room for, and returns the number of positions that it took: 0 when [`Engine::poll`] has to make room first.
+    /// Call it again for the others, with only the start of the positions moved.
     ///
     /// # Errors
     /// Those of the device; [`Error::Config`](crate::Error::Config) for rows that are not there.
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize>;
 
     /// The metrics of batches that have ended since the last call, in the order in which they were trained. With `wait`,
-    /// waits for the oldest submission; none then means that nothing is on its way.
+    /// waits for the oldest submission; none then means that nothing is in flight.
     ///
     /// # Errors
     /// Those of the device.
-    fn poll(&mut self, wait: bool) -> Result<Vec<BatchMetrics>>;
+    fn poll(&mut self, wait: bool) -> Waiting<'_, Vec<BatchMetrics>>;
 
-    /// As [`Engine::poll`].
-    fn poll_async(&mut self, wait: bool) -> Waiting<'_, Vec<BatchMetrics>> {
-        Box::pin(ready(self.poll(wait)))
-    }
-
-    /// The parameters as they are. Call it when nothing is on its way, as with all methods below.
+    /// The current parameters. Call it when nothing is in flight, as all methods below.
     ///
     /// # Errors
     /// Those of the device.
-    fn parameters(&mut self) -> Result<Parameters>;
+    fn parameters(&mut self) -> Waiting<'_, Parameters>;
 
-    /// As [`Engine::parameters`].
-    fn parameters_async(&mut self) -> Waiting<'_, Parameters> {
-        Box::pin(ready(self.parameters()))
-    }
-
-    /// The parameters, what the optimizer remembers and the number of steps, all of one moment.
+    /// The parameters, the optimizer's state and the number of steps, all of one moment.
     ///
     /// # Errors
     /// Those of the device; [`Error::Config`](crate::Error::Config) while metrics of a step have not been polled.
-    fn snapshot(&mut self) -> Result<(Parameters, EngineState)>;
-
-    /// As [`Engine::snapshot`].
-    fn snapshot_async(&mut self) -> Waiting<'_, (Parameters, EngineState)> {
-        Box::pin(ready(self.snapshot()))
-    }
+    fn snapshot(&mut self) -> Waiting<'_, (Parameters, EngineState)>;
 
     /// Begins again with these parameters, this state and no rows, in the buffers and with the kernels that are there.
     ///
@@ -147,50 +151,16 @@ pub trait Engine: Instrumented + Send {
     /// Those of the device.
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()>;
 
-    /// Loss and predictions of `rows`, of networks that predict classes.
-    ///
-    /// # Errors
-    /// Those of the device.
-    fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation>;
-
-    /// As [`Engine::evaluate`].
-    fn evaluate_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Evaluation> {
-        Box::pin(ready(self.evaluate(rows)))
-    }
-
-    /// Outputs of the last layer for `rows`, [rows, outputs]: those from which [`Engine::evaluate`] predicts, bit for bit.
-    /// A set may come in blocks, one call each, from its front on. Targets are not looked at.
-    ///
-    /// # Errors
-    /// Those of the device.
-    fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>>;
-
-    /// As [`Engine::outputs`].
-    fn outputs_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Vec<f32>> {
-        Box::pin(ready(self.outputs(rows)))
-    }
-
     /// Gradient of the mean loss over one batch, the first rows of `rows` (at most a batch), without an update.
     ///
     /// # Errors
     /// Those of the device.
-    fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters>;
-
-    /// As [`Engine::gradients`].
-    fn gradients_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Parameters> {
-        Box::pin(ready(self.gradients(rows)))
-    }
-}
-
-/// What can be known of an engine beside its work. Call its methods when nothing is on its way.
-pub trait Instrumented {
-    /// What computes, and how.
-    fn description(&self) -> Description;
+    fn gradients<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Parameters>;
 
     /// Sets the observer that receives timings of training; `None` costs nothing.
     fn observe(&mut self, observer: Observer);
 
-    /// What the device can do at most, measured now.
+    /// The ceilings of the device, measured now.
     ///
     /// # Errors
     /// Those of the device.

@@ -66,7 +66,7 @@ impl HostOrder {
             let _ = sender.send(rows_at(seed, epoch + 1, rows, 0..rows));
         };
         // Without a thread the order is made when it is needed.
-        if spawn("order", "make the order of an epoch", make).is_ok() {
+        if spawn("order", "makes the order of an epoch", make).is_ok() {
             self.next = Some((next, receiver));
         }
     }

@@ -79,9 +79,9 @@ async fn trial(engine: &mut dyn Engine, rows: &Rows<'_>, batch: usize, first: &P
     let order: Vec<u32> = (0..count as u32).collect();
     let taken = rows.taken(&order);
     let part = Rows { scaling: rows.scaling, ..taken.view() };
-    let outputs = engine.outputs_async(&part).await?;
+    let outputs = engine.outputs(&part).await?;
     let predictions = match part.targets {
-        TargetsRef::Classes(_) => engine.evaluate_async(&part).await?.predictions,
+        TargetsRef::Classes(_) => engine.evaluate(&part).await?.predictions,
         TargetsRef::Values { .. } => Vec::new(),
     };
     let mut batches = Batches { rows: *rows, order: Order::Given(&order), positions: 0..count };
@@ -89,16 +89,16 @@ async fn trial(engine: &mut dyn Engine, rows: &Rows<'_>, batch: usize, first: &P
     while !batches.positions.is_empty() {
         let taken = engine.submit(&batches)?;
         batches.positions.start += taken;
-        metrics.extend(engine.poll_async(taken == 0).await?);
+        metrics.extend(engine.poll(taken == 0).await?);
     }
     loop {
-        let ended = engine.poll_async(true).await?;
+        let ended = engine.poll(true).await?;
         if ended.is_empty() {
             break;
         }
         metrics.extend(ended);
     }
-    let parameters = engine.parameters_async().await?;
+    let parameters = engine.parameters().await?;
     engine.restore(first, &EngineState::default())?;
     let losses = metrics.iter().map(|batch| batch.loss / batch.rows as f64).collect();
     Ok(Trial { losses, parameters, outputs, predictions })

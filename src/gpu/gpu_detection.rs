@@ -33,7 +33,7 @@ pub fn within<T: Send + 'static>(
         // The receiver is gone after the limit.
         let _ = sender.send(listed());
     };
-    if !crate::threads::EXIST || crate::threads::spawn("adapters", "list the adapters", work).is_err() {
+    if !crate::threads::EXIST || crate::threads::spawn("adapters", "lists the adapters", work).is_err() {
         return Ok(list());
     }
     receiver.recv_timeout(limit).map_err(|_| {

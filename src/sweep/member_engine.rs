@@ -1,11 +1,12 @@
 //! One of several networks that are trained together, as an [`Engine`], so that a run drives it like any other.
 
+use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::held_out::HeldOut;
 use crate::data::Rows;
 use crate::engine::{
-    BatchMetrics, Batches, Description, Engine, EngineState, Evaluation, Instrumented, Observer, Order,
+    BatchMetrics, Batches, Description, Engine, EngineState, Evaluation, Inference, Observer, Order, Waiting,
 };
 use crate::error::{Error, Result};
 use crate::model::Parameters;
@@ -40,10 +41,10 @@ pub(super) trait BatchTrainer: Send {
     /// See [`Engine::outputs`]; of which members, as of [`BatchTrainer::evaluate`].
     fn outputs(&mut self, member: usize, several: bool, rows: &Rows<'_>) -> Result<Vec<(usize, Vec<f32>)>>;
 
-    /// See [`Instrumented::description`].
+    /// See [`Inference::description`].
     fn description(&self, member: usize) -> Description;
 
-    /// See [`Instrumented::ceilings`].
+    /// See [`Engine::ceilings`].
     fn ceilings(&mut self) -> Result<Ceilings>;
 }
 
@@ -89,6 +90,27 @@ impl Drop for MemberEngine {
     }
 }
 
+impl Inference for MemberEngine {
+    fn evaluate<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Evaluation> {
+        let SharedTrainer { networks, evaluations, .. } = &mut *self.shared();
+        let evaluation =
+            evaluations.take(self.member, rows, |several| networks.evaluate(self.member, several, rows));
+        Box::pin(ready(evaluation))
+    }
+
+    fn outputs<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Vec<f32>> {
+        let SharedTrainer { networks, outputs, .. } = &mut *self.shared();
+        let outputs = outputs.take(self.member, rows, |several| networks.outputs(self.member, several, rows));
+        Box::pin(ready(outputs))
+    }
+
+    fn description(&self) -> Description {
+        self.shared().networks.description(self.member)
+    }
+
+    // What takes how long among others is nothing of one network.
+}
+
 impl Engine for MemberEngine {
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
         let Order::Epoch { seed, epoch } = batches.order else {
@@ -112,16 +134,16 @@ impl Engine for MemberEngine {
         }
     }
 
-    fn poll(&mut self, wait: bool) -> Result<Vec<BatchMetrics>> {
-        self.shared().networks.poll(self.member, wait)
+    fn poll(&mut self, wait: bool) -> Waiting<'_, Vec<BatchMetrics>> {
+        Box::pin(ready(self.shared().networks.poll(self.member, wait)))
     }
 
-    fn parameters(&mut self) -> Result<Parameters> {
-        self.shared().networks.parameters(self.member)
+    fn parameters(&mut self) -> Waiting<'_, Parameters> {
+        Box::pin(ready(self.shared().networks.parameters(self.member)))
     }
 
-    fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
-        self.shared().networks.snapshot(self.member)
+    fn snapshot(&mut self) -> Waiting<'_, (Parameters, EngineState)> {
+        Box::pin(ready(self.shared().networks.snapshot(self.member)))
     }
 
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
@@ -131,27 +153,11 @@ impl Engine for MemberEngine {
         shared.networks.restore(self.member, parameters, state)
     }
 
-    fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        let SharedTrainer { networks, evaluations, .. } = &mut *self.shared();
-        evaluations.take(self.member, rows, |several| networks.evaluate(self.member, several, rows))
+    fn gradients<'a>(&'a mut self, _: &'a Rows<'a>) -> Waiting<'a, Parameters> {
+        let refused = "networks that are trained together keep no gradients";
+        Box::pin(ready(Err(Error::Config(refused.to_owned()))))
     }
 
-    fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        let SharedTrainer { networks, outputs, .. } = &mut *self.shared();
-        outputs.take(self.member, rows, |several| networks.outputs(self.member, several, rows))
-    }
-
-    fn gradients(&mut self, _: &Rows<'_>) -> Result<Parameters> {
-        Err(Error::Config("what is trained together keeps no gradients".to_owned()))
-    }
-}
-
-impl Instrumented for MemberEngine {
-    fn description(&self) -> Description {
-        self.shared().networks.description(self.member)
-    }
-
-    // What takes how long among others is nothing of one network.
     fn observe(&mut self, _: Observer) {}
 
     fn ceilings(&mut self) -> Result<Ceilings> {

@@ -8,6 +8,7 @@ use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::model::{DataSchema, Ensemble, EnsembleMember, Model};
 use crate::step::Loss;
+use crate::threads::block;
 use crate::train::{SharedData, engine, load_model};
 
 use super::folder::Folder;
@@ -70,7 +71,7 @@ impl EnsembleSelection<'_> {
             let Some(name) = &record.model else { continue };
             let model = load_model(&self.folder.model(name)?)?;
             let Some(rows) = member.data[0].validation() else { continue };
-            let outputs = engine(&model, self.device)?.outputs(&rows.view())?;
+            let outputs = block(engine(&model, self.device)?.outputs(&rows.view()))?;
             let group = group(&mut groups, &model.transform, member.config.loss, || {
                 let (outputs, unit) = (model.network.outputs(), &model.data_schema.target_scale);
                 (outputs, together(std::iter::once(rows.view()), unit.as_ref()))
@@ -118,7 +119,7 @@ impl EnsembleSelection<'_> {
             let text = format!("{}: expected a model of these rows, found other targets", path.display());
             return Err(Error::Config(text));
         }
-        let outputs = engine(&model, self.device)?.outputs(&rows.view())?;
+        let outputs = block(engine(&model, self.device)?.outputs(&rows.view()))?;
         let values = if let Some(own) = own { own.restored(&outputs) } else { outputs };
         Ok(if let Some(unit) = &all.target_scale { unit.scaled(&values) } else { values })
     }

@@ -16,7 +16,7 @@ use super::worker::{Outbox, PausedRun, WorkerContext, WorkerMessage};
 use super::{team, worker};
 use crate::clock::Instant;
 use crate::engine::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::threads::{available, spawn};
 use crate::train::{Epoch, Score};
 
@@ -230,7 +230,7 @@ impl Sweep {
     fn end_stage(&mut self) -> Result<()> {
         self.messages = None;
         for worker in self.workers.drain(..) {
-            worker.join().map_err(|_| Error::Gpu("a thread of the sweep has failed".to_owned()))?;
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
         let is_stopped = self.common.is_stopped.load(Ordering::Relaxed);
         let waiting = |state: &State| !state.is_over && state.pieces.iter().all(Option::is_some);

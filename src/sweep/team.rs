@@ -7,9 +7,11 @@ use super::queue::Job;
 use crate::data::Rows;
 use crate::engine::{
     BatchMetrics, Batches, CpuEngine, CpuTeam, Description, Device, Engine, EngineState, Evaluation,
+    Inference,
 };
 use crate::error::{Error, Result};
 use crate::model::Parameters;
+use crate::threads::block;
 use crate::timing::Ceilings;
 
 /// Members of a team at most: more gain little, since then each costs hardly more than its own work.
@@ -120,7 +122,7 @@ impl BatchTrainer for CpuTeam {
     }
 
     fn poll(&mut self, member: usize, wait: bool) -> Result<Vec<BatchMetrics>> {
-        live(self, member)?.poll(wait)
+        block(live(self, member)?.poll(wait))
     }
 
     fn stop(&mut self, member: usize) {
@@ -128,11 +130,11 @@ impl BatchTrainer for CpuTeam {
     }
 
     fn parameters(&mut self, member: usize) -> Result<Parameters> {
-        live(self, member)?.parameters()
+        block(live(self, member)?.parameters())
     }
 
     fn snapshot(&mut self, member: usize) -> Result<(Parameters, EngineState)> {
-        live(self, member)?.snapshot()
+        block(live(self, member)?.snapshot())
     }
 
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()> {
@@ -146,12 +148,18 @@ impl BatchTrainer for CpuTeam {
         rows: &Rows<'_>,
     ) -> Result<Vec<(usize, Evaluation)>> {
         let engine = live(self, member)?;
-        if several { Ok(numbered(self.evaluate(rows))) } else { Ok(vec![(member, engine.evaluate(rows)?)]) }
+        if !several {
+            return Ok(vec![(member, block(engine.evaluate(rows))?)]);
+        }
+        Ok(numbered(self.evaluate(rows)))
     }
 
     fn outputs(&mut self, member: usize, several: bool, rows: &Rows<'_>) -> Result<Vec<(usize, Vec<f32>)>> {
         let engine = live(self, member)?;
-        if several { Ok(numbered(self.outputs(rows))) } else { Ok(vec![(member, engine.outputs(rows)?)]) }
+        if !several {
+            return Ok(vec![(member, block(engine.outputs(rows))?)]);
+        }
+        Ok(numbered(self.outputs(rows)))
     }
 
     fn description(&self, _: usize) -> Description {

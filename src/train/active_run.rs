@@ -57,7 +57,7 @@ impl ActiveRun {
         let Some(rows) = rows else { return Ok((None, None)) };
         let counts = rows.view().counts();
         if let TargetsRef::Values { values, columns } = rows.targets.view() {
-            let outputs = self.engine.outputs_async(&rows.view()).await?;
+            let outputs = self.engine.outputs(&rows.view()).await?;
             let scale = self.data_schema.target_scale.as_ref();
             let errors =
                 ValueErrors::from_outputs(self.network.loss(), &outputs, values, columns, scale, &counts);
@@ -67,11 +67,11 @@ impl ActiveRun {
         let labels = rows.labels();
         // An engine evaluates rows that count alike.
         let (evaluation, auc) = if wants_auc || !rows.weights.is_empty() {
-            let outputs = self.engine.outputs_async(&rows.view()).await?;
+            let outputs = self.engine.outputs(&rows.view()).await?;
             let auc = if wants_auc { auc(&outputs, labels, &counts) } else { None };
             (evaluation(&outputs, labels, &counts), auc)
         } else {
-            (self.engine.evaluate_async(&rows.view()).await?, None)
+            (self.engine.evaluate(&rows.view()).await?, None)
         };
         let Evaluation { loss, predictions } = &evaluation;
         let warning =
@@ -87,7 +87,7 @@ impl ActiveRun {
         let classes = score.and_then(|score| score.classes.as_mut()).filter(|classes| classes.auc.is_none());
         if let (Some(classes), Some(rows)) = (classes, rows) {
             classes.auc =
-                auc(&self.engine.outputs_async(&rows.view()).await?, rows.labels(), &rows.view().counts());
+                auc(&self.engine.outputs(&rows.view()).await?, rows.labels(), &rows.view().counts());
         }
         Ok(())
     }
@@ -95,9 +95,9 @@ impl ActiveRun {
     /// Whether the loss over the training rows is a finite number.
     pub(super) async fn is_finite_on(&mut self, data: &TrainingData) -> Result<bool> {
         match data.view().targets {
-            TargetsRef::Classes(_) => Ok(self.engine.evaluate_async(&data.view()).await?.loss.is_finite()),
+            TargetsRef::Classes(_) => Ok(self.engine.evaluate(&data.view()).await?.loss.is_finite()),
             TargetsRef::Values { .. } => {
-                Ok(self.engine.outputs_async(&data.view()).await?.iter().all(|value| value.is_finite()))
+                Ok(self.engine.outputs(&data.view()).await?.iter().all(|value| value.is_finite()))
             }
         }
     }
@@ -110,7 +110,7 @@ impl ActiveRun {
     ) -> Result<Option<TrainingWarning>> {
         let counts = data.counts();
         if let TargetsRef::Values { values, columns } = data.view().targets {
-            let outputs = self.engine.outputs_async(&data.view()).await?;
+            let outputs = self.engine.outputs(&data.view()).await?;
             return Ok(TrainingWarning::for_values(
                 // How good they are is the same in any unit.
                 &ValueErrors::from_outputs(self.network.loss(), &outputs, values, columns, None, &counts),
@@ -125,7 +125,7 @@ impl ActiveRun {
         if !data.has_row_weights() && train.accuracy > most + 0.1 * (1.0 - most) {
             return Ok(None);
         }
-        let evaluation = self.engine.evaluate_async(&data.view()).await?;
+        let evaluation = self.engine.evaluate(&data.view()).await?;
         Ok(TrainingWarning::for_predictions(labels, &evaluation.predictions, &counts, classes, "training"))
     }
 }

@@ -133,7 +133,7 @@ impl EpochLoop {
             let ready = self.ready_rows(data).min(limit);
             if self.trained < ready {
                 let taken = self.submit(engine, data, ready)?;
-                let ended = engine.poll_async(taken == 0).await?;
+                let ended = engine.poll(taken == 0).await?;
                 if !ended.is_empty() {
                     return Ok(Advance::Batches(ended));
                 }
@@ -141,7 +141,7 @@ impl EpochLoop {
                 let _reading = begin(observer, Work::Reading);
                 data.read_block()?;
             } else {
-                let ended = engine.poll_async(true).await?;
+                let ended = engine.poll(true).await?;
                 let is_over = ended.is_empty();
                 return Ok(if is_over { Advance::Ended } else { Advance::Batches(ended) });
             }

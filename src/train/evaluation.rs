@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::data::{
     Classes, Dataset, Dictionary, Features, Reader, TargetScale, TargetsRef, Transform, UnknownCells,
 };
-use crate::engine::{Device, Engine, EnsembleEngine, Evaluation};
+use crate::engine::{Device, EnsembleEngine, Evaluation, Inference};
 use crate::error::{Error, Place, Result};
 use crate::memory::{check_memory, prefer_large_pages};
 use crate::model::Model;
+use crate::threads::block;
 use crate::threads::{available, each};
 use crate::train::classified::{accuracy, evaluation};
 use crate::train::probabilities::softmax;
@@ -60,7 +61,7 @@ pub fn read_dataset_for(model: &Model, data: Reader) -> Result<(Dataset, Unknown
 /// Those of the device.
 pub fn evaluate(model: &Model, data: &Dataset, device: &Device) -> Result<Evaluated> {
     let mut engine = engine(model, device)?;
-    let (outputs, device) = (engine.outputs(&data.view())?, engine.description().device);
+    let (outputs, device) = (block(engine.outputs(&data.view()))?, engine.description().device);
     let counts = data.view().counts();
     Ok(match data.targets.view() {
         TargetsRef::Classes(labels) => {
@@ -82,23 +83,23 @@ pub fn evaluate(model: &Model, data: &Dataset, device: &Device) -> Result<Evalua
 ///
 /// # Errors
 /// Those of the device.
-pub fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
+pub fn engine(model: &Model, device: &Device) -> Result<Box<dyn Inference>> {
     engine_with_threads(model, device, None)
 }
 
 /// As [`engine`], with at most `threads` threads.
-fn engine_with_threads(model: &Model, device: &Device, threads: Option<usize>) -> Result<Box<dyn Engine>> {
+fn engine_with_threads(model: &Model, device: &Device, threads: Option<usize>) -> Result<Box<dyn Inference>> {
     let config = Config { threads, ..Config::default() };
     let options = config.engine_options(config.batch_size);
     if model.ensemble.is_some() {
         return Ok(Box::new(EnsembleEngine::new(model, device, &options)?));
     }
-    device.engine(&model.parameters, &model.network, &options)
+    Ok(device.engine(&model.parameters, &model.network, &options)?)
 }
 
 /// A model on a device, to predict rows.
 pub struct Predictor {
-    engine: Box<dyn Engine>,
+    engine: Box<dyn Inference>,
     transform: Transform,
     columns: usize,
     reading: OutputDecoder,
@@ -192,7 +193,7 @@ impl Predictor {
             Dataset { inputs: self.columns, features, targets: (vec![0; rows]).into(), weights: Vec::new() };
         let (rows, unknown) = self.transform.rows_by(rows, dictionaries, self.threads)?;
         self.unknown.extend(&unknown);
-        self.engine.outputs(&rows.view())
+        block(self.engine.outputs(&rows.view()))
     }
 }
 

@@ -7,11 +7,12 @@ use super::classified::{Classified, accuracy, evaluation};
 use super::evaluation::{engine, evaluate};
 use super::value_errors::ValueErrors;
 use crate::data::{Dataset, Features, TargetsRef, Transform};
-use crate::engine::{Device, Engine};
+use crate::engine::{Device, Inference};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::named::named;
 use crate::random::{Purpose, words};
+use crate::threads::block;
 
 /// By what a network is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,8 +166,8 @@ fn copy(from: &Features, to: &mut Features, width: usize, inputs: &Range<usize>,
     }
 }
 
-fn measure(model: &Model, engine: &mut dyn Engine, data: &Dataset, scoring: Scoring) -> Result<f64> {
-    let (outputs, counts) = (engine.outputs(&data.view())?, data.view().counts());
+fn measure(model: &Model, engine: &mut dyn Inference, data: &Dataset, scoring: Scoring) -> Result<f64> {
+    let (outputs, counts) = (block(engine.outputs(&data.view()))?, data.view().counts());
     match data.targets.view() {
         TargetsRef::Classes(labels) => Ok(match scoring {
             Scoring::LogLoss => evaluation(&outputs, labels, &counts).loss,

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::memory::check_memory;
 use crate::model::Model;
 use crate::step::{RateSchedule, demand};
+use crate::threads::block;
 
 /// One pass over some rows, that goes on from a model and from what its optimizer remembers. How columns become inputs, which classes
 /// there are and the shape of the network are those of the model, whatever the rows hold.
@@ -138,7 +139,7 @@ impl Pass {
             taken = self.engine.submit(&Batches { rows, order, positions: self.submitted..count })?;
             self.submitted += taken;
         }
-        let ended = self.engine.poll(taken == 0)?;
+        let ended = block(self.engine.poll(taken == 0))?;
         for batch in &ended {
             let step = self.before + self.totals.batches + 1;
             self.totals.count(batch, step, 1, self.config.learning_rate)?;
@@ -152,7 +153,7 @@ impl Pass {
     /// Those of the device; [`Error::NonFiniteModel`].
     pub fn finish(mut self) -> Result<Passed> {
         while self.advance()? {}
-        let (parameters, state) = self.engine.snapshot()?;
+        let (parameters, state) = block(self.engine.snapshot())?;
         if !parameters.is_finite() {
             return Err(Error::NonFiniteModel { epoch: 1, learning_rate: self.config.learning_rate });
         }

@@ -133,7 +133,7 @@ impl<'a> RepeatedSteps<'a> {
     /// # Errors
     /// Those of the device.
     pub fn parameters(&mut self) -> Result<Parameters> {
-        self.engine.parameters()
+        block(self.engine.parameters())
     }
 
     /// What the device can do at most, measured now.

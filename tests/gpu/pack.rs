@@ -7,6 +7,7 @@ use tinytrain::engine::{
     BatchMetrics, Batches, Drive, Engine, EngineOptions, EngineState, GpuEngine, GpuPack, MemberMetrics,
     Order, PackMember,
 };
+use tinytrain::engine::{Inference, block};
 use tinytrain::kernels::{MOST_MEMBERS, Tuning};
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, Parameters};
 use tinytrain::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets};
@@ -133,8 +134,8 @@ fn alone(lab: &Lab, tuning: &Tuning, it: &Trained, data: &Dataset, order: &[u32]
     };
     engine.train(&data.view(), order, &mut sink).unwrap();
     engine.finish(&mut sink).unwrap();
-    let outputs = engine.outputs(&data.view()).unwrap();
-    (engine.parameters().unwrap(), engine.snapshot().unwrap().1, metrics, outputs)
+    let outputs = block(engine.outputs(&data.view())).unwrap();
+    (block(engine.parameters()).unwrap(), block(engine.snapshot()).unwrap().1, metrics, outputs)
 }
 
 /// Parameters, state, what the batches said, outputs of all rows.
@@ -213,13 +214,13 @@ fn members_that_are_evaluated_together_give_what_each_gives_by_itself() {
             let options = EngineOptions { schedule: Some(ScheduleKind::Fused), ..options.clone() };
             let (compute, parameters) = (lab.compute(&tuning), pack.parameters(*number).unwrap());
             let mut alone = GpuEngine::with_tuning(compute, tuning, &parameters, network, &options).unwrap();
-            let want = alone.evaluate(&many.view()).unwrap();
+            let want = block(alone.evaluate(&many.view())).unwrap();
             assert_eq!(
                 (evaluation.loss, &evaluation.predictions),
                 (want.loss, &want.predictions),
                 "{number}"
             );
-            assert_eq!(*outputs, alone.outputs(&many.view()).unwrap(), "{number}");
+            assert_eq!(*outputs, block(alone.outputs(&many.view())).unwrap(), "{number}");
         }
         assert!(pack.evaluate(&[], &many.view()).unwrap().is_empty());
     }

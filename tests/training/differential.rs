@@ -3,6 +3,7 @@
 //! `TINYTRAIN_CASES` sets how many, `TINYTRAIN_FIRST_CASE` with which to begin: see `scripts/test-differential`.
 
 use tinytrain::data::{Dataset, Features, Targets};
+use tinytrain::engine::block;
 use tinytrain::engine::{Engine, EngineOptions, EngineState};
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, Parameters};
 use tinytrain::random::{Purpose, words};
@@ -167,7 +168,7 @@ fn agrees(what: &str, problem: &Problem, make: &Make) -> Became {
     // The step that is compared is on a batch that is not full, but for those of few rows.
     let (first, short) = (rows % 4, (batch - rows % batch.min(7)).max(1));
     let end = loop {
-        let (parameters, state) = engine.snapshot().unwrap();
+        let (parameters, state) = block(engine.snapshot()).unwrap();
         assert_eq!(state.step as usize, start / batch, "{what}");
         let order = &all[start..start + short];
         let expected = Expected::of(problem, &parameters, &state, order);
@@ -188,10 +189,10 @@ fn agrees(what: &str, problem: &Problem, make: &Make) -> Became {
         metrics.extend(problem.train(&mut *engine, &all[start..start + batch]));
         start += batch;
     };
-    let ended = engine.snapshot().unwrap();
+    let ended = block(engine.snapshot()).unwrap();
     engine.restore(parameters, &EngineState::default()).unwrap();
     assert_eq!(problem.train(&mut *engine, &all[..end]), metrics, "{what}: other metrics in one go");
-    assert!(ended == engine.snapshot().unwrap(), "{what}: other bits in one go");
+    assert!(ended == block(engine.snapshot()).unwrap(), "{what}: other bits in one go");
     engine.description().schedule.map_or(Became::Cpu, |selected| Became::Gpu(selected.kind))
 }
 
@@ -201,7 +202,8 @@ fn outputs_agree(what: &str, problem: &Problem, engine: &mut dyn Engine) {
     let reference = ReferenceNetwork::new(&problem.network, &problem.parameters);
     let want: Vec<f64> = reference.logits(problem.batch(&all).x.view()).into_iter().collect();
     let largest = want.iter().fold(1.0f64, |most, z| most.max(z.abs()));
-    let got: Vec<f64> = engine.outputs(&problem.data.view()).unwrap().into_iter().map(f64::from).collect();
+    let got: Vec<f64> =
+        block(engine.outputs(&problem.data.view())).unwrap().into_iter().map(f64::from).collect();
     assert_near(&format!("{what}, outputs"), &got, &want, |_| 2e-5 * largest);
 }
 

@@ -2,6 +2,7 @@
 
 use tinytrain::Error;
 use tinytrain::engine::{CpuEngine, Drive, Engine, EngineOptions, GpuEngine};
+use tinytrain::engine::{Inference, block};
 use tinytrain::gpu::{Context, adapters};
 use tinytrain::kernels::{Compute, Tuning};
 use tinytrain::model::{Network, Parameters};
@@ -30,7 +31,7 @@ fn a_lost_device_is_an_error_and_the_processor_goes_on() {
                     .unwrap();
             engine.train(&data.view(), &order[..80], &mut |_| Ok(())).unwrap();
             engine.finish(&mut |_| Ok(())).unwrap();
-            let saved = engine.snapshot().unwrap();
+            let saved = block(engine.snapshot()).unwrap();
             device.destroy();
             let what = format!("{} ({}), {schedule}", adapter.name, adapter.backend);
             let trained = engine
@@ -38,11 +39,11 @@ fn a_lost_device_is_an_error_and_the_processor_goes_on() {
                 .and_then(|()| engine.finish(&mut |_| Ok(())));
             let errors = [
                 trained.err(),
-                engine.parameters().err(),
-                engine.snapshot().err(),
-                engine.outputs(&data.view()).err(),
-                engine.evaluate(&data.view()).err(),
-                engine.restore(&saved.0, &saved.1).and_then(|()| engine.parameters()).err(),
+                block(engine.parameters()).err(),
+                block(engine.snapshot()).err(),
+                block(engine.outputs(&data.view())).err(),
+                block(engine.evaluate(&data.view())).err(),
+                engine.restore(&saved.0, &saved.1).and_then(|()| block(engine.parameters())).err(),
             ];
             for (place, error) in errors.iter().enumerate() {
                 assert!(
@@ -54,8 +55,8 @@ fn a_lost_device_is_an_error_and_the_processor_goes_on() {
             other.restore(&saved.0, &saved.1).unwrap();
             other.train(&data.view(), &order[80..], &mut |_| Ok(())).unwrap();
             other.finish(&mut |_| Ok(())).unwrap();
-            assert_eq!(other.snapshot().unwrap().1.step, 10, "{what}");
-            assert!(other.parameters().unwrap().is_finite(), "{what}");
+            assert_eq!(block(other.snapshot()).unwrap().1.step, 10, "{what}");
+            assert!(block(other.parameters()).unwrap().is_finite(), "{what}");
         }
     }
 }

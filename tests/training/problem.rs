@@ -2,6 +2,7 @@
 
 use ndarray::Array2;
 use tinytrain::data::{Dataset, Targets};
+use tinytrain::engine::block;
 use tinytrain::engine::{BatchMetrics, Drive, Engine, EngineOptions, EngineState};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::random::{Purpose, normal};
@@ -124,9 +125,9 @@ impl Expected {
 
     /// Fails where an engine after the step is further off than the bounds.
     pub fn assert_near(&self, what: &str, problem: &Problem, engine: &mut dyn Engine) {
-        let state = engine.snapshot().unwrap().1;
+        let state = block(engine.snapshot()).unwrap().1;
         assert_eq!(state.optimizer.len(), problem.options.rule.optimizer.kind.states(), "{what}");
-        let got = [engine.parameters().unwrap()].into_iter().chain(state.optimizer);
+        let got = [block(engine.parameters()).unwrap()].into_iter().chain(state.optimizer);
         for (place, got) in got.enumerate() {
             let values: Vec<f64> = self.numbers.iter().map(|number| number[place][0]).collect();
             let bound = |i: usize| self.numbers[i][place][1];

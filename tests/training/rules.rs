@@ -3,6 +3,7 @@
 //! and given back.
 
 use tinytrain::data::{Dataset, Features, Targets};
+use tinytrain::engine::block;
 use tinytrain::engine::{Engine, EngineOptions, EngineState};
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, Parameters};
 use tinytrain::reference::{ReferenceNetwork, ReferenceRun};
@@ -96,7 +97,7 @@ fn one_step(what: &str, problem: &Problem, make: &Make) {
     let expected = Expected::of(problem, &problem.parameters, &EngineState::default(), &order(1));
     let mut engine = make(&problem.parameters, &problem.network, &problem.options);
     problem.train(&mut *engine, &order(1));
-    assert_eq!(engine.snapshot().unwrap().1.step, 1);
+    assert_eq!(block(engine.snapshot()).unwrap().1.step, 1);
     expected.assert_near(&format!("{what}, one step"), problem, &mut *engine);
 }
 
@@ -123,10 +124,13 @@ fn twenty_steps(what: &str, problem: &Problem, make: &Make) {
         |values: &mut dyn Iterator<Item = f64>| values.fold(0.0f64, |most, value| most.max(value.abs()));
     let after = flat(&run.network);
     let moved = largest(&mut after.iter().zip(&before).map(|(after, before)| after - before));
-    assert_near(&format!("{what}, twenty steps"), &numbers(&engine.parameters().unwrap()), &after, |_| {
-        1e-3 * moved
-    });
-    let state = engine.snapshot().unwrap().1;
+    assert_near(
+        &format!("{what}, twenty steps"),
+        &numbers(&block(engine.parameters()).unwrap()),
+        &after,
+        |_| 1e-3 * moved,
+    );
+    let state = block(engine.snapshot()).unwrap().1;
     assert_eq!(state.step, 20);
     for (place, (got, want)) in state.optimizer.iter().zip(&run.states).enumerate() {
         let want = flat(want);
@@ -140,7 +144,7 @@ fn continued(what: &str, problem: &Problem, make: &Make) {
     let Problem { network, options, parameters, .. } = problem;
     let (order, half) = (order(20), 10 * BATCH);
     let made = || make(parameters, network, options);
-    let end = |mut engine: Box<dyn Engine>| engine.snapshot().unwrap();
+    let end = |mut engine: Box<dyn Engine>| block(engine.snapshot()).unwrap();
     let mut straight = made();
     let all = problem.train(&mut *straight, &order);
     let mut first = made();
@@ -148,7 +152,7 @@ fn continued(what: &str, problem: &Problem, make: &Make) {
     let (parameters, state) = end(first);
     let mut second = made();
     second.restore(&parameters, &state).unwrap();
-    assert_eq!(second.snapshot().unwrap(), (parameters, state), "{what}");
+    assert_eq!(block(second.snapshot()).unwrap(), (parameters, state), "{what}");
     metrics.extend(problem.train(&mut *second, &order[half..]));
     assert_eq!(metrics, all, "{what}");
     let straight = end(straight);
@@ -206,12 +210,12 @@ fn steps_are_counted_in_64_bits() {
         let first = u64::from(u32::MAX) - 1;
         engine.restore(&problem.parameters, &EngineState { step: first, ..EngineState::default() }).unwrap();
         for (step, order) in (first..).zip(order(5).chunks_exact(BATCH)) {
-            let (parameters, state) = engine.snapshot().unwrap();
+            let (parameters, state) = block(engine.snapshot()).unwrap();
             assert_eq!(state.step, step, "{what}");
             let expected = Expected::of(&problem, &parameters, &state, order);
             problem.train(&mut *engine, order);
             expected.assert_near(&format!("{what}, step {step}"), &problem, &mut *engine);
         }
-        assert_eq!(engine.snapshot().unwrap().1.step, first + 4, "{what}");
+        assert_eq!(block(engine.snapshot()).unwrap().1.step, first + 4, "{what}");
     });
 }

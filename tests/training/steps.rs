@@ -3,6 +3,7 @@
 use ndarray::Array2;
 use tinytrain::Error;
 use tinytrain::data::{BLOCK_ROWS, Dataset, Features, ReadOptions, Reader, Rows, locate, rows_at};
+use tinytrain::engine::block;
 use tinytrain::engine::{BatchMetrics, Batches, Device, Drive, Engine, EngineOptions, EngineState, Order};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::reference::{ReferenceNetwork, bounds};
@@ -82,7 +83,7 @@ fn steps_agree(network: &Network, data: &Dataset) {
             engine.train(&data.view(), &order[..rows], &mut sink).unwrap();
             engine.finish(&mut sink).unwrap();
             let what = format!("{rows} rows on {name}");
-            assert_within(&what, &engine.parameters().unwrap(), &reference, &bounds);
+            assert_within(&what, &block(engine.parameters()).unwrap(), &reference, &bounds);
             let want: Vec<usize> = order[..rows].chunks(16).map(<[u32]>::len).collect();
             assert_eq!(sizes, want, "{what}");
             assert!((sum - loss).abs() < 1e-5 * loss, "{what}: loss {sum}, want {loss}");
@@ -119,7 +120,7 @@ fn epochs(mut engine: Box<dyn Engine>, rows: &Rows<'_>, batch: usize, own: bool)
         }
     }
     engine.finish(&mut sink).unwrap();
-    (engine.parameters().unwrap(), sizes)
+    (block(engine.parameters()).unwrap(), sizes)
 }
 
 /// Where an engine makes the order of an epoch itself it is the host's, so the results are the same bits: of a set
@@ -190,9 +191,9 @@ fn no_snapshot_is_taken_while_steps_are_on_their_way() {
         let mut engine = device.engine(&parameters, &network, &Config::default().engine_options(64)).unwrap();
         let (rows, order) = (data.view(), Order::Epoch { seed: 1, epoch: 1 });
         let taken = engine.submit(&Batches { rows, order, positions: 0..200 }).unwrap();
-        assert!(engine.snapshot().is_err(), "{device:?}");
+        assert!(block(engine.snapshot()).is_err(), "{device:?}");
         engine.finish(&mut |_| Ok(())).unwrap();
-        let (after, state) = engine.snapshot().unwrap();
+        let (after, state) = block(engine.snapshot()).unwrap();
         assert!(state.step > 0 && after != parameters, "{device:?}");
         assert_eq!(state.step, taken.div_ceil(64) as u64, "{device:?}");
     }
@@ -229,7 +230,7 @@ fn evaluation_agrees_with_the_reference() {
     let predictions = tinytrain::reference::ops::predictions(logits.view());
     for (name, make) in engines() {
         let evaluation =
-            make(&parameters, &network, &EngineOptions::sgd(64, 0.1)).evaluate(&data.view()).unwrap();
+            block(make(&parameters, &network, &EngineOptions::sgd(64, 0.1)).evaluate(&data.view())).unwrap();
         assert!((evaluation.loss - loss).abs() < 1e-6 * loss, "{name}: {} {loss}", evaluation.loss);
         let equal =
             evaluation.predictions.iter().zip(&predictions).filter(|(a, b)| **a as usize == **b).count();
@@ -358,7 +359,7 @@ fn huge_losses_are_summed_alike() {
             };
             engine.train(&data.view(), &order, &mut sink).unwrap();
             engine.finish(&mut sink).unwrap();
-            let mean = engine.evaluate(&data.view()).unwrap().loss;
+            let mean = block(engine.evaluate(&data.view())).unwrap().loss;
             let want = row_loss / 2.0;
             let near = |loss: f64| loss == want || (loss - want).abs() <= 1e-5 * want;
             assert!(losses.len() == 1 && near(losses[0] / rows as f64), "{name}: {losses:?}, mean {want}");

@@ -54,6 +54,7 @@ mod tiles;
 mod update;
 mod view;
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,7 +72,7 @@ use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_epoch, check_order, unpolled};
 use crate::engine::{
     BatchMetrics, Batches, Description, Engine, EngineKind, EngineOptions, EngineState, Evaluation,
-    Instrumented, Observer,
+    Inference, Observer, Waiting,
 };
 use crate::error::{Error, Result};
 use crate::model::{Network, Parameters};
@@ -184,64 +185,8 @@ impl CpuEngine {
     }
 }
 
-impl Engine for CpuEngine {
-    fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
-        if !self.ended.is_empty() {
-            return Ok(0);
-        }
-        check_epoch(batches)?;
-        let mut host_order = std::mem::take(&mut self.host_order);
-        let order = host_order.rows(batches);
-        let taken = order.len().min(steps_of_piece(self.slice).saturating_mul(self.options.batch));
-        check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
-        let begun = Instant::now();
-        let mut pool = std::mem::take(&mut self.pool);
-        self.ended = self.epoch_workers(&batches.rows, &order[..taken]).train(&mut pool);
-        self.pool = pool;
-        self.steps += self.ended.len() as u64;
-        self.slice = fitting_steps(begun.elapsed(), self.ended.len(), self.slice);
-        self.host_order = host_order;
-        Ok(taken)
-    }
-
-    fn poll(&mut self, _: bool) -> Result<Vec<BatchMetrics>> {
-        Ok(std::mem::take(&mut self.ended))
-    }
-
-    fn parameters(&mut self) -> Result<Parameters> {
-        Ok(self.network.parameters())
-    }
-
-    fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
-        if !self.ended.is_empty() {
-            return Err(unpolled());
-        }
-        let state = EngineState { step: self.steps, optimizer: self.network.states().collect() };
-        Ok((self.network.parameters(), state))
-    }
-
-    fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
-        self.network.set(parameters, &state.optimizer);
-        self.steps = state.step;
-        self.host_order = HostOrder::default();
-        (self.sparse, self.sparse_outputs) = (None, None);
-        self.ended.clear();
-        Ok(())
-    }
-
-    fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        let sparse = self.network.has_dense_inputs() && is_sparse(rows);
-        Ok(evaluation(self.evaluated(rows, sparse, EvaluationOutput::Evaluation)))
-    }
-
-    fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        // The first rows decide for all that come in blocks behind them, as they do where all are evaluated at once.
-        let is_dense = self.network.has_dense_inputs();
-        let sparse = *self.sparse_outputs.get_or_insert_with(|| is_dense && is_sparse(rows));
-        Ok(self.evaluated(rows, sparse, EvaluationOutput::Outputs).outputs)
-    }
-
-    fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
+impl CpuEngine {
+    fn batch_gradients(&self, rows: &Rows<'_>) -> Result<Parameters> {
         let batch = self.options.batch;
         if rows.is_empty() || rows.len() > batch {
             return Err(Error::Config(format!("{} rows are no batch of 1 to {batch}", rows.len())));
@@ -288,7 +233,19 @@ impl Engine for CpuEngine {
     }
 }
 
-impl Instrumented for CpuEngine {
+impl Inference for CpuEngine {
+    fn evaluate<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Evaluation> {
+        let sparse = self.network.has_dense_inputs() && is_sparse(rows);
+        Box::pin(ready(Ok(evaluation(self.evaluated(rows, sparse, EvaluationOutput::Evaluation)))))
+    }
+
+    fn outputs<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Vec<f32>> {
+        // The first rows decide for all blocks that follow, as they do where all are evaluated at once.
+        let is_dense = self.network.has_dense_inputs();
+        let sparse = *self.sparse_outputs.get_or_insert_with(|| is_dense && is_sparse(rows));
+        Box::pin(ready(Ok(self.evaluated(rows, sparse, EvaluationOutput::Outputs).outputs)))
+    }
+
     fn description(&self) -> Description {
         let threads = self.network.plan.threads();
         Description {
@@ -298,6 +255,55 @@ impl Instrumented for CpuEngine {
             schedule: None,
             dispatches: Vec::new(),
         }
+    }
+}
+
+impl Engine for CpuEngine {
+    fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
+        if !self.ended.is_empty() {
+            return Ok(0);
+        }
+        check_epoch(batches)?;
+        let mut host_order = std::mem::take(&mut self.host_order);
+        let order = host_order.rows(batches);
+        let taken = order.len().min(steps_of_piece(self.slice).saturating_mul(self.options.batch));
+        check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
+        let begun = Instant::now();
+        let mut pool = std::mem::take(&mut self.pool);
+        self.ended = self.epoch_workers(&batches.rows, &order[..taken]).train(&mut pool);
+        self.pool = pool;
+        self.steps += self.ended.len() as u64;
+        self.slice = fitting_steps(begun.elapsed(), self.ended.len(), self.slice);
+        self.host_order = host_order;
+        Ok(taken)
+    }
+
+    fn poll(&mut self, _: bool) -> Waiting<'_, Vec<BatchMetrics>> {
+        Box::pin(ready(Ok(std::mem::take(&mut self.ended))))
+    }
+
+    fn parameters(&mut self) -> Waiting<'_, Parameters> {
+        Box::pin(ready(Ok(self.network.parameters())))
+    }
+
+    fn snapshot(&mut self) -> Waiting<'_, (Parameters, EngineState)> {
+        let state = EngineState { step: self.steps, optimizer: self.network.states().collect() };
+        let snapshot =
+            if self.ended.is_empty() { Ok((self.network.parameters(), state)) } else { Err(unpolled()) };
+        Box::pin(ready(snapshot))
+    }
+
+    fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
+        self.network.set(parameters, &state.optimizer);
+        self.steps = state.step;
+        self.host_order = HostOrder::default();
+        (self.sparse, self.sparse_outputs) = (None, None);
+        self.ended.clear();
+        Ok(())
+    }
+
+    fn gradients<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Parameters> {
+        Box::pin(ready(self.batch_gradients(rows)))
     }
 
     fn observe(&mut self, observer: Observer) {

@@ -15,7 +15,7 @@ use super::{CpuEngine, ceilings, evaluation, fitting_steps, skipped_groups};
 use crate::clock::Instant;
 use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_epoch, check_order};
-use crate::engine::{Batches, Description, Evaluation, Instrumented};
+use crate::engine::{Batches, Description, Evaluation, Inference};
 use crate::error::{Error, Result};
 use crate::model::Network;
 use crate::step::StepRecord;

@@ -25,7 +25,7 @@ use crate::data::Rows;
 use crate::engine::order::{HostOrder, unpolled};
 use crate::engine::{
     BatchMetrics, Batches, Description, Engine, EngineKind, EngineOptions, EngineState, Evaluation,
-    Instrumented, Observer, Waiting,
+    Inference, Observer, Waiting,
 };
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, read_buffer_at};
@@ -218,32 +218,40 @@ impl GpuEngine {
     }
 }
 
+impl Inference for GpuEngine {
+    fn evaluate<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Evaluation> {
+        Box::pin(async { Ok(self.evaluate_rows(rows, &[ParametersAt::Engine]).await?.swap_remove(0)) })
+    }
+
+    fn outputs<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Vec<f32>> {
+        Box::pin(async { Ok(self.outputs_of_rows(rows, &[ParametersAt::Engine]).await?.swap_remove(0)) })
+    }
+
+    fn description(&self) -> Description {
+        let Context { name, backend, .. } = &*self.compute.context;
+        Description {
+            engine: EngineKind::Gpu,
+            device: format!("{name} ({backend})"),
+            schedule: Some(self.selected.clone()),
+            dispatches: self.dispatches(),
+        }
+    }
+}
+
 impl Engine for GpuEngine {
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
         self.submit_batches(batches)
     }
 
-    fn poll(&mut self, wait: bool) -> Result<Vec<BatchMetrics>> {
-        block(self.poll_metrics(wait))
-    }
-
-    fn poll_async(&mut self, wait: bool) -> Waiting<'_, Vec<BatchMetrics>> {
+    fn poll(&mut self, wait: bool) -> Waiting<'_, Vec<BatchMetrics>> {
         Box::pin(self.poll_metrics(wait))
     }
 
-    fn parameters(&mut self) -> Result<Parameters> {
-        block(self.read_region(&self.parameters, 0))
-    }
-
-    fn parameters_async(&mut self) -> Waiting<'_, Parameters> {
+    fn parameters(&mut self) -> Waiting<'_, Parameters> {
         Box::pin(self.read_region(&self.parameters, 0))
     }
 
-    fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
-        block(self.take_snapshot())
-    }
-
-    fn snapshot_async(&mut self) -> Waiting<'_, (Parameters, EngineState)> {
+    fn snapshot(&mut self) -> Waiting<'_, (Parameters, EngineState)> {
         Box::pin(self.take_snapshot())
     }
 
@@ -259,40 +267,8 @@ impl Engine for GpuEngine {
         self.compute.context.check()
     }
 
-    fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        block(self.evaluate_async(rows))
-    }
-
-    fn evaluate_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Evaluation> {
-        Box::pin(async { Ok(self.evaluate_rows(rows, &[ParametersAt::Engine]).await?.swap_remove(0)) })
-    }
-
-    fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        block(self.outputs_async(rows))
-    }
-
-    fn outputs_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Vec<f32>> {
-        Box::pin(async { Ok(self.outputs_of_rows(rows, &[ParametersAt::Engine]).await?.swap_remove(0)) })
-    }
-
-    fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
-        block(self.compute_gradients(rows))
-    }
-
-    fn gradients_async<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Parameters> {
+    fn gradients<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Parameters> {
         Box::pin(self.compute_gradients(rows))
-    }
-}
-
-impl Instrumented for GpuEngine {
-    fn description(&self) -> Description {
-        let Context { name, backend, .. } = &*self.compute.context;
-        Description {
-            engine: EngineKind::Gpu,
-            device: format!("{name} ({backend})"),
-            schedule: Some(self.selected.clone()),
-            dispatches: self.dispatches(),
-        }
     }
 
     fn observe(&mut self, observer: Observer) {

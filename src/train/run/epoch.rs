@@ -63,7 +63,7 @@ impl Run {
         let (validation, of_validation) =
             trained.evaluate(validation.as_ref(), "validation", self.config.auc_by_epoch).await?;
         let (test, of_test) = trained.evaluate(test.as_ref(), "test", self.config.auc_by_epoch).await?;
-        let (parameters, number) = (trained.engine.parameters_async().await?, trained.epochs.epoch());
+        let (parameters, number) = (trained.engine.parameters().await?, trained.epochs.epoch());
         let is_finite = |score: &Option<Score>| score.as_ref().is_none_or(|score| score.loss.is_finite());
         if !(is_finite(&validation) && parameters.is_finite()) {
             return Err(self.non_finite(number));

@@ -23,7 +23,7 @@ impl Run {
         if trained.totals.batches > 0 {
             return Err(Error::Config("a run is set aside between two epochs".to_owned()));
         }
-        let (parameters, state) = trained.engine.snapshot()?;
+        let (parameters, state) = block(trained.engine.snapshot())?;
         let epoch = PartOfEpoch::default();
         self.suspended = Some(Box::new(SuspendedRun { parameters, state, epoch, order: None, model: None }));
         self.trained = None;
@@ -66,7 +66,7 @@ impl Run {
     pub fn checkpoint(&mut self) -> Result<Option<Checkpoint>> {
         block(self.drain())?;
         let Some(trained) = &mut self.trained else { return Ok(None) };
-        let (parameters, state) = trained.engine.snapshot()?;
+        let (parameters, state) = block(trained.engine.snapshot())?;
         let order = trained.epochs.trained_order(&self.data);
         if (state.step, order.position) != (self.steps, trained.totals.rows) {
             return Err(Error::Config(format!(
@@ -102,7 +102,7 @@ impl Run {
     /// Those of the device.
     pub fn optimizer_state(&mut self) -> Result<Option<EngineState>> {
         match &mut self.trained {
-            Some(trained) if !self.data.validates() => Ok(Some(trained.engine.snapshot()?.1)),
+            Some(trained) if !self.data.validates() => Ok(Some(block(trained.engine.snapshot())?.1)),
             _ => Ok(None),
         }
     }
@@ -115,7 +115,7 @@ impl Run {
         self.drain().await?;
         let Some(trained) = &mut self.trained else { return Ok(None) };
         let (parameters, number) =
-            (trained.engine.parameters_async().await?, trained.model_epoch(self.epochs.len()));
+            (trained.engine.parameters().await?, trained.model_epoch(self.epochs.len()));
         if !parameters.is_finite() {
             return Err(self.non_finite(number));
         }
@@ -165,7 +165,7 @@ impl Run {
             return Ok(());
         }
         let epoch = trained.model_epoch(self.epochs.len());
-        let parameters = trained.engine.parameters_async().await?;
+        let parameters = trained.engine.parameters().await?;
         if !parameters.is_finite() {
             return Err(self.non_finite(epoch));
         }
@@ -178,7 +178,7 @@ impl Run {
     /// Waits for what the device still does.
     async fn drain(&mut self) -> Result<()> {
         while let Some(trained) = &mut self.trained {
-            let batches = trained.engine.poll_async(true).await?;
+            let batches = trained.engine.poll(true).await?;
             if batches.is_empty() {
                 break;
             }

@@ -30,7 +30,7 @@ impl Run {
         };
         let state = EngineState { step: self.steps, ..EngineState::default() };
         trained.engine.restore(&kept.model.parameters, &state)?;
-        let outputs = trained.engine.outputs_async(&validation.view()).await?;
+        let outputs = trained.engine.outputs(&validation.view()).await?;
         let factor = factor(&outputs, validation.labels(), &validation.view().counts());
         let mut model = Model::clone(&kept.model);
         divide_outputs(&mut model, factor.recip());

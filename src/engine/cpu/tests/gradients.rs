@@ -5,6 +5,7 @@ use super::super::plan::Plan;
 use super::{PLANS, Problem, ROWS, flat, number, numbers};
 use crate::data::{Features, Rows, Targets, TargetsRef};
 use crate::engine::{Engine, EngineOptions};
+use crate::engine::{Inference, block};
 use crate::reference::bounds;
 use crate::step::{Activation, Loss, UpdateRule};
 
@@ -23,7 +24,7 @@ pub fn check_gradients(problem: &Problem, rows: usize, plans: &[Plan]) {
             continue; // Nothing above the first layer is divided.
         }
         let data = problem.first_rows(rows);
-        let got = problem.engine(&options, plan).gradients(&data.view()).unwrap();
+        let got = block(problem.engine(&options, plan).gradients(&data.view())).unwrap();
         for (((got, want), bound), place) in numbers(&got).iter().zip(&want).zip(&bounds).zip(0..) {
             let what = (problem.network.dense()[0], problem.network.loss(), plan);
             assert!(
@@ -73,9 +74,9 @@ fn evaluation_is_that_of_the_plain_network() {
     let options = EngineOptions { rule, ..EngineOptions::sgd(16, 0.1) };
     for plan in PLANS {
         let mut engine = problem.engine(&options, plan);
-        let evaluation = engine.evaluate(&problem.data.view()).unwrap();
+        let evaluation = block(engine.evaluate(&problem.data.view())).unwrap();
         assert!((evaluation.loss - want).abs() <= 1e-6 * want, "{plan:?}: {}, not {want}", evaluation.loss);
-        let outputs = engine.outputs(&problem.data.view()).unwrap();
+        let outputs = block(engine.outputs(&problem.data.view())).unwrap();
         for ((got, want), index) in outputs.iter().zip(&logits).zip(0..) {
             assert!((f64::from(*got) - want).abs() <= 1e-5, "{plan:?} {index}: {got}, not {want}");
         }
@@ -95,7 +96,7 @@ fn evaluation_on_several_threads_is_that_on_one() {
     let evaluated = [1, 3].map(|cores| {
         let (options, plan) = (EngineOptions::sgd(16, 0.1), PLANS[0]);
         let mut engine = CpuEngine::with_plan(&problem.parameters, &problem.network, &options, cores, plan);
-        (engine.evaluate(&data.view()).unwrap(), engine.outputs(&data.view()).unwrap())
+        (block(engine.evaluate(&data.view())).unwrap(), block(engine.outputs(&data.view())).unwrap())
     });
     let (evaluation, outputs) = &evaluated[0];
     assert_eq!((evaluation.predictions.len(), outputs.len()), (rows, 3 * rows));
@@ -107,12 +108,12 @@ fn outputs_need_no_targets() {
     for loss in [Loss::CrossEntropy, Loss::Huber] {
         let problem = Problem::new(&[9, 20, 3], Activation::Tanh, 0.0, loss, false);
         let mut engine = problem.engine(&EngineOptions::sgd(16, 0.1), PLANS[1]);
-        let want = engine.outputs(&problem.data.view()).unwrap();
+        let want = block(engine.outputs(&problem.data.view())).unwrap();
         assert_eq!(want.len(), ROWS * 3);
         let nothing = [TargetsRef::Classes(&[]), TargetsRef::Values { columns: 3, values: &[] }];
         for targets in nothing {
             let rows = Rows { targets, ..problem.data.view() };
-            assert_eq!(engine.outputs(&rows).unwrap(), want);
+            assert_eq!(block(engine.outputs(&rows)).unwrap(), want);
         }
     }
 }

@@ -6,6 +6,7 @@ use super::training::{check_training, options, order, rule, train};
 use super::{Problem, ROWS, number};
 use crate::data::Features;
 use crate::engine::Engine;
+use crate::engine::{Inference, block};
 use crate::model::{InputColumn, InputLayer, Parameters};
 use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
@@ -58,7 +59,7 @@ fn outputs_agree_with_the_reference() {
     let want = problem.reference().logits(problem.batch(&rows).x.view());
     for plan in COLUMNS {
         let mut engine = problem.engine(&options(8, UpdateRule::sgd(0.1)), plan);
-        let got = engine.outputs(&problem.data.view()).unwrap();
+        let got = block(engine.outputs(&problem.data.view())).unwrap();
         assert_eq!(got.len(), 3 * ROWS);
         for (got, want) in got.iter().zip(&want) {
             assert!((f64::from(*got) - want).abs() <= 2e-6 * want.abs().max(1.0), "{got}, not {want}");
@@ -92,7 +93,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             let trained = |plan| {
                 let mut engine = problem.engine(&options(17, rule.clone()), plan);
                 let ended = train(&mut engine, &problem, &order[..60]);
-                (ended, engine.snapshot().unwrap())
+                (ended, block(engine.snapshot()).unwrap())
             };
             let one = trained(COLUMNS[0]);
             assert!(trained(COLUMNS[1]) == one && trained(COLUMNS[2]) == one, "{units:?}");
@@ -107,11 +108,11 @@ fn what_is_restored_goes_on_bit_for_bit() {
     let options = options(8, rule(OptimizerKind::AdamW));
     let mut engine = problem.engine(&options, COLUMNS[1]);
     train(&mut engine, &problem, &order[..64]);
-    let (parameters, state) = engine.snapshot().unwrap();
+    let (parameters, state) = block(engine.snapshot()).unwrap();
     assert_ne!(parameters.input, problem.parameters.input);
     let first = train(&mut engine, &problem, &order[64..]);
     let mut other = problem.engine(&options, COLUMNS[1]);
     other.restore(&parameters, &state).unwrap();
     assert_eq!(train(&mut other, &problem, &order[64..]), first);
-    assert_eq!(other.parameters().unwrap(), engine.parameters().unwrap());
+    assert_eq!(block(other.parameters()).unwrap(), block(engine.parameters()).unwrap());
 }

@@ -8,6 +8,7 @@ use super::training::{options, order, rule};
 use super::{Problem, ROWS, input_layer, numbers};
 use crate::data::{Dataset, Rows};
 use crate::engine::{BatchMetrics, Batches, Engine, EngineOptions, EngineState, Order};
+use crate::engine::{Inference, block};
 use crate::model::{Network, Parameters};
 use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
@@ -69,7 +70,7 @@ fn train_alone(engine: &mut CpuEngine, rows: Rows<'_>, order: &[u32]) -> Vec<Bat
     let mut metrics = Vec::new();
     train(rows, order, |left| {
         let taken = engine.submit(left).unwrap();
-        metrics.extend(engine.poll(true).unwrap());
+        metrics.extend(block(engine.poll(true)).unwrap());
         taken
     });
     metrics
@@ -81,9 +82,14 @@ fn bits(parameters: &Parameters) -> Vec<u32> {
 
 /// What a network has become and given: as bits, so that numbers which are none count, too.
 fn trained(engine: &mut CpuEngine, metrics: &[BatchMetrics]) -> impl PartialEq + use<> {
-    let EngineState { step, optimizer } = engine.snapshot().unwrap().1;
+    let EngineState { step, optimizer } = block(engine.snapshot()).unwrap().1;
     let metrics: Vec<_> = metrics.iter().map(|it| (it.rows, it.loss.to_bits(), it.correct)).collect();
-    (metrics, step, bits(&engine.parameters().unwrap()), optimizer.iter().map(bits).collect::<Vec<_>>())
+    (
+        metrics,
+        step,
+        bits(&block(engine.parameters()).unwrap()),
+        optimizer.iter().map(bits).collect::<Vec<_>>(),
+    )
 }
 
 /// With and without zeros that are skipped, in calls of any length; one diverges, and one stops on the way.
@@ -113,19 +119,19 @@ fn each_network_of_a_team_is_what_it_is_alone() {
             let mut alone = engine(member);
             let metrics = [first, second].map(|order| train_alone(&mut alone, rows, order)).concat();
             let among = together.member(number).unwrap();
-            let of_team = among.poll(true).unwrap();
+            let of_team = block(among.poll(true)).unwrap();
             assert_eq!(of_team.len(), 17 + 5);
             assert_eq!(among.network.groups.are_neighbours(), !sparse);
             assert!(trained(among, &of_team) == trained(&mut alone, &metrics), "{number} {sparse}");
-            if !alone.parameters().unwrap().is_finite() {
+            if !block(alone.parameters()).unwrap().is_finite() {
                 lost.push(number);
             }
-            let (got, want) = (evaluations[number].as_ref().unwrap(), alone.evaluate(&rows).unwrap());
+            let (got, want) = (evaluations[number].as_ref().unwrap(), block(alone.evaluate(&rows)).unwrap());
             assert_eq!(got.loss.to_bits(), want.loss.to_bits(), "{number} {sparse}");
             assert_eq!(got.predictions, want.predictions);
             let as_bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
             let got = outputs[number].as_ref().unwrap();
-            assert_eq!(as_bits(got), as_bits(&alone.outputs(&rows).unwrap()), "{number} {sparse}");
+            assert_eq!(as_bits(got), as_bits(&block(alone.outputs(&rows)).unwrap()), "{number} {sparse}");
         }
         assert_eq!(lost, [5]);
     }
@@ -149,15 +155,15 @@ fn networks_behind_an_input_layer_are_trained_among_others() {
     train(rows, first, |left| together.submit(left).unwrap());
     for number in 0..3 {
         let among = together.member(number).unwrap();
-        assert_eq!(among.poll(true).unwrap().len(), 7);
-        let (parameters, state) = among.snapshot().unwrap();
+        assert_eq!(block(among.poll(true)).unwrap().len(), 7);
+        let (parameters, state) = block(among.snapshot()).unwrap();
         assert_eq!(state.step, 7);
         other.member(number).unwrap().restore(&parameters, &state).unwrap();
     }
     // Those of the same team are restored behind steps that nobody wants.
     let states = [0, 1, 2].map(|number| {
         let among = together.member(number).unwrap();
-        among.snapshot().unwrap()
+        block(among.snapshot()).unwrap()
     });
     train(rows, first, |left| together.submit(left).unwrap());
     for (number, (parameters, state)) in states.iter().enumerate() {
@@ -170,7 +176,7 @@ fn networks_behind_an_input_layer_are_trained_among_others() {
             train_alone(&mut alone, rows, first);
             let metrics = train_alone(&mut alone, rows, second);
             let among = team.member(number).unwrap();
-            let of_team = among.poll(true).unwrap();
+            let of_team = block(among.poll(true)).unwrap();
             assert!(trained(among, &of_team) == trained(&mut alone, &metrics), "{number}");
         }
     }

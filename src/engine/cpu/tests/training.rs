@@ -3,6 +3,7 @@
 use super::super::plan::Plan;
 use super::{PLANS, Problem, ROWS, flat, number, numbers};
 use crate::engine::{BatchMetrics, Drive, Engine, EngineOptions, EngineState};
+use crate::engine::{Inference, block};
 use crate::model::Parameters;
 use crate::reference::ReferenceRun;
 use crate::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
@@ -68,11 +69,11 @@ fn check_batches(problem: &Problem, rule: &UpdateRule, plans: &[Plan], batch: us
             let want = *want;
             assert!((got.loss - want).abs() <= 1e-4 * want, "{what:?} step {step}: {}, not {want}", got.loss);
         }
-        let got = engine.parameters().unwrap();
+        let got = block(engine.parameters()).unwrap();
         for (got, want) in numbers(&got).iter().zip(flat(&run.network)) {
             assert!((f64::from(*got) - want).abs() <= 2e-5, "{what:?}: {got}, not {want}");
         }
-        let state = engine.snapshot().unwrap().1;
+        let state = block(engine.snapshot()).unwrap().1;
         let steps = losses.len() as u64;
         assert_eq!((state.step, state.optimizer.len()), (steps, rule.optimizer.kind.states()));
         for (got, want) in state.optimizer.iter().zip(&run.states) {
@@ -138,7 +139,7 @@ fn batches_of_one_row_and_layers_of_one_unit_train() {
         for plan in PLANS {
             let mut engine = problem.engine(&options(1, rule.clone()), plan);
             train(&mut engine, &problem, order);
-            for (got, want) in numbers(&engine.parameters().unwrap()).iter().zip(flat(&run.network)) {
+            for (got, want) in numbers(&block(engine.parameters()).unwrap()).iter().zip(flat(&run.network)) {
                 assert!((f64::from(*got) - want).abs() <= 1e-5, "{sizes:?} {plan:?}: {got}, not {want}");
             }
         }
@@ -151,7 +152,7 @@ fn rows_classified_correctly_are_counted() {
     let order: Vec<u32> = (0..ROWS as u32).collect();
     for plan in PLANS {
         let mut engine = problem.engine(&options(ROWS, UpdateRule::sgd(0.1)), plan);
-        let evaluation = engine.evaluate(&problem.data.view()).unwrap();
+        let evaluation = block(engine.evaluate(&problem.data.view())).unwrap();
         let right = evaluation.predictions.iter().zip(problem.data.labels()).filter(|(a, b)| a == b).count();
         let ended = train(&mut engine, &problem, &order);
         assert_eq!(ended.iter().map(|it| (it.rows, it.correct)).collect::<Vec<_>>(), [(ROWS, right as u64)]);
@@ -173,8 +174,8 @@ fn a_run_in_pieces_is_the_run_as_a_whole() {
         let mut ended = train(&mut pieces, &problem, &order[..40]);
         ended.extend(train(&mut pieces, &problem, &order[40..]));
         assert_eq!(ended, all);
-        assert_eq!(pieces.parameters().unwrap(), whole.parameters().unwrap(), "{plan:?}");
-        assert_eq!(pieces.snapshot().unwrap().1, whole.snapshot().unwrap().1, "{plan:?}");
+        assert_eq!(block(pieces.parameters()).unwrap(), block(whole.parameters()).unwrap(), "{plan:?}");
+        assert_eq!(block(pieces.snapshot()).unwrap().1, block(whole.snapshot()).unwrap().1, "{plan:?}");
     }
 }
 
@@ -187,21 +188,21 @@ fn what_is_restored_goes_on_bit_for_bit() {
         for plan in [Plan::Rows(2), Plan::Columns(2), Plan::Apart] {
             let mut engine = problem.engine(&options, plan);
             train(&mut engine, &problem, &order[..64]);
-            let (parameters, state) = engine.snapshot().unwrap();
+            let (parameters, state) = block(engine.snapshot()).unwrap();
             assert_eq!(state.step, 8);
             let first = train(&mut engine, &problem, &order[64..]);
-            let want = engine.snapshot().unwrap();
+            let want = block(engine.snapshot()).unwrap();
             // In another engine, and in the same one.
             let mut other = problem.engine(&options, plan);
             for engine in [&mut other, &mut engine] {
                 engine.restore(&parameters, &state).unwrap();
                 assert_eq!(train(engine, &problem, &order[64..]), first, "{kind} {plan:?}");
-                assert_eq!(engine.snapshot().unwrap(), want, "{kind} {plan:?}");
+                assert_eq!(block(engine.snapshot()).unwrap(), want, "{kind} {plan:?}");
             }
             let beginning = EngineState::default();
             engine.restore(&problem.parameters, &beginning).unwrap();
             train(&mut engine, &problem, &order[..64]);
-            assert_eq!(engine.parameters().unwrap(), parameters, "{kind} {plan:?}");
+            assert_eq!(block(engine.parameters()).unwrap(), parameters, "{kind} {plan:?}");
         }
     }
 }
@@ -218,7 +219,7 @@ fn any_number_of_threads_gives_the_same_bits() {
                 let trained = |plan| {
                     let mut engine = problem.engine(&options(17, rule.clone()), plan);
                     let ended = train(&mut engine, &problem, order);
-                    (ended, engine.snapshot().unwrap())
+                    (ended, block(engine.snapshot()).unwrap())
                 };
                 let paired = trained(Plan::Rows(1));
                 for plan in [Plan::Apart, Plan::Rows(2), Plan::Rows(3), Plan::Rows(5)] {
@@ -244,12 +245,13 @@ fn groups_of_inputs_are_seen_nowhere() {
         let mut trained = problem.engine(&options, plan);
         train(&mut trained, &problem, &order());
         assert!(!trained.network.groups.are_neighbours());
-        problem.parameters = trained.parameters().unwrap();
+        problem.parameters = block(trained.parameters()).unwrap();
         let mut other = problem.engine(&options, plan);
         let (rows, batch) = (problem.data.view(), problem.first_rows(8));
-        assert_eq!(trained.outputs(&rows).unwrap(), other.outputs(&rows).unwrap());
-        assert!(trained.evaluate(&rows).unwrap().loss == other.evaluate(&rows).unwrap().loss);
-        let gradients = [&mut trained, &mut other].map(|it| numbers(&it.gradients(&batch.view()).unwrap()));
+        assert_eq!(block(trained.outputs(&rows)).unwrap(), block(other.outputs(&rows)).unwrap());
+        assert!(block(trained.evaluate(&rows)).unwrap().loss == block(other.evaluate(&rows)).unwrap().loss);
+        let gradients =
+            [&mut trained, &mut other].map(|it| numbers(&block(it.gradients(&batch.view())).unwrap()));
         for (got, want) in gradients[0].iter().zip(&gradients[1]) {
             assert!((got - want).abs() <= 1e-5 * want.abs().max(0.1), "{plan:?}: {got}, not {want}");
         }
@@ -266,7 +268,7 @@ fn clipping_bounds_the_step() {
         rule.factors.layers = vec![1.0, 1.0];
         let mut engine = problem.engine(&options(ROWS, rule), plan);
         train(&mut engine, &problem, &order);
-        engine.parameters().unwrap()
+        block(engine.parameters()).unwrap()
     };
     let distance = |parameters: &Parameters| {
         let both = numbers(parameters).into_iter().zip(numbers(&problem.parameters));
@@ -304,7 +306,7 @@ fn tiles_of_gradients_update_as_whole_ones_do() {
                     let rule = UpdateRule { clip_norm, ..rule(kind) };
                     let mut engine = problem.engine(&options(batch, rule), plan);
                     train(&mut engine, &problem, &order);
-                    engine.snapshot().unwrap()
+                    block(engine.snapshot()).unwrap()
                 };
                 assert!(trained(None) == trained(Some(1e30)), "{kind} {sizes:?} {plan:?}");
             }
