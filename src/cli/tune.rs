@@ -55,7 +55,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let destination = path.as_deref().map(Destination::check).transpose()?;
     let (source, _) = data_paths::training(&work.data)?;
     let adapter = adapter(&work.device())?;
-    let (mut data, config, notices) = open_alone(work, &source, &mut work.read_options()?)?;
+    let (mut data, config, notices) = open_alone(work, &source, &work.read_options()?)?;
     let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
     data.read_rows(config.batch_size)?;
     let network = config.network_for(&data, batch)?;

@@ -64,8 +64,7 @@ impl CrossValidation {
         let begun = Instant::now();
         let Self { reader, validation, settings, info, count, measured } = self;
         let rows = reader.copied()?;
-        let copied = |reader: &mut Reader| reader.follow(&rows).and_then(|()| reader.copied());
-        let validation = validation.as_mut().map(copied).transpose()?;
+        let validation = validation.as_mut().map(Reader::copied).transpose()?;
         let options = settings.resolve(info)?.data;
         let split = Split { fold: Some(Fold { index, count: *count }), ..options.split };
         let data = TrainingData::new(rows, validation, None, &DataOptions { split, ..options })?;

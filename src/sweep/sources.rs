@@ -39,9 +39,7 @@ impl Sources {
             return Ok(Arc::clone(data));
         }
         let training = self.training.copied()?;
-        let copied = |reader: &mut Option<Reader>| {
-            reader.as_mut().map(|reader| reader.follow(&training).and_then(|()| reader.copied())).transpose()
-        };
+        let copied = |reader: &mut Option<Reader>| reader.as_mut().map(Reader::copied).transpose();
         let (validation, test) = (copied(&mut self.validation)?, copied(&mut self.test)?);
         let data = TrainingData::new(training, validation, test, &key.0)?;
         let data = SharedData::new(data, &key.1)?;

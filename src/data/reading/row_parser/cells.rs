@@ -30,18 +30,20 @@ impl RowParser {
         if is_missing && table.refuses_missing {
             return Err(table.cell_error(at, column, "a category (--missing error refuses missing values)"));
         }
-        if matches!(table.dialect.kind(cell), Kind::Number(_)) && !table.columns.categorical.contains(&column)
-        {
-            let expected = "text, as in the first rows (a number among text)";
-            return Err(table.cell_error(at, column, expected).with_kind(DataFault::TextAndNumbers));
-        }
         // A header among the rows holds what is new everywhere.
         table.refuse_header(at)?;
         if is_missing {
             return Ok(self.categories[index].insert(cell, MISSING));
         }
+        if matches!(table.dialect.kind(cell), Kind::Number(_)) && !table.columns.categorical.contains(&column)
+        {
+            let expected = "text, as in the first rows (a number among text)";
+            self.doubt(column, |parser| {
+                parser.table.cell_error(at, column, expected).with_kind(DataFault::TextAndNumbers)
+            });
+        }
         let number = self.categories[index].add(cell, at.line());
-        number.map_err(|expected| table.cell_error(at, column, &expected))
+        number.map_err(|expected| self.table.cell_error(at, column, &expected))
     }
 
     /// The parts of a date, NaN where it is missing.
@@ -78,24 +80,31 @@ impl RowParser {
     fn new_label(&mut self, at: &At<'_>, column: usize) -> Result<u32> {
         let cell = at.row.cell(column);
         let is_missing = self.table.dialect.is_missing(cell);
-        if is_missing && self.table.columns.drops_missing_target {
-            return Ok(self.labels.missing(cell, at.line()));
-        }
         if is_missing {
             let may_be_label = !cell.trim_ascii().is_empty() && !self.table.dialect.is_said_missing(cell);
             let expected = match may_be_label {
                 true => "a label (every row needs one; use --missing-markers \"\" if this text is one)",
                 false => "a label (every row needs one)",
             };
-            return Err(self.table.cell_error(at, column, expected).with_kind(DataFault::NoTarget));
+            self.without_target(at, column, expected);
+            return Ok(self.labels.missing(cell, at.line()));
         }
         self.table.refuse_header(at)?;
         let number = self.labels.add(cell, at.line());
         number.map_err(|expected| self.table.cell_error(at, column, &expected))
     }
 
-    /// A value to predict; NaN where it is missing and the row is to be left out.
-    pub(crate) fn value(&self, at: &At<'_>, column: usize) -> Result<f32> {
+    /// Leaves a row without a target to all rows, unless it is to be left out.
+    fn without_target(&mut self, at: &At<'_>, column: usize, expected: &str) {
+        if !self.table.columns.drops_missing_target {
+            self.doubt(column, |parser| {
+                parser.table.cell_error(at, column, expected).with_kind(DataFault::NoTarget)
+            });
+        }
+    }
+
+    /// A value to predict; NaN where it is missing.
+    pub(crate) fn value(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
         if !self.table.dialect.is_missing(at.row.cell(column)) {
             let units = self.table.columns.with_units.iter().find(|(with, _)| *with == column);
             return match units.and_then(|(_, units)| units.number(at.row.cell(column))) {
@@ -103,13 +112,8 @@ impl RowParser {
                 None => self.number(at, column, "a value to predict"),
             };
         }
-        match self.table.columns.drops_missing_target {
-            true => Ok(f32::NAN),
-            false => {
-                let expected = "a value to predict (every row needs one)";
-                Err(self.table.cell_error(at, column, expected).with_kind(DataFault::NoTarget))
-            }
-        }
+        self.without_target(at, column, "a value to predict (every row needs one)");
+        Ok(f32::NAN)
     }
 
     /// A cell as a finite number.
@@ -189,7 +193,15 @@ impl RowParser {
         let is_marker =
             || float(cell, table.dialect.numbers).is_ok_and(|value| table.missing_numbers.contains(&value));
         if !table.dialect.is_missing(cell) && !is_marker() {
-            return Err(self.no_number(at, column, fault));
+            let error = self.no_number(at, column, fault);
+            let is_text = matches!(&error, Error::Fault { kind: DataFault::TextAndNumbers, .. });
+            // Text in the first row is a header.
+            if !is_text || at.line() == 1 {
+                return Err(error);
+            }
+            self.table.refuse_header(at)?;
+            self.doubt(column, |_| error);
+            return Ok(f32::NAN);
         }
         self.missing_number(at, column)
     }

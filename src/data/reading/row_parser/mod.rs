@@ -2,7 +2,6 @@
 
 pub(crate) mod cells;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::csv_table::CsvTable;
@@ -17,7 +16,7 @@ use crate::data::columns::groups::Groups;
 use crate::data::columns::schema::Holds;
 use crate::data::dataset::{BLOCK_ROWS, Features};
 use crate::data::excerpt::{printable_name, quote};
-use crate::error::{Error, Result};
+use crate::error::{DataFault, Error, Result};
 
 /// What is kept from piece to piece. Labels, categories and groups have the numbers in which they came to this parser.
 pub(crate) struct RowParser {
@@ -30,6 +29,24 @@ pub(crate) struct RowParser {
     floats: bool,
     /// The first number that was missing.
     pub missing: FirstMissing,
+    /// Cells that only all rows can judge, the first of each column; and the columns that have one.
+    new_doubts: Vec<Doubt>,
+    in_doubt: Vec<bool>,
+}
+
+/// A cell that is none of its column as the first rows have it: text among numbers, a number among text, a missing target. All rows decide
+/// what the column holds.
+pub(crate) struct Doubt {
+    pub column: usize,
+    /// What is wrong with the cell where nothing comes to its help.
+    pub error: Error,
+}
+
+impl Doubt {
+    /// Whether the row has no target.
+    pub(crate) fn is_without_target(&self) -> bool {
+        matches!(self.error, Error::Fault { kind: DataFault::NoTarget, .. })
+    }
 }
 
 /// What a parser knows of numbers that are missing.
@@ -49,8 +66,8 @@ pub(crate) struct Parsed {
     pub rows: Table,
     /// The groups that came first in these rows.
     pub new_groups: Vec<Option<Box<[u8]>>>,
-    /// The file, or what stands for it in messages.
-    pub name: Arc<Path>,
+    pub doubts: Vec<Doubt>,
+    pub piece: Arc<Piece>,
     /// What is wrong with the first row that is not there any more.
     pub fault: Option<Error>,
 }
@@ -64,12 +81,14 @@ impl RowParser {
             groups: Groups::default(),
             floats: false,
             missing: FirstMissing::None,
+            new_doubts: Vec::new(),
+            in_doubt: vec![false; table.columns.count],
             table,
         }
     }
 
     /// Parses the rows of a piece, which come after those of all pieces before.
-    pub(crate) fn parse(&mut self, piece: &Piece, cells: &mut Cells) -> Parsed {
+    pub(crate) fn parse(&mut self, piece: &Arc<Piece>, cells: &mut Cells) -> Parsed {
         let values = piece.rows.min(BLOCK_ROWS).saturating_mul(self.table.columns.width());
         let features = Features::with_room(values, self.floats);
         let begins = vec![(Arc::clone(&piece.name), 0)];
@@ -83,7 +102,17 @@ impl RowParser {
         rows.names = self.labels.take_new();
         let new = self.categories.iter_mut().map(Interner::take_new);
         rows.dictionaries = new.map(|labels| Dictionary { labels, label_type: None }).collect();
-        Parsed { rows, new_groups: self.groups.take_new(), name: Arc::clone(&piece.name), fault }
+        let (new_groups, doubts) = (self.groups.take_new(), std::mem::take(&mut self.new_doubts));
+        Parsed { rows, new_groups, doubts, piece: Arc::clone(piece), fault }
+    }
+
+    /// Leaves it to all rows what a cell of this column is; `error` says what it is by itself.
+    fn doubt(&mut self, column: usize, error: impl FnOnce(&Self) -> Error) {
+        if !self.in_doubt[column] {
+            let error = error(self);
+            self.new_doubts.push(Doubt { column, error });
+            self.in_doubt[column] = true;
+        }
     }
 
     fn rows(&mut self, piece: &Piece, cells: &mut Cells, rows: &mut Table) -> Result<()> {
