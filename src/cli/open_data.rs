@@ -90,7 +90,7 @@ impl DataPaths {
         let mut reader = Reader::open(&self.train, &read)?;
         let validates = self.validation.is_some();
         let settings = training.settings.with_table_defaults(&mut reader, validates)?;
-        let info = settings.inspect(&mut reader, validates, self.test.is_some())?;
+        let info = settings.inspect(&reader, validates, self.test.is_some());
         settings.resolve(&info)?;
         options.check_held_out(settings.validates(&info))?;
         let target = training.columns.target_like(&reader, training.settings.loss)?;
@@ -124,7 +124,7 @@ pub fn open_alone(
 ) -> Result<(TrainingData, Config, Vec<String>)> {
     let mut reader = Reader::open(source, read)?;
     let settings = training.settings.with_table_defaults(&mut reader, false)?;
-    let info = settings.inspect(&mut reader, false, false)?;
+    let info = settings.inspect(&reader, false, false);
     let (data, config) = settings.prepare(info, reader, None, None)?;
     let lines = [mixed_column_lines(data.mixed_columns()), column_lines(training, &data)?].concat();
     Ok((data, Config { epochs: 1, ..config }, lines))

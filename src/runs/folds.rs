@@ -116,10 +116,9 @@ mod tests {
             format!("{a},{b},{}\n", if a > b { "first" } else { "second" })
         };
         let text = "a,b,class\n".to_owned() + &(0..301).map(row).collect::<String>();
-        let mut reader =
-            Reader::from_csv(Path::new("t"), Cursor::new(text), &ReadOptions::default()).unwrap();
+        let reader = Reader::from_csv(Path::new("t"), Cursor::new(text), &ReadOptions::default()).unwrap();
         let settings = TrainSettings { epochs: Some(20), seed: Some(3), ..TrainSettings::default() };
-        let info = settings.inspect(&mut reader, false, false).unwrap();
+        let info = settings.inspect(&reader, false, false);
         let measured = Measurements::default();
         let mut folds = CrossValidation { reader, validation: None, settings, info, count: 3, measured };
         let results: Vec<FoldResult> = (0..3)

@@ -55,8 +55,8 @@ impl Sources {
     pub fn members(&mut self, planned: &[TrialPlan], folds: Option<usize>) -> Result<Vec<Member>> {
         let (validates, tests) = (self.validation.is_some(), self.test.is_some());
         // What a member asks for may leave the preset open where the sweep does not.
-        let mut look = |planned: &TrialPlan| planned.settings.inspect(&mut self.training, validates, tests);
-        let known = planned.iter().map(&mut look).collect::<Result<Vec<DatasetInfo>>>()?;
+        let look = |planned: &TrialPlan| planned.settings.inspect(&self.training, validates, tests);
+        let known: Vec<DatasetInfo> = planned.iter().map(look).collect();
         let fold = |index| folds.map(|count| Fold { index, count });
         let mut members = Vec::with_capacity(planned.len());
         for (planned, info) in planned.iter().zip(known) {

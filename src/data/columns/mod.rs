@@ -8,7 +8,6 @@ pub(crate) mod identifiers;
 pub(crate) mod inputs;
 pub(crate) mod label_type;
 pub(crate) mod like_training;
-pub(crate) mod numbers_as_text;
 pub(crate) mod odd_cells;
 pub(crate) mod schema;
 pub(crate) mod target;
@@ -196,7 +195,7 @@ impl Columns {
         self.inputs == other.inputs
             && (self.target, &self.values, &self.with_units)
                 == (other.target, &other.values, &other.with_units)
-            && (&self.left_out, &self.counted) == (&other.left_out, &other.counted)
+            && self.counted == other.counted
     }
 
     /// How many inputs there are.

@@ -12,7 +12,6 @@ pub(crate) mod merge;
 pub(crate) mod npz;
 pub(crate) mod options;
 pub(crate) mod pieces;
-pub(crate) mod plain_rows;
 pub(crate) mod records;
 pub(crate) mod row_parser;
 pub(crate) mod stream;

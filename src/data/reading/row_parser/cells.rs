@@ -2,26 +2,58 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{FirstMissing, RowParser};
+use super::{FirstMissing, Role, RowParser, Values};
 use crate::data::columns::categories::MISSING;
 use crate::data::columns::groups::plain;
 use crate::data::columns::time::{PARTS, date, is_zero_date, time};
 use crate::data::dialect::Kind;
 use crate::data::dialect::notation::grouped;
 use crate::data::dialect::number::{expected_feature, float};
-use crate::data::excerpt::quote;
+use crate::data::excerpt::{printable_name, quote};
 use crate::data::reading::pieces::At;
 use crate::data::reading::table::Missing;
 use crate::error::{DataFault, Error, Result};
 
 impl RowParser {
-    /// The number of a cell in a column of categories, which is the one with this number among them.
-    pub(crate) fn category(&mut self, at: &At<'_>, index: usize, column: usize) -> Result<u32> {
-        let known = self.categories[index].find(at.row.cell(column));
-        match known.filter(|number| !(*number == MISSING && self.table.refuses_missing)) {
-            Some(number) => Ok(number),
-            None => self.new_category(at, index, column),
+    /// Takes a cell that is not known: one that is new, missing, or wrong, or whose role has no quick way.
+    pub(super) fn second_look(
+        &mut self,
+        role: Role,
+        (at, column): (&At<'_>, usize),
+        before: u64,
+        values: &mut Values,
+    ) -> Result<()> {
+        match role {
+            Role::None => {}
+            Role::Numbers(input, _) => values.inputs[input] = self.input(at, column)?,
+            Role::Category(input, index) => {
+                values.inputs[input] = self.new_category(at, index, column)? as f32;
+            }
+            Role::Date(input, parts) => {
+                let date = self.date(at, column, parts)?;
+                values.inputs[input..][..parts].copy_from_slice(&date[..parts]);
+            }
+            Role::Label => values.label = Some(self.new_label(at, column)?),
+            Role::Value(value) => values.targets[value] = self.value(at, column)?,
+            Role::Weight => values.weight = Some(self.weight(at, column)?),
+            Role::Group => values.group = Some(self.group(at, column)?),
+            Role::Time => values.time = Some(self.time(at, column)?),
+            Role::Id => values.id = Some(self.table.text(at, column)?.to_owned()),
+            Role::Counted(first) => return Err(self.no_row_number(at, column, first + before as f64)),
         }
+        Ok(())
+    }
+
+    /// The question about a column that was ignored as it counts the rows, and does not count this one.
+    fn no_row_number(&self, at: &At<'_>, column: usize, expected: f64) -> Error {
+        let names = self.table.names.as_ref();
+        let name = names.map_or_else(|| column.to_string(), |names| printable_name(names[column].as_bytes()));
+        let question = format!(
+            "is column {name} an input? It counts the rows, but not in row {}: expected {expected}, found {}",
+            at.line(),
+            quote(at.row.cell(column))
+        );
+        Error::Undecided { path: at.name().to_owned(), setting: "include", question }
     }
 
     fn new_category(&mut self, at: &At<'_>, index: usize, column: usize) -> Result<u32> {
@@ -47,7 +79,7 @@ impl RowParser {
     }
 
     /// The parts of a date, NaN where it is missing.
-    pub(crate) fn date(&mut self, at: &At<'_>, column: usize, parts: usize) -> Result<[f32; PARTS.len()]> {
+    fn date(&mut self, at: &At<'_>, column: usize, parts: usize) -> Result<[f32; PARTS.len()]> {
         let cell = at.row.cell(column);
         match date(cell).filter(|date| parts == PARTS.len() || date[3] == 0.0) {
             Some(date) => Ok(date),
@@ -68,13 +100,6 @@ impl RowParser {
                 Err(self.table.cell_error(at, column, &expected))
             }
         }
-    }
-
-    /// The number of the row's label, if the table has labels.
-    pub(crate) fn label(&mut self, at: &At<'_>) -> Result<Option<u32>> {
-        let Some(column) = self.table.columns.target else { return Ok(None) };
-        let known = self.labels.find(at.row.cell(column));
-        known.map_or_else(|| self.new_label(at, column), Ok).map(Some)
     }
 
     fn new_label(&mut self, at: &At<'_>, column: usize) -> Result<u32> {
@@ -104,7 +129,7 @@ impl RowParser {
     }
 
     /// A value to predict; NaN where it is missing.
-    pub(crate) fn value(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
+    fn value(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
         if !self.table.dialect.is_missing(at.row.cell(column)) {
             let units = self.table.columns.with_units.iter().find(|(with, _)| *with == column);
             return match units.and_then(|(_, units)| units.number(at.row.cell(column))) {
@@ -117,7 +142,7 @@ impl RowParser {
     }
 
     /// A cell as a finite number.
-    pub(crate) fn number(&self, at: &At<'_>, column: usize, what: &str) -> Result<f32> {
+    fn number(&self, at: &At<'_>, column: usize, what: &str) -> Result<f32> {
         let number = float(at.row.cell(column), self.table.dialect.numbers);
         number.map_err(|fault| match self.table.other_mark(at.row.cell(column)) {
             Some(hint) => {
@@ -128,32 +153,29 @@ impl RowParser {
         })
     }
 
-    /// The weight of the row in the loss, if the table has weights.
-    pub(crate) fn weight(&self, at: &At<'_>) -> Result<Option<f32>> {
-        let Some(column) = self.table.columns.weight else { return Ok(None) };
+    /// The weight of the row in the loss.
+    fn weight(&self, at: &At<'_>, column: usize) -> Result<f32> {
         let weight = self.number(at, column, "the weight of a row")?;
         if weight < 0.0 {
             return Err(self.table.cell_error(at, column, "a weight of 0 or more"));
         }
-        Ok(Some(weight))
+        Ok(weight)
     }
 
-    /// The number of the row's group, if the table has groups. A row without one is a group by itself.
-    pub(crate) fn group(&mut self, at: &At<'_>) -> Result<Option<u32>> {
-        let Some(column) = self.table.columns.group else { return Ok(None) };
+    /// The number of the row's group. A row without one is a group by itself.
+    fn group(&mut self, at: &At<'_>, column: usize) -> Result<u32> {
         let cell = at.row.cell(column);
         let dialect = &self.table.dialect;
         let number = self.groups.number(plain(cell, dialect.numbers.point), dialect.is_missing(cell));
-        number.map(Some).ok_or_else(|| self.table.cell_error(at, column, "fewer groups"))
+        number.ok_or_else(|| self.table.cell_error(at, column, "fewer groups"))
     }
 
-    /// The time of the row, if the table has times.
-    pub(crate) fn time(&self, at: &At<'_>) -> Result<Option<f64>> {
-        let Some(column) = self.table.columns.time else { return Ok(None) };
+    /// The time of the row.
+    fn time(&self, at: &At<'_>, column: usize) -> Result<f64> {
         let found = time(at.row.cell(column), self.table.dialect.numbers);
         let expected =
             "a time: a number, or a date such as 2026-11-22, 2026/11/22 10:30 or 2026-11-22T10:30:00+02:00";
-        found.map(Some).ok_or_else(|| self.table.cell_error(at, column, expected))
+        found.ok_or_else(|| self.table.cell_error(at, column, expected))
     }
 
     /// What is wrong with a cell that is no number.
@@ -178,17 +200,14 @@ impl RowParser {
         }
     }
 
-    /// A number that is an input; NaN where it is missing.
-    pub(crate) fn input(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
-        match float(at.row.cell(column), self.table.dialect.numbers) {
-            Ok(value) if !self.table.missing_numbers.contains(&value) => Ok(value),
-            Ok(_) => self.without_number(at, column, "a number"),
-            Err(fault) => self.without_number(at, column, fault),
-        }
+    /// A number that is an input, which may be a marker of missing ones; NaN where it is missing.
+    fn input(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
+        let fault = float(at.row.cell(column), self.table.dialect.numbers).err().unwrap_or("a number");
+        self.without_number(at, column, fault)
     }
 
     /// The value of a cell that is not a number: NaN where it is missing; else an error.
-    pub(crate) fn without_number(&mut self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
+    fn without_number(&mut self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
         let (table, cell) = (&self.table, at.row.cell(column));
         let is_marker =
             || float(cell, table.dialect.numbers).is_ok_and(|value| table.missing_numbers.contains(&value));
