@@ -131,7 +131,7 @@ pub struct Columns {
     pub missing: Option<Missing>,
     /// Read all images of a CSV table before training begins, and not while it goes on.
     ///
-    /// Needed where rows behind the first 4,096 hold another label, or a cell that is no whole number from 0 to 255.
+    /// Needed where rows behind the first 4,096 hold another label, or a cell that is not a whole number from 0 to 255.
     #[arg(long, hide_short_help = true, help_heading = IMAGES)]
     read_all: bool,
     /// Size of PNG images: HxW, or one number for both. [default: that of the first image]

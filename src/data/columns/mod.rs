@@ -8,6 +8,7 @@ pub(crate) mod identifiers;
 pub(crate) mod inputs;
 pub(crate) mod label_type;
 pub(crate) mod like_training;
+pub(crate) mod numbers_as_text;
 pub(crate) mod odd_cells;
 pub(crate) mod schema;
 pub(crate) mod target;
