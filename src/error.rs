@@ -69,6 +69,8 @@ pub enum DataFault {
     Values,
     /// Numbers are written with the other decimal mark.
     DecimalMark,
+    /// A row is unlike those with which training has begun.
+    LaterRow,
 }
 
 /// What went wrong: names the file, the place and what was expected.
@@ -325,6 +327,7 @@ impl Error {
                 DataFault::OneTarget => "use --target to name another column",
                 DataFault::Values => "use --task regression to predict them",
                 DataFault::DecimalMark => "use --decimal to name the decimal mark of this file",
+                DataFault::LaterRow => "use --read-all to read all rows before training",
             },
             _ => return None,
         })

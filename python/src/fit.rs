@@ -312,7 +312,7 @@ pub(crate) fn fit<'py>(
                     return Err(PyValueError::new_err(error));
                 }
             }
-            Event::Progress { .. } | Event::Restarted { .. } | Event::Interrupted { .. } => {}
+            Event::Progress { .. } | Event::Interrupted { .. } => {}
         }
     }
     let finish = move |run: &mut Option<Run>| {

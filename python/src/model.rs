@@ -335,7 +335,6 @@ impl Model {
             order: None,
             settings: Vec::new(),
             rows: None,
-            was_restarted: false,
         };
         let (model, state) = ((*self.model).clone(), self.state.clone());
         let checkpoint = Checkpoint { model, state, kept: None, progress };

@@ -57,8 +57,8 @@ fn begin(
     let (model, state) = match first {
         Some(first) => first,
         None => {
-            let mut reader = source.with_all_classes()?;
-            let info = settings.inspect(&mut reader, false, false)?;
+            let reader = source.with_all_classes()?;
+            let info = settings.inspect(&reader, false, false);
             let (data, config) = settings.prepare(info, reader, None, None)?;
             (Pass::untrained(&config, &data, &Device::Cpu)?, EngineState::default())
         }

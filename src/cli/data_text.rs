@@ -120,17 +120,11 @@ fn weight_lines(data: &TrainingData) -> Vec<String> {
     [line].into_iter().chain(without).collect()
 }
 
-/// Why training has waited for all rows, if it has.
+/// Why training on images has waited for all rows, if it has.
 pub fn read_first_line(data: &TrainingData) -> Option<String> {
     let reason = match data.read_first()? {
-        FullReadReason::Encoded => "the encoding of categories and missing values depends on all of them",
         FullReadReason::Scaled => "the scaling of columns depends on all of them",
         FullReadReason::HeldOut => "some of them are held out",
-        FullReadReason::Weighted => "their weights are divided by the mean of all of them",
-        FullReadReason::MissingTargets => "those without a target are left out",
-        FullReadReason::FoldedLabels => "merging labels depends on all of them",
-        FullReadReason::Values => "they may be sorted by the values to predict",
-        FullReadReason::OneLabel => "the first ones have a single label",
         FullReadReason::Sorted => "they are sorted by label",
     };
     let rows = data.file_rows().map_or_else(String::new, |rows| format!(" {}", grouped(rows as u64)));

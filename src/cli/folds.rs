@@ -164,8 +164,7 @@ impl Folds<'_> {
                 console.warn(&one_class(&class, &format!("the {set} rows of a fold")));
             }
             Event::Started(started) if self.table.is_none() => self.begin(&started, config, console)?,
-            Event::Started(_) | Event::Restarted { .. } | Event::Epoch { .. } | Event::Interrupted { .. } => {
-            }
+            Event::Started(_) | Event::Epoch { .. } | Event::Interrupted { .. } => {}
         }
         Ok(())
     }

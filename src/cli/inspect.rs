@@ -18,7 +18,6 @@ use super::data_text::{
 };
 use super::inspect_model::{model_fields, model_text};
 use super::model_choice::ModelChoice;
-use super::open_data::open_training;
 use super::output::{print_lines, print_object};
 use super::table_options::{Columns, DialectOptions};
 use super::training::only;
@@ -78,7 +77,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     options.columns.check(None)?;
     let mut read = ReadOptions { threads: options.settings.threads, ..options.columns.read_options(task) };
     (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
-    let mut reader = match open_training(&source, &mut read) {
+    read.read_all = true;
+    let mut reader = match Reader::open(&source, &read) {
         Err(Error::Undecided { setting: "target", .. }) if source.can_be_read_again() => {
             read.columns.target = Target::Absent;
             Reader::open(&source, &read)?

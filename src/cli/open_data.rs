@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::data::{ImageOptions, ReadOptions, Reader, Source, Target, data_paths};
+use crate::data::{ImageOptions, ReadOptions, Reader, Source, data_paths};
 use crate::error::{Error, Result};
 use crate::settings::text::text_of;
 use crate::settings::{DatasetInfo, TrainSettings};
@@ -14,7 +14,6 @@ use toml::Table;
 use super::data_text::{column_lines, mixed_column_lines};
 use super::train_options::Options;
 use super::training::Training;
-use crate::report::text::column_name;
 
 /// The files of training, validation and test rows.
 pub struct DataPaths {
@@ -88,10 +87,10 @@ impl DataPaths {
         let training = &options.training;
         let mut read = ReadOptions { stop: self.stop.clone(), ..training.read_options()? };
         (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
-        let mut reader = open_training(&self.train, &mut read)?;
+        let mut reader = Reader::open(&self.train, &read)?;
         let validates = self.validation.is_some();
         let settings = training.settings.with_table_defaults(&mut reader, validates)?;
-        let info = settings.inspect(&mut reader, validates, self.test.is_some())?;
+        let info = settings.inspect(&reader, validates, self.test.is_some());
         settings.resolve(&info)?;
         options.check_held_out(settings.validates(&info))?;
         let target = training.columns.target_like(&reader, training.settings.loss)?;
@@ -114,53 +113,21 @@ impl DataPaths {
     }
 }
 
-/// The rows to train on, the settings of an epoch over them, and what is said of their columns. `read` says from then on what was found
-/// out of the task.
+/// The rows to train on, the settings of an epoch over them, and what is said of their columns.
 ///
 /// # Errors
 /// Those of the data and of the settings.
 pub fn open_alone(
     training: &Training,
     source: &Source,
-    read: &mut ReadOptions,
+    read: &ReadOptions,
 ) -> Result<(TrainingData, Config, Vec<String>)> {
-    let mut reader = open_training(source, read)?;
+    let mut reader = Reader::open(source, read)?;
     let settings = training.settings.with_table_defaults(&mut reader, false)?;
-    let info = settings.inspect(&mut reader, false, false)?;
-    let (mut data, config) = settings.prepare(info, reader, None, None)?;
-    data.read_rows(0)?;
+    let info = settings.inspect(&reader, false, false);
+    let (data, config) = settings.prepare(info, reader, None, None)?;
     let lines = [mixed_column_lines(data.mixed_columns()), column_lines(training, &data)?].concat();
     Ok((data, Config { epochs: 1, ..config }, lines))
-}
-
-/// Opens a table to train on. Where the first rows alone have made classes of numbers, of which all rows show too many, they are
-/// values to predict, which `read` is changed to. Images are not checked.
-///
-/// # Errors
-/// Those of the data.
-pub fn open_training(source: &Source, read: &mut ReadOptions) -> Result<Reader> {
-    let mut reader = Reader::open(source, read)?;
-    if !reader.infers_classes() {
-        return Ok(reader);
-    }
-    let read_all = |reader: &mut Reader| {
-        if reader.next_block()? && !reader.holds_images() {
-            reader.read_to_end()?;
-            reader.labels_to_values();
-        }
-        Ok(())
-    };
-    let result = read_all(&mut reader);
-    // Of more labels than are kept a reader says so itself.
-    if reader.values() > 0 || matches!(result, Err(Error::Undecided { setting: "task", .. })) {
-        let targets = reader.schema().into_iter().flat_map(|schema| schema.targets());
-        read.columns.target = Target::Values(targets.map(column_name).collect());
-    }
-    match result {
-        // What is wrong is said where it always is.
-        Err(_) if source.can_be_read_again() => Reader::open(source, read),
-        result => result.map(|()| reader),
-    }
 }
 
 /// Options that only a table to train on has a use for.
@@ -225,6 +192,8 @@ fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<
     };
     let embeds = inputs.periodic || categories.is_some_and(|count| count > 0);
     unused(!embeds, "lr-embeddings", "columns with embeddings", found)?;
+    let is_of_pixels = reader.schema().is_some() && reader.holds_images();
+    unused(!is_of_pixels, "read-all", "images in a CSV table", "other data")?;
     for option in ["image-size", "colour"] {
         let is_dir = reader.name().is_dir();
         unused(!is_dir, option, "PNG images in folders, one for each class", "other data")?;

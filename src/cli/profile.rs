@@ -82,10 +82,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             "--trace: {found} is a file that --plots writes; choose another name"
         )));
     }
-    let mut read = ReadOptions { timed: true, ..training.read_options()? };
+    let read = ReadOptions { timed: true, ..training.read_options()? };
     let (device, mut notices) =
         options.kernels.device(training, "profiling", options.no_timestamps, false)?;
-    let (data, config, said) = open_alone(training, &source, &mut read)?;
+    let (data, config, said) = open_alone(training, &source, &read)?;
     // The first steps are profiled of data that are opened anew.
     drop(data);
     notices.extend(said);

@@ -129,6 +129,11 @@ pub struct Columns {
     #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "WHAT")]
     #[serde(with = "text")]
     pub missing: Option<Missing>,
+    /// Read all images of a CSV table before training begins, and not while it goes on.
+    ///
+    /// Needed where rows behind the first 4,096 hold another label, or a cell that is not a whole number from 0 to 255.
+    #[arg(long, hide_short_help = true, help_heading = IMAGES)]
+    read_all: bool,
     /// Size of PNG images: HxW, or one number for both. [default: that of the first image]
     #[arg(long, hide_short_help = true, help_heading = IMAGES, value_name = "HxW")]
     #[serde(with = "text")]
@@ -157,7 +162,8 @@ impl Columns {
             ..Selection::default()
         };
         let images = ImageOptions { size: self.image_size.map(|size| size.0), colour: self.colour };
-        ReadOptions { columns, format: self.written.format(), images, ..ReadOptions::default() }
+        let (format, read_all) = (self.written.format(), self.read_all);
+        ReadOptions { columns, format, images, read_all, ..ReadOptions::default() }
     }
 
     /// Where the labels are, or the values to predict.

@@ -151,7 +151,7 @@ impl TrainRequest<'_> {
         notices.extend(notice);
         if config.needs_all_rows() {
             // What is said of columns holds for all rows.
-            data.read_rows(0)?;
+            data.read_rows(usize::MAX)?;
         }
         refuse_unused_rate(self.own, &config, &data)?;
         notices.extend(read_first_line(&data));
@@ -207,8 +207,7 @@ fn copies(
         return Err(Error::setting("refit", expected, found));
     }
     let rows = reader.copied()?;
-    let copied = |test: &mut Reader| test.follow(&rows).and_then(|()| test.copied());
-    let test = test.as_mut().map(copied).transpose()?;
+    let test = test.as_mut().map(Reader::copied).transpose()?;
     Ok((rows, test))
 }
 

@@ -251,8 +251,6 @@ impl<'a> TrainReport<'a> {
                     self.console.notice(&notice);
                 }
             }
-            // All rows are read next, which hears no signal.
-            Event::Restarted { .. } => self.interrupts.end_with("interrupted".to_owned()),
             Event::OneClass { set, class } => {
                 self.console.warn(&one_class(class, &format!("the {set} rows")));
             }
@@ -398,14 +396,7 @@ impl<'a> TrainReport<'a> {
                 Some(table) if table.shows(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
                 _ => Ok(()),
             },
-            (Event::Restarted { .. } | Event::Unknown { .. } | Event::OneClass { .. }, true) => {
-                self.console.json(event)
-            }
-            (Event::Restarted { reason }, false) => {
-                let line = format!("{reason}; training restarts after all rows are read");
-                self.console.notice(&line);
-                Ok(())
-            }
+            (Event::Unknown { .. } | Event::OneClass { .. }, true) => self.console.json(event),
             _ => Ok(()),
         }
     }

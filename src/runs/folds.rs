@@ -62,8 +62,7 @@ impl CrossValidation {
         let begun = Instant::now();
         let Self { reader, validation, settings, info, count } = self;
         let rows = reader.copied()?;
-        let copied = |reader: &mut Reader| reader.follow(&rows).and_then(|()| reader.copied());
-        let validation = validation.as_mut().map(copied).transpose()?;
+        let validation = validation.as_mut().map(Reader::copied).transpose()?;
         let options = settings.resolve(info)?.data;
         let split = Split { fold: Some(Fold { index, count: *count }), ..options.split };
         let data = TrainingData::new(rows, validation, None, &DataOptions { split, ..options })?;
@@ -115,10 +114,9 @@ mod tests {
             format!("{a},{b},{}\n", if a > b { "first" } else { "second" })
         };
         let text = "a,b,class\n".to_owned() + &(0..301).map(row).collect::<String>();
-        let mut reader =
-            Reader::from_csv(Path::new("t"), Cursor::new(text), &ReadOptions::default()).unwrap();
+        let reader = Reader::from_csv(Path::new("t"), Cursor::new(text), &ReadOptions::default()).unwrap();
         let settings = TrainSettings { epochs: Some(20), seed: Some(3), ..TrainSettings::default() };
-        let info = settings.inspect(&mut reader, false, false).unwrap();
+        let info = settings.inspect(&reader, false, false);
         let mut folds = CrossValidation { reader, validation: None, settings, info, count: 3 };
         let results: Vec<FoldResult> = (0..3)
             .map(|index| folds.fold(index).unwrap().train(&Device::Cpu, &mut |_| Ok(())).unwrap())

@@ -51,16 +51,14 @@ impl TrainSettings {
         self.preset.unwrap_or(if is_table { Preset::Table } else { Preset::Plain })
     }
 
-    /// These settings as the program takes them for rows to train on. Of a table all rows are read then: it trains with the preset for
+    /// These settings as the program takes them for rows to train on: a table trains with the preset for
     /// tables, and a fifth of its rows are held out for validation if it has enough, unless the settings say otherwise or other rows
     /// validate.
     ///
     /// # Errors
     /// Those of the data.
     pub fn with_table_defaults(&self, reader: &mut Reader, validates: bool) -> Result<Self> {
-        let is_open = reader.schema().is_some() && self.preset != Some(Preset::Plain);
-        let has_rows = is_open && (reader.rows() > 0 || reader.next_block()?);
-        if !has_rows || reader.holds_images() {
+        if reader.schema().is_none() || self.preset == Some(Preset::Plain) || reader.holds_images() {
             return Ok(self.clone());
         }
         let validation_fraction = match self.validation_fraction {
@@ -72,7 +70,6 @@ impl TrainSettings {
 
     /// Whether a table has rows to spare for validation.
     fn can_spare_rows(&self, reader: &mut Reader) -> Result<bool> {
-        reader.read_to_end()?;
         if reader.rows() < FEW_ROWS {
             return Ok(false);
         }
@@ -82,11 +79,8 @@ impl TrainSettings {
         Ok(reader.parts(&split).is_ok_and(|parts| !parts.validation.is_empty()))
     }
 
-    /// What is known of rows before all of them are read; looks at the first rows where the preset depends on them.
-    ///
-    /// # Errors
-    /// Those of the data.
-    pub fn inspect(&self, reader: &mut Reader, validates: bool, tests: bool) -> Result<DatasetInfo> {
+    /// What is known of rows before all of them are read.
+    pub fn inspect(&self, reader: &Reader, validates: bool, tests: bool) -> DatasetInfo {
         let info = DatasetInfo {
             predicts_values: reader.values() > 0,
             is_table: reader.schema().is_some(),
@@ -95,8 +89,7 @@ impl TrainSettings {
             rows: None,
         };
         let is_open = self.preset.is_none() && info.is_table && self.validates(&info);
-        let has_rows = is_open && (reader.rows() > 0 || reader.next_block()?);
-        Ok(DatasetInfo { is_table: has_rows && !reader.holds_images(), ..info })
+        DatasetInfo { is_table: is_open && !reader.holds_images(), ..info }
     }
 
     /// Checks what can be checked before anything is known of the data: settings that go with neither preset.

@@ -39,9 +39,7 @@ impl Sources {
             return Ok(Arc::clone(data));
         }
         let training = self.training.copied()?;
-        let copied = |reader: &mut Option<Reader>| {
-            reader.as_mut().map(|reader| reader.follow(&training).and_then(|()| reader.copied())).transpose()
-        };
+        let copied = |reader: &mut Option<Reader>| reader.as_mut().map(Reader::copied).transpose();
         let (validation, test) = (copied(&mut self.validation)?, copied(&mut self.test)?);
         let data = TrainingData::new(training, validation, test, &key.0)?;
         let data = SharedData::new(data, &key.1)?;
@@ -57,8 +55,8 @@ impl Sources {
     pub fn members(&mut self, planned: &[TrialPlan], folds: Option<usize>) -> Result<Vec<Member>> {
         let (validates, tests) = (self.validation.is_some(), self.test.is_some());
         // What a member asks for may leave the preset open where the sweep does not.
-        let mut look = |planned: &TrialPlan| planned.settings.inspect(&mut self.training, validates, tests);
-        let known = planned.iter().map(&mut look).collect::<Result<Vec<DatasetInfo>>>()?;
+        let look = |planned: &TrialPlan| planned.settings.inspect(&self.training, validates, tests);
+        let known: Vec<DatasetInfo> = planned.iter().map(look).collect();
         let fold = |index| folds.map(|count| Fold { index, count });
         let mut members = Vec::with_capacity(planned.len());
         for (planned, info) in planned.iter().zip(known) {

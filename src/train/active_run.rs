@@ -8,7 +8,7 @@ use super::class_figures::class_figures;
 use super::classified::{accuracy, auc, balanced_accuracy, evaluation};
 use super::epoch_loop::EpochLoop;
 use super::events::{ClassScores, Score};
-use super::training_data::{ObservedRows, TrainingData};
+use super::training_data::TrainingData;
 use super::training_warning::TrainingWarning;
 use super::value_errors::ValueErrors;
 use crate::clock::Instant;
@@ -25,7 +25,6 @@ pub(super) struct ActiveRun {
     pub(super) data_schema: DataSchema,
     /// The run's settings, as models have them.
     pub(super) settings: BTreeMap<String, String>,
-    pub(super) seen: ObservedRows,
     pub(super) engine: Box<dyn Engine>,
     pub(super) epochs: EpochLoop,
     pub(super) totals: PartOfEpoch,

@@ -55,8 +55,6 @@ pub struct Progress {
     pub settings: FixedSettings,
     /// What the training rows were, where all had been read.
     pub rows: Option<TrainedRows>,
-    /// Whether later rows had shown something that the first ones had not, so that all were read before training began again.
-    pub was_restarted: bool,
 }
 
 /// The identity of the training rows of a run.

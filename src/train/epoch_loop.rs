@@ -4,7 +4,7 @@ use flate2::Crc;
 
 use super::checkpoint::TrainedOrder;
 use super::shared_data::RunData;
-use super::training_data::{ObservedRows, TrainingData};
+use super::training_data::TrainingData;
 use crate::data::rows_at;
 use crate::engine::{BatchMetrics, Batches, Engine, Observer, Order, Work, begin};
 use crate::error::{Error, Result};
@@ -15,8 +15,6 @@ pub(super) enum Advance {
     Batches(Vec<BatchMetrics>),
     /// The epoch has ended: the metrics of all its batches have been handed on.
     Ended,
-    /// A later row shows that the network has the wrong shape; nothing more can be trained.
-    Misled(String),
 }
 
 /// Where a run stands in its epochs.
@@ -31,7 +29,7 @@ pub(super) struct EpochLoop {
     limit: Option<usize>,
     /// The order of a later epoch of which only a part is trained.
     part: Option<Vec<u32>>,
-    /// Rows that have been checked for a shape other than the network's.
+    /// Rows whose number and classes have been checked.
     checked: Option<usize>,
     /// The order that a checkpoint requires.
     expected: Option<TrainedOrder>,
@@ -109,8 +107,7 @@ impl EpochLoop {
         self.limit = Some(self.trained);
     }
 
-    /// Goes on with the epoch: reads in the first, submits, or waits for what was submitted. `seen` is what the network was
-    /// made for.
+    /// Goes on with the epoch: reads in the first, submits, or waits for what was submitted.
     ///
     /// # Errors
     /// Those of the data and of the engine.
@@ -118,15 +115,11 @@ impl EpochLoop {
         &mut self,
         engine: &mut dyn Engine,
         data: &mut RunData,
-        seen: &ObservedRows,
         observer: &Observer,
     ) -> Result<Advance> {
         loop {
-            if self.epoch == 1
-                && self.checked != Some(data.reader.rows())
-                && let Some(reason) = self.check(data, seen)?
-            {
-                return Ok(Advance::Misled(reason));
+            if self.epoch == 1 && self.checked != Some(data.reader.rows()) {
+                self.check(data)?;
             }
             self.check_order(data)?;
             let limit = self.limit.unwrap_or(usize::MAX);
@@ -148,19 +141,16 @@ impl EpochLoop {
         }
     }
 
-    /// What the rows so far show that the network was not made for.
-    fn check(&mut self, data: &TrainingData, seen: &ObservedRows) -> Result<Option<String>> {
+    /// Checks that the rows can be counted, and when all are here, that their labels are classes.
+    fn check(&mut self, data: &TrainingData) -> Result<()> {
         if u32::try_from(data.reader.rows()).is_err() {
             return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
-        }
-        if let Some(reason) = data.changed_since(seen) {
-            return Ok(Some(reason));
         }
         if data.reader.is_complete() && !data.is_whole {
             data.reader.check_classes()?;
         }
         self.checked = Some(data.reader.rows());
-        Ok(None)
+        Ok(())
     }
 
     /// Compares the order with that of the checkpoint from which the run goes on, once the rows are there that it is made of.

@@ -116,12 +116,6 @@ pub enum Event {
         /// Over the rows so far.
         score: Score,
     },
-    /// A later row showed that the first ones had misled: everything is read first, then training starts again.
-    #[serde(rename = "restart")]
-    Restarted {
-        /// What was found.
-        reason: String,
-    },
     /// Rows that do not train hold a category that no training row holds, or miss a value where no training row does.
     Unknown {
         /// `validation` or `test`.

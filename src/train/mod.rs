@@ -11,7 +11,6 @@ mod epoch_loop;
 mod evaluation;
 mod events;
 mod exact;
-mod full_read;
 #[cfg(all(test, feature = "gpu"))]
 mod hand_over_tests;
 mod importance;
@@ -38,7 +37,6 @@ pub use evaluation::{
     read_dataset_for,
 };
 pub use events::{ClassScores, End, Epoch, Event, OnEvent, Score, Started, Summary};
-pub use full_read::FullReadReason;
 pub use importance::{Importance, Scoring, Shuffling, importances};
 pub use incremental::{Pass, Passed};
 pub use input_options::{EMBEDDING_SIZE, InputOptions, ONE_HOT_CATEGORIES};
@@ -46,7 +44,7 @@ pub use measures::{Measure, measures};
 pub use repeated_steps::RepeatedSteps;
 pub use run::{Run, refit};
 pub use shared_data::SharedData;
-pub use training_data::{TESTED_ROWS, TrainingData};
+pub use training_data::{FullReadReason, TESTED_ROWS, TrainingData};
 pub use training_warning::TrainingWarning;
 pub use value_errors::{TargetErrors, ValueErrors};
 pub use whole_run::{train, train_on};

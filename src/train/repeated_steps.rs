@@ -26,30 +26,26 @@ pub struct RepeatedSteps<'a> {
     engine: Box<dyn Engine>,
     first: Parameters,
     network: Network,
-    /// Whether later rows show columns of categories.
-    has_late_text: bool,
     rows: usize,
 }
 
 impl<'a> RepeatedSteps<'a> {
-    /// Makes the network for the data that `open` gives. All rows of a CSV table are read for that, since a late one may
-    /// show more classes; what an IDX file holds is known at once.
+    /// Makes the network for the data that `open` gives.
     ///
     /// # Errors
     /// Those of the settings, the data and the device.
     pub fn new(config: &'a Config, device: &Device, open: &'a mut OpenReader<'a>) -> Result<Self> {
         config.validate()?;
         let mut data = TrainingData::new(open()?, None, None, &config.data)?;
-        if data.rows().is_none() {
+        if config.needs_all_rows() {
             data.read_all()?;
         }
         data.weigh_classes(&config.class_weights)?;
         let (network, options) = config.plan(&data, device)?;
-        let has_late_text = !data.mixed_columns().is_empty();
         drop(data);
         let first = config.initial_parameters(&network);
         let engine = device.engine(&first, &network, &options)?;
-        Ok(Self { config, open, engine, first, network, has_late_text, rows: 0 })
+        Ok(Self { config, open, engine, first, network, rows: 0 })
     }
 
     /// Trains `steps` steps from the initial weights, reading while it trains, as in training; `observer` records
@@ -63,7 +59,7 @@ impl<'a> RepeatedSteps<'a> {
         let start = Instant::now();
         let reading = begin(observer, Work::Reading);
         let mut data = TrainingData::new((self.open)()?, None, None, &self.config.data)?;
-        if data.outputs() < self.network.outputs() || self.has_late_text || self.config.needs_all_rows() {
+        if self.config.needs_all_rows() {
             data.read_all()?;
         }
         data.weigh_classes(&self.config.class_weights)?;
@@ -87,7 +83,6 @@ impl<'a> RepeatedSteps<'a> {
         let changed = |data: &TrainingData| {
             Err(Error::Config(format!("{} changed while it was profiled", data.name().display())))
         };
-        let seen = data.observed_rows();
         if data.outputs() != network.outputs() || data.inputs() != network.columns() {
             return changed(data);
         }
@@ -96,8 +91,7 @@ impl<'a> RepeatedSteps<'a> {
         epochs.limit(steps.saturating_mul(batch_size));
         let (mut done, mut batch) = (0, 0);
         loop {
-            match block(epochs.advance(&mut **engine, data, &seen, observer))? {
-                Advance::Misled(_) => return changed(data),
+            match block(epochs.advance(&mut **engine, data, observer))? {
                 Advance::Batches(batches) => {
                     for BatchMetrics { loss, rows, .. } in batches {
                         (done, batch) = (done + 1, batch + 1);

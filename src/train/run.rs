@@ -59,8 +59,6 @@ pub struct Run {
     held_out: Option<Arc<HeldOutRows>>,
     /// Where it goes on when it begins, or was set aside.
     suspended: Option<Box<SuspendedRun>>,
-    /// Whether all rows were read first, after later ones had shown something new.
-    was_restarted: bool,
     /// What the training rows of a checkpoint were, until all are there to compare.
     expected: Option<TrainedRows>,
     /// What identifies the training rows, once computed.
@@ -117,7 +115,6 @@ impl Run {
             epochs: Vec::new(),
             first: None,
             suspended: None,
-            was_restarted: false,
             expected: None,
             trained_rows: None,
             steps: 0,
@@ -315,8 +312,7 @@ impl Run {
             // What the caller did with the epoch before, as to save its model, is none of its time.
             trained.epoch_began = Instant::now();
         }
-        let advanced =
-            trained.epochs.advance(&mut *trained.engine, &mut self.data, &trained.seen, &self.observer);
+        let advanced = trained.epochs.advance(&mut *trained.engine, &mut self.data, &self.observer);
         let advanced = match advanced.await {
             // The reader waits for rows no longer.
             Err(Error::Interrupted) => {
@@ -339,16 +335,6 @@ impl Run {
                 Ok(())
             }
             Advance::Ended => self.end_epoch().await,
-            Advance::Misled(reason) => {
-                self.events.push_back(Event::Restarted { reason });
-                // Its memory is free for the network that takes its place.
-                self.trained = None;
-                (self.steps, self.was_restarted) = (0, true);
-                if let Some(recorder) = &self.observer {
-                    recorder.take();
-                }
-                self.data.own().map_or(Ok(()), TrainingData::read_all)
-            }
         }
     }
 
@@ -426,7 +412,6 @@ impl Run {
             transform,
             data_schema,
             settings: config.settings(),
-            seen: data.observed_rows(),
             engine,
             epochs: EpochLoop::new(config.seed, config.batch_size)
                 .after_epochs(self.epochs.len())

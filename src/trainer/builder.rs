@@ -165,8 +165,8 @@ impl Trainer {
         self.run(reader, validation, test)
     }
 
-    fn run(&self, mut reader: Reader, validation: Option<Reader>, test: Option<Reader>) -> Result<Run> {
-        let info = self.settings.inspect(&mut reader, validation.is_some(), test.is_some())?;
+    fn run(&self, reader: Reader, validation: Option<Reader>, test: Option<Reader>) -> Result<Run> {
+        let info = self.settings.inspect(&reader, validation.is_some(), test.is_some());
         let (data, config) = self.settings.prepare(info, reader, validation, test)?;
         let device = find_device_for(&self.device, config.is_short(&data)?)?;
         #[cfg(feature = "gpu")]

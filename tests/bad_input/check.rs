@@ -31,7 +31,7 @@ pub fn refused(place: &Workplace, arguments: &[&str], parts: &[&str]) {
 pub fn stopped(place: &Workplace, arguments: &[&str], code: i32, parts: &[&str]) {
     let json = fails(place, &[arguments, &["--format", "json"]].concat(), code, parts);
     let events: Vec<_> = json.objects().into_iter().map(|object| object["event"].clone()).collect();
-    assert!(events.iter().all(|event| event == "start" || event == "restart"), "{}", json.stdout);
+    assert!(events.iter().all(|event| event == "start"), "{}", json.stdout);
     let quiet = fails(place, &[arguments, &["--quiet"]].concat(), code, parts);
     assert_eq!(quiet.stdout, "");
     let text = fails(place, arguments, code, parts);

@@ -101,70 +101,49 @@ fn rows_sorted_by_label_are_learnt_like_others() {
 }
 
 #[test]
-fn images_sorted_by_label_are_read_first() {
+fn images_sorted_by_label_are_read_first_where_that_is_said() {
     let place = Workplace::new();
     let mut rows = Rows::new(9000, 3);
     place.write("mixed.csv", rows.csv());
     // The first block holds every class, so that only the order shows.
     let mut order: Vec<usize> = (0..9000).collect();
-    order[4000..].sort_by_key(|row| rows.classes[*row]);
+    order[4096..].sort_by_key(|row| rows.classes[*row]);
     rows.pixels = order.iter().map(|row| rows.pixels[*row]).collect();
     rows.classes = order.iter().map(|row| rows.classes[*row]).collect();
     place.write("sorted.csv", rows.csv());
-    // With the task said, nothing but the order asks for all rows.
-    let scale = ["--scale", "bytes", "--target", "class", "--task", "classification"];
-    for (file, is_sorted) in [("sorted.csv", true), ("mixed.csv", false)] {
-        let arguments = [&["--data", file][..], &scale].concat();
-        let objects = trained(&place, &arguments).objects();
-        let restart = objects.iter().find(|object| object["event"] == "restart");
-        assert_eq!(restart.is_some(), is_sorted, "{file}");
-        let text = train(&place, &arguments).stderr;
-        match restart {
-            Some(restart) => {
-                assert_eq!(restart["reason"], "the rows are sorted by label");
-                assert!(text.contains("sorted by label") && text.contains("training restarts"), "{text}");
-            }
-            None => assert_eq!(text, "", "{file}"),
-        }
-        let last = objects.iter().rfind(|object| object["event"] == "epoch").unwrap();
+    let remedy = "found rows that are sorted by label; use --read-all to read all rows before training";
+    refused(&place, &["--data", "sorted.csv"], &["sorted.csv, column 1", remedy]);
+    for arguments in [&["--data", "sorted.csv", "--read-all"][..], &["--data", "mixed.csv"]] {
+        let last = trained(&place, arguments).objects();
+        let last = last.iter().rfind(|object| object["event"] == "epoch").unwrap();
+        let file = arguments[1];
         let eval =
             ["eval", "--model", "m.safetensors", "--data", file, "--device", "cpu", "--format", "json"];
         let evaluated = place.succeed(&eval).objects().remove(0)["accuracy"].as_f64().unwrap();
         assert!((evaluated - last["train_accuracy"].as_f64().unwrap()).abs() < 0.03, "{file}: {evaluated}");
     }
+    refused(&place, &["--data", &bundled("iris"), "--read-all"], &["--read-all", "images in a CSV table"]);
 }
 
 #[test]
-fn why_training_waits_for_all_rows_is_said() {
+fn why_training_on_images_waits_for_all_rows_is_said() {
     let place = Workplace::new();
+    place.write("images.csv", Rows::new(5000, 3).csv());
+    place.write("few.csv", Rows::new(4000, 3).csv());
     place.write("points.csv", Points::new(5000, 3).csv(NAMES));
-    place.write("few.csv", Points::new(4096, 3).csv(NAMES));
-    place.write("sorted.csv", Points::new(13_000, 3).sorted().csv(NAMES));
-    let text =
-        Points::new(5000, 3).csv(["0", "1", "2"]).replace(",1\n", ",1,red\n").replace(",2\n", ",2,blue\n");
-    place.write("text.csv", text.replace(",0\n", ",0,\n").replacen("kind\n", "kind,color\n", 1));
-    let plain = ["--scale", "none"];
     for (file, options, reason) in [
-        ("points.csv", &[][..], Some("the scaling of columns depends on all of them")),
-        ("text.csv", &[], Some("the encoding of categories and missing values depends on all of them")),
-        ("points.csv", &["--scale", "none", "--test-fraction", "0.1"], Some("some of them are held out")),
-        ("sorted.csv", &plain, Some("the first ones have a single label")),
-        (
-            "points.csv",
-            &["--target", "c", "--exclude", "kind", "--scale", "none"],
-            Some("they may be sorted by the values to predict"),
-        ),
-        ("points.csv", &plain, None),
-        // The first block is all there is.
-        ("few.csv", &[], None),
+        ("images.csv", &["--scale", "standard"][..], Some("the scaling of columns depends on all of them")),
+        ("images.csv", &["--test-fraction", "0.1"], Some("some of them are held out")),
+        ("images.csv", &[], None),
+        ("few.csv", &["--test-fraction", "0.1"], None),
+        // Of a table all rows are read in any case.
+        ("points.csv", &["--target", "kind"], None),
     ] {
-        let target = if options.contains(&"--target") { &[][..] } else { &["--target", "kind"] };
-        let outcome = train(&place, &[&["--data", file, "--preset", "plain"], target, options].concat());
+        let outcome = train(&place, &[&["--data", file, "--preset", "plain"], options].concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let line = outcome.stderr.lines().find(|line| line.contains("before training starts"));
-        let rows = if file == "sorted.csv" { "13,000" } else { "5,000" };
         let expected =
-            reason.map(|reason| format!("all {rows} rows are read before training starts, as {reason}"));
+            reason.map(|reason| format!("all 5,000 rows are read before training starts, as {reason}"));
         assert_eq!(line, expected.as_deref(), "{file} {options:?}");
     }
 }

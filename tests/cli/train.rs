@@ -244,20 +244,18 @@ fn tables_give_the_figures_of_images() {
 }
 
 #[test]
-fn a_table_that_shows_a_new_class_late_starts_the_run_anew() {
+fn a_table_that_shows_a_new_class_late_is_trained_once() {
     let place = Workplace::new();
     let mut table: String = (0..5000).map(|row| format!("{},{}\n", row % 2, row % 7)).collect();
     table += "2,9\n";
     place.write("late.csv", &table);
-    // Without the task all rows are read first, to see whether the target holds values.
     let task = ["--task", "classification"];
     let train =
         ["--data", "late.csv", "--target", "0", "--scale", "bytes", "--epochs", "1", "--preset", "plain"];
     let objects = json(&place, &[&train[..], &task].concat());
     let events: Vec<&str> = objects.iter().map(|object| object["event"].as_str().unwrap()).collect();
-    assert_eq!(events, ["start", "restart", "start", "epoch", "summary"]);
-    assert_eq!((&objects[0]["layers"][2], &objects[2]["layers"][2]), (&2.into(), &3.into()));
-    assert!(objects[1]["reason"].is_string());
+    assert_eq!(events, ["start", "epoch", "summary"]);
+    assert_eq!(objects[0]["layers"][2], 3);
 }
 
 #[test]

@@ -107,25 +107,26 @@ fn numbers_are_categories_where_that_is_said() {
 }
 
 #[test]
-fn text_among_numbers_is_asked_about() {
+fn a_column_of_text_and_numbers_is_categories() {
     let table = |late: &str| {
         let rows: String =
             (0..300).map(|row| format!("{},{},x\n{},blue,y\n", row % 7, "red", row % 5)).collect();
         format!("a,b,class\n{rows}{late}")
     };
-    let expected = "text among numbers";
+    // One among so many is a mistake.
     assert_error(
         &error(&table("many,red,x\n"), Selection::default()),
-        &["t.csv, row 602, column 1 (a)", expected, "found \"many\""],
+        &["t.csv, row 602, column 1 (a)", "expected a number, as in 600 other rows", "found \"many\""],
     );
-    assert_error(
-        &error(&table("1,17,x\n"), Selection::default()),
-        &["t.csv, row 602, column 2 (b)", "a number among text", "found \"17\""],
-    );
-    assert_error(
-        &error("a,class\n1,x\nA1,y\n3,x\n", Selection::default()),
-        &["t.csv, row 3, column 1 (a)", expected, "found \"A1\""],
-    );
+    for (table, line) in [
+        (table("1,17,x\n"), "column b holds numbers and text (\"17\" in t.csv, row 602)"),
+        ("a,class\n1,x\nA1,y\n3,x\n".to_owned(), "column a holds numbers and text (\"A1\" in t.csv, row 3)"),
+    ] {
+        let reader = open(&table, Selection::default());
+        let lines: Vec<String> = reader.mixed_columns().iter().map(ToString::to_string).collect();
+        assert!(lines.len() == 1 && lines[0].starts_with(line), "{lines:?}");
+        assert_eq!(reader.schema().unwrap().categories.len(), reader.dictionaries().len());
+    }
     let categorical = Selection { categorical: vec!["b".to_owned()], ..Selection::default() };
     assert_eq!(open(&table("1,17,x\n"), categorical).rows(), 601);
     let strict = Selection { refuse_missing: true, ..Selection::default() };
@@ -143,7 +144,8 @@ fn numbers_of_categories_count_on_from_block_to_block() {
     let rows: String = (0..3 * BLOCK_ROWS).map(|row| format!("{},{}\n", colour(row), row % 2)).collect();
     let table = format!("colour,class\n{rows}");
     let columns = Selection { categorical: vec!["colour".to_owned()], ..Selection::default() };
-    let alone = Selection { target: Target::Absent, only: columns.categorical.clone(), ..columns.clone() };
+    let schema = open(&table, columns.clone()).schema().cloned();
+    let alone = Selection { target: Target::Absent, schema, ..Selection::default() };
     let unlabelled = ReadOptions { columns: alone, ..ReadOptions::default() };
     let mut reader = Reader::from_csv(Path::new("t.csv"), Cursor::new(table), &unlabelled).unwrap();
     let mut row = 0;
@@ -205,7 +207,7 @@ fn a_model_without_names_reads_rows_without_a_header() {
 #[test]
 fn labels_are_never_missing() {
     let table = "a,class\n1,x\n2,NA\n3,y\n";
-    assert_error(&error(table, Selection::default()), &["row 3, column 2 (class)", "every row needs one"]);
+    assert_error(&error(table, Selection::default()), &["is \"NA\" a label of target class"]);
     let format = Format { missing: vec!["y".to_owned()], ..Format::default() };
     let read = ReadOptions { format, ..label_in("class") };
     let error = open_csv("a,class\n1,x\n2,y\n3,y\n", &read).err().unwrap();
@@ -222,19 +224,12 @@ fn a_column_that_begins_empty_is_what_its_first_values_are() {
     };
     let text = "x,text,number,nothing,class\n".to_owned() + &(0..9_010).map(row).collect::<String>();
     std::fs::write(&path, &text).unwrap();
-    let mut reader =
-        Reader::open(&Source::Csv { path: path.clone() }, &options(Selection::default())).unwrap();
-    reader.read_to_end().unwrap();
-    assert_eq!(reader.schema().unwrap().categories, [1]);
-    assert_eq!(reader.dictionaries()[0].text(1), Some("t0"));
-    let found: Vec<(usize, usize)> =
-        reader.summaries().iter().map(|column| (column.missing, column.distinct)).collect();
-    assert_eq!(found, [(0, 9010), (9000, 3), (9000, 10)]);
-    // What can be read only once is asked about.
-    let error = error(&text, Selection::default());
-    assert_error(
-        &error,
-        &["t.csv, row 9002, column 2 (text)", "expected a number (text among numbers), found \"t0\""],
-    );
-    assert!(error.remedy().is_some_and(|remedy| remedy.contains("use --categorical")), "{error}");
+    let file = Reader::open(&Source::Csv { path: path.clone() }, &options(Selection::default())).unwrap();
+    for reader in [file, open(&text, Selection::default())] {
+        assert_eq!(reader.schema().unwrap().categories, [1]);
+        assert_eq!(reader.dictionaries()[0].text(1), Some("t0"));
+        let found: Vec<(usize, usize)> =
+            reader.summaries().iter().map(|column| (column.missing, column.distinct)).collect();
+        assert_eq!(found, [(0, 9010), (9000, 3), (9000, 10)]);
+    }
 }

@@ -203,8 +203,8 @@ fn a_table_without_names_is_an_array() {
 
 /// The rows of the table, as a pass takes them.
 fn pass(settings: &TrainSettings, model: Model, state: &EngineState) -> Result<Pass, Error> {
-    let mut reader = reader(table());
-    let info = settings.inspect(&mut reader, false, false)?;
+    let reader = reader(table());
+    let info = settings.inspect(&reader, false, false);
     let (_, config) = settings.prepare(info, reader, None, None)?;
     let (features, dictionaries) = table().fitted_to(&model)?.features()?;
     let numbers = (0..ROWS).map(|row| model.data_schema.classes.find(label(row)).unwrap()).collect();
@@ -220,8 +220,8 @@ fn a_pass_is_an_epoch() {
         TrainSettings { epochs: Some(1), optimizer: Some(OptimizerKind::Adam), ..trainer().settings };
     let of_run =
         Trainer::new(settings.clone()).device(DeviceRequest::Cpu).fit_reader(reader(table())).unwrap();
-    let mut rows = reader(table());
-    let info = settings.inspect(&mut rows, false, false).unwrap();
+    let rows = reader(table());
+    let info = settings.inspect(&rows, false, false);
     let (data, config) = settings.prepare(info, rows, None, None).unwrap();
     let untrained = Pass::untrained(&config, &data, &Device::Cpu).unwrap();
     let passed = |model: Model, state: &EngineState| -> Passed {
@@ -279,8 +279,8 @@ fn rows_in_memory_are_held_out_together() {
             vec!["yes".to_owned(), "no".to_owned()],
             (0..ROWS).map(|row| u32::from(label(row) == "no")).collect(),
         );
-        let mut reader = table.into_reader(labels, Vec::new(), Vec::new(), None)?;
-        let info = settings.inspect(&mut reader, false, false)?;
+        let reader = table.into_reader(labels, Vec::new(), Vec::new(), None)?;
+        let info = settings.inspect(&reader, false, false);
         let split = settings.prepare(info, reader, None, None)?.1.data.split;
         Ok::<_, Error>(split)
     };

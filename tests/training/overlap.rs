@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use tinytrain::data::{BLOCK_ROWS, Reader, Scale};
+use tinytrain::data::{BLOCK_ROWS, ReadOptions, Reader, Scale};
 use tinytrain::engine::Device;
 use tinytrain::model::Parameters;
 use tinytrain::train::{Config, DataOptions, End, Event, train};
@@ -51,21 +51,14 @@ fn config(batch_size: usize) -> Config {
     Config { hidden: vec![9], epochs: 2, batch_size, data: as_bytes(), ..Config::default() }
 }
 
-/// Weights, losses, and why the run had to start again.
-fn run(config: &Config, reader: Reader, device: &Device) -> (Parameters, Vec<f64>, Vec<String>) {
-    let mut restarts = Vec::new();
-    let summary = train(config, reader, None, device, &mut |event| {
-        if let Event::Restarted { reason } = event {
-            restarts.push(reason.to_owned());
-        }
-        Ok(())
-    })
-    .unwrap();
-    (summary.model.parameters, summary.epochs.iter().map(|epoch| epoch.train.loss).collect(), restarts)
+/// Weights and losses.
+fn run(config: &Config, reader: Reader, device: &Device) -> (Parameters, Vec<f64>) {
+    let summary = train(config, reader, None, device, &mut |_| Ok(())).unwrap();
+    (summary.model.parameters, summary.epochs.iter().map(|epoch| epoch.train.loss).collect())
 }
 
 /// The same with everything read before training starts.
-fn run_loaded(config: &Config, mut reader: Reader, device: &Device) -> (Parameters, Vec<f64>, Vec<String>) {
+fn run_loaded(config: &Config, mut reader: Reader, device: &Device) -> (Parameters, Vec<f64>) {
     reader.read_to_end().unwrap();
     run(config, reader, device)
 }
@@ -73,7 +66,7 @@ fn run_loaded(config: &Config, mut reader: Reader, device: &Device) -> (Paramete
 #[test]
 fn training_starts_before_the_file_is_wholly_read() {
     let rows = 2 * BLOCK_ROWS + 700;
-    let pictures = Pictures::new(rows, 16, 3, 3);
+    let pictures = Pictures::new(rows, 64, 3, 3);
     let text = pictures.csv();
     let lines = text.match_indices('\n').nth(BLOCK_ROWS + 50).unwrap().0 + 1;
     let (images, labels) = pictures.idx_files();
@@ -81,7 +74,7 @@ fn training_starts_before_the_file_is_wholly_read() {
     for device in devices() {
         let (slow_table, table_goes_on) = Slow::new(text.as_bytes(), lines);
         let table = Reader::from_csv(Path::new("slow.csv"), slow_table, &options).unwrap();
-        let (slow_images, images_go_on) = Slow::new(&images, 12 + 16 * (BLOCK_ROWS + 50));
+        let (slow_images, images_go_on) = Slow::new(&images, 12 + 64 * (BLOCK_ROWS + 50));
         let labels = std::io::Cursor::new(labels.clone());
         let idx = Reader::from_idx(Path::new("images"), slow_images, Path::new("labels"), labels, &options)
             .unwrap();
@@ -126,53 +119,55 @@ fn csv_and_idx_train_to_the_same_bits() {
     }
 }
 
-/// What `text` trains to, starting early and with everything loaded, and why it started again.
-fn restarted(text: &str, device: &Device) -> String {
-    let early = run(&config(64), csv_reader(text), device);
-    let loaded = run_loaded(&config(64), csv_reader(text), device);
-    assert_eq!((early.0, early.1), (loaded.0, loaded.1));
-    assert_eq!(loaded.2, Vec::<String>::new());
-    assert_eq!(early.2.len(), 1, "{:?}", early.2);
-    early.2.into_iter().next().unwrap()
+/// Why training on the first rows of `text` is refused when later ones come; where all are read first, it trains.
+fn refused(text: &str, device: &Device) -> String {
+    let error = train(&config(64), csv_reader(text), None, device, &mut |_| Ok(())).unwrap_err();
+    assert!(error.remedy().is_some_and(|remedy| remedy.contains("--read-all")), "{error}");
+    let all = ReadOptions { read_all: true, ..label_first() };
+    let reader = Reader::from_bytes(Path::new("table.csv"), text.as_bytes(), &all).unwrap();
+    assert!(reader.is_complete());
+    run(&config(64), reader, device);
+    error.to_string()
 }
 
 #[test]
-fn a_new_class_in_a_later_block_starts_the_run_again() {
-    let mut text = Pictures::new(2 * BLOCK_ROWS, 6, 3, 5).csv();
-    text.push_str("7,1,2,3,4,5,6\n");
+fn a_new_class_in_a_later_block_is_refused() {
+    let mut text = Pictures::new(2 * BLOCK_ROWS, 64, 3, 5).csv();
+    text.push_str(&format!("7{}\n", ",9".repeat(64)));
     for device in devices() {
-        let reason = restarted(&text, &device);
-        assert!(reason.contains("3 classes") && reason.contains('4'), "{reason}");
+        let expected =
+            "table.csv, row 8193, column 1: expected labels of the first 4,096 rows (0, 1, 2), found label 7";
+        assert_eq!(refused(&text, &device), expected);
     }
 }
 
 #[test]
-fn a_cell_that_is_no_byte_starts_the_run_again() {
-    let bytes = Pictures::new(2 * BLOCK_ROWS, 6, 3, 6).csv();
+fn a_cell_that_is_no_byte_in_a_later_block_is_refused() {
+    let bytes = Pictures::new(2 * BLOCK_ROWS, 64, 3, 6).csv();
     for device in devices() {
-        let reason = restarted(&format!("{bytes}1,0.5,0,0,0,0,0\n"), &device);
-        assert!(reason.contains("whole numbers"), "{reason}");
+        let cells = ",9".repeat(62);
+        let expected = "table.csv, row 8193, column 64: expected a whole number from 0 to 255, as in the first 4,096 rows, found \"0.5\"";
+        assert_eq!(refused(&format!("{bytes}1{cells},0.5,0\n"), &device), expected);
     }
 }
 
-/// Blocks of one class each, one after the other, lead a network astray: everything is read first.
+/// Blocks of one class each, one after the other, lead a network astray.
 #[test]
-fn rows_that_are_sorted_by_label_are_read_first() {
-    let mixed = Pictures::new(3 * BLOCK_ROWS, 6, 2, 8).csv();
+fn rows_that_are_sorted_by_label_behind_the_first_block_are_refused() {
+    let mixed = Pictures::new(3 * BLOCK_ROWS, 64, 2, 8).csv();
     let mut rows: Vec<&str> = mixed.lines().collect();
     // In the first block both classes still occur.
     rows[BLOCK_ROWS..].sort_unstable();
     let sorted = rows.join("\n") + "\n";
     for device in devices() {
-        let run = run(&config(64), csv_reader(sorted.as_str()), &device);
-        assert_eq!(run.2.len(), 1, "{:?}", run.2);
-        assert!(run.2[0].contains("sorted by label"), "{:?}", run.2);
-        assert!(restarted_never(&mixed, &device));
+        let error = refused(&sorted, &device);
+        assert!(error.starts_with("table.csv, column 1: ") && error.contains("sorted by label"), "{error}");
+        assert_eq!(run(&config(64), csv_reader(mixed.as_str()), &device).1.len(), 2);
     }
-}
-
-fn restarted_never(text: &str, device: &Device) -> bool {
-    run(&config(64), csv_reader(text), device).2.is_empty()
+    // Where the first block is in order, all rows are read before they train.
+    let mut rows: Vec<&str> = mixed.lines().collect();
+    rows.sort_unstable();
+    assert!(csv_reader(rows.join("\n")).is_complete() && !csv_reader(mixed).is_complete());
 }
 
 /// Standardised rows do not depend on when they come: nothing is trained before all are here.

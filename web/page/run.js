@@ -134,7 +134,6 @@ export class RunView {
     if (event.error !== undefined) return this.#fail(event.error);
     const isFirst = this.details.hidden;
     const before = this.#history.epochs.length;
-    if (event.notes.some(note => note.event === "restart")) this.#history = new History();
     this.#history.add(event);
     this.details.hidden = false;
     if (isFirst || event.refused.length) this.#note(event.refused);

@@ -55,11 +55,12 @@ impl Table {
     pub fn new(csv: Vec<u8>, options: &str) -> Result<Table> {
         let options: Options = settings::options(options)?;
         let name = options.name.clone().unwrap_or_else(|| NAME.to_owned());
-        let (bytes, mut read) = (Arc::from(csv), options.read_options()?);
-        match open(&name, &bytes, &mut read) {
+        let (bytes, mut read) = (Arc::<[u8]>::from(csv), options.read_options()?);
+        let open = |read: &ReadOptions| Reader::from_bytes(Path::new(&name), Arc::clone(&bytes), read);
+        match open(&read) {
             Err(error @ Error::Undecided { setting: "target", .. }) => {
                 read.columns.target = Target::Absent;
-                let reader = open(&name, &bytes, &mut read).map_err(of_library)?;
+                let reader = open(&read).map_err(of_library)?;
                 Ok(Table { reader, undecided: Some(text_of(&error)) })
             }
             read => Ok(Table { reader: read.map_err(of_library)?, undecided: None }),
@@ -143,29 +144,8 @@ impl Options {
             missing: self.missing_marker.clone(),
             ..Format::default()
         };
-        Ok(ReadOptions { columns, format, ..ReadOptions::default() })
+        Ok(ReadOptions { columns, format, read_all: true, ..ReadOptions::default() })
     }
-}
-
-/// Reads all rows of a table to train on. Where the first rows alone have made classes of numbers, of which all rows show too many, they
-/// are values to predict.
-fn open(name: &str, bytes: &Arc<[u8]>, read: &mut ReadOptions) -> tinytrain::Result<Reader> {
-    let again = |read: &ReadOptions| Reader::from_bytes(Path::new(name), Arc::clone(bytes), read);
-    let mut reader = again(read)?;
-    let infers = reader.infers_classes();
-    match reader.read_to_end() {
-        Err(Error::Undecided { setting: "task", .. }) if infers => {
-            let targets = reader.schema().into_iter().flat_map(|schema| schema.targets());
-            read.columns.target = Target::Values(targets.map(name_of).collect());
-            reader = again(read)?;
-            reader.read_to_end()?;
-        }
-        read => read?,
-    }
-    if infers && !reader.holds_images() {
-        reader.labels_to_values();
-    }
-    Ok(reader)
 }
 
 /// The name of a column, or its place where it has none.

@@ -165,12 +165,12 @@ impl Trainer {
 
 impl Trainer {
     async fn begin(
-        mut reader: Reader,
+        reader: Reader,
         test: Option<Reader>,
         settings: &TrainSettings,
         device: &str,
     ) -> Result<Self> {
-        let info = settings.inspect(&mut reader, false, test.is_some()).map_err(of_library)?;
+        let info = settings.inspect(&reader, false, test.is_some());
         let (device, notes) = find(device).await?;
         let (data, config) = settings.prepare(info, reader, None, test).map_err(of_library)?;
         let engine = match &device {

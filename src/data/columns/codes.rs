@@ -16,7 +16,7 @@ impl Header<'_> {
             let cell = cell.trim_ascii();
             cell.strip_prefix(b"-").unwrap_or(cell).iter().all(u8::is_ascii_digit)
         };
-        self.codes.contains(&column)
+        self.later.codes.contains(&column)
             || self.present(column).any(is_code) && self.present(column).all(is_whole)
     }
 

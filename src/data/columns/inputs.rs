@@ -95,6 +95,7 @@ impl Header<'_> {
                         .then(|| "which is not among the columns of --include".to_owned())
                 })
         })?;
+        let categorical = [&categorical[..], &self.later.mixed].concat();
         let free = |column: &usize| {
             !targets.contains(column) && !others.contains(&Some(*column)) && !excluded.contains(column)
         };
@@ -107,6 +108,9 @@ impl Header<'_> {
                     left_out.push((column, IgnoredBecause::NumbersRows));
                 }
                 _ if self.is_unused(column) => left_out.push((column, IgnoredBecause::Empty)),
+                _ if self.later.different.contains(&column) => {
+                    left_out.push((column, IgnoredBecause::DifferentTexts));
+                }
                 _ if self.misses_every_value(column) => left_out.push((column, IgnoredBecause::Missing)),
                 Some(RowNumbers::ByName) => left_out.push((column, IgnoredBecause::NumbersRows)),
                 Some(RowNumbers::From(first)) => {
@@ -196,7 +200,6 @@ impl Header<'_> {
     fn misses_every_value(&self, column: usize) -> bool {
         let has_rows = self.cells(column).next().is_some();
         has_rows
-            && self.is_whole
             && self.present(column).next().is_none()
             && self.kinds(column).all(|kind| kind == Kind::Missing)
     }

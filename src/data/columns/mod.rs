@@ -173,15 +173,32 @@ pub(crate) struct Header<'a> {
     pub sample: &'a Sample,
     /// The cell that the rows have beyond those of the header.
     pub extra: Option<Extra>,
-    /// Whether `sample` and `later` tell of every row.
-    pub is_whole: bool,
-    /// Columns of which a later row shows that they hold codes.
-    pub codes: &'a [usize],
-    /// What later rows hold in columns of which the first rows miss every value.
-    pub later: &'a [(usize, Kind)],
+    /// What the rows behind the first show.
+    pub later: &'a LaterRows,
+}
+
+/// What the rows behind the first show of the columns of a table.
+#[derive(Debug, Default)]
+pub(crate) struct LaterRows {
+    /// The first value of columns of which the first rows miss every value.
+    pub values: Vec<(usize, Kind)>,
+    /// Columns of whole numbers that prove to be codes.
+    pub codes: Vec<usize>,
+    /// Columns of text and numbers, which are categories.
+    pub mixed: Vec<usize>,
+    /// Columns of text and numbers of which nearly all cells are different.
+    pub different: Vec<usize>,
 }
 
 impl Columns {
+    /// Whether the cells of a row are parsed to the same with these columns and with the others.
+    pub(crate) fn parse_like(&self, other: &Self) -> bool {
+        self.inputs == other.inputs
+            && (self.target, &self.values, &self.with_units)
+                == (other.target, &other.values, &other.with_units)
+            && self.counted == other.counted
+    }
+
     /// How many inputs there are.
     pub(crate) fn width(&self) -> usize {
         self.inputs.iter().map(|(_, holds)| holds.width()).sum()
@@ -307,7 +324,8 @@ impl Header<'_> {
     /// What the cells of a column hold in those rows.
     pub(crate) fn kinds(&self, column: usize) -> impl Iterator<Item = Kind> {
         let kinds = self.cells(column).map(|cell| self.dialect.kind(cell));
-        kinds.chain(self.later.iter().filter(move |(later, _)| *later == column).map(|(_, kind)| *kind))
+        kinds
+            .chain(self.later.values.iter().filter(move |(later, _)| *later == column).map(|(_, kind)| *kind))
     }
 
     /// The columns from one to another, `first..last`, or a single one.

@@ -2,6 +2,7 @@
 //! holds categories.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use crate::error::{DataFault, Error, Place};
 
@@ -53,6 +54,31 @@ pub(crate) fn odd_cells_error(cells: Vec<OddCell>, numbers: u64) -> Option<Error
     let expected = format!("a number, as in {numbers} other rows");
     let error = Error::data(path, place, expected, cell + &also);
     Some(error.with_kind(DataFault::TextAndNumbers))
+}
+
+/// The first cell that has made categories of a column: text among numbers, or a number among text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MixedColumn {
+    /// The column's name, or else its index.
+    pub column: String,
+    /// The file.
+    pub path: std::path::PathBuf,
+    /// Where the cell stands in it.
+    pub place: Place,
+    /// The cell, as messages show it.
+    pub cell: String,
+}
+
+impl fmt::Display for MixedColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { column, path, place, cell } = self;
+        let row = place.row.unwrap_or_default();
+        let path = path.display();
+        write!(
+            f,
+            "column {column} holds numbers and text ({cell} in {path}, row {row}), so its cells are categories"
+        )
+    }
 }
 
 #[cfg(test)]

@@ -11,8 +11,13 @@ const DEVIATIONS: f64 = 10.0;
 /// Pearson's chi-squared test of homogeneity over blocks and classes: under chance the statistic has mean d and variance
 /// about 2 d, with d = (blocks - 1) (classes - 1) (K. Pearson, 1900).
 pub fn is_sorted(labels: &[u32]) -> bool {
+    is_sorted_in(labels, BLOCK_ROWS)
+}
+
+/// The same of blocks of `rows` rows.
+pub(crate) fn is_sorted_in(labels: &[u32], rows: usize) -> bool {
     let classes = labels.iter().max().map_or(0, |greatest| *greatest as usize + 1);
-    let blocks: Vec<&[u32]> = labels.chunks(BLOCK_ROWS).collect();
+    let blocks: Vec<&[u32]> = labels.chunks(rows).collect();
     let mut all = vec![0u64; classes];
     labels.iter().for_each(|label| all[*label as usize] += 1);
     let present = all.iter().filter(|count| **count > 0).count();

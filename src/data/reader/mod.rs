@@ -1,14 +1,12 @@
-//! The thread that reads and parses, and the rows it has delivered so far.
+//! The rows of a data set that have been read so far, and what can be asked of them.
 
-pub(crate) mod copied;
 pub(crate) mod encoded;
 pub(crate) mod image_folders;
 pub(crate) mod labelled;
 pub(crate) mod memory_rows;
-pub(crate) mod mixed_columns;
 pub(crate) mod odd_labels;
-pub(crate) mod reopen;
 pub(crate) mod summary;
+pub(crate) mod table;
 pub(crate) mod weights;
 
 use std::io::Read;
@@ -17,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use self::mixed_columns::{ReadableAgain, Reopening};
 use crate::clock::Instant;
 use crate::data::columns::classes::Classes;
+use crate::data::columns::odd_cells::MixedColumn;
 use crate::data::columns::schema::Schema;
 use crate::data::columns::{IgnoredColumn, NumbersAsText};
 use crate::data::dataset::{Features, FeaturesRef, Rows as RowsView, Scaling};
@@ -27,13 +25,13 @@ use crate::data::dialect::Format;
 use crate::data::encoding::targets::TargetsRef;
 use crate::data::images::ImageForm;
 use crate::data::images::idx::{Images, read_labels};
-use crate::data::reading::csv_table::CsvRows;
 use crate::data::reading::delivery::{Delivery, Times, Wanted};
 use crate::data::reading::locate::Source;
 use crate::data::reading::options::ReadOptions;
 use crate::data::reading::stream::Stream;
 use crate::data::reading::table::Table;
 use crate::error::{Error, Result};
+use crate::memory::check_memory;
 
 /// Rows that were taken from a reader.
 #[derive(Debug, Default)]
@@ -68,7 +66,10 @@ pub struct Reader {
     /// The rows of the file that are here, where some were left out because they have no target, and how many these are.
     pub(crate) kept: Option<Vec<u32>>,
     pub(crate) dropped: usize,
-    pub(crate) late: Reopening,
+    /// Columns that are categories since they hold text and numbers.
+    pub(crate) mixed: Vec<MixedColumn>,
+    /// Whether it trains as it comes, so that later rows must be like the first.
+    pub(crate) is_of_pixels: bool,
 }
 
 /// What a data set is made of.
@@ -118,22 +119,26 @@ pub(crate) enum State {
 }
 
 impl Reader {
-    /// Opens the files, checks their headers and starts reading.
+    /// Opens the files. A table is read whole, for all rows decide its columns; rows of images (IDX, and CSV whose first rows are
+    /// pixels, unless `read_all` is set) are read while others are asked for.
+    ///
+    /// # Errors
+    /// [`Error::Read`]; [`Error::Data`] for the first row that is not what it should be; [`Error::Undecided`] for a doubt; and
+    /// [`Error::Config`] where memory does not hold a table.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
-        let reader = match source {
+        match source {
             Source::Idx { images, labels } => {
                 // The labels come first and wholly: they tell how many classes there are.
                 let labels_stream = Stream::open(labels)?;
-                Self::idx(labels_stream, || Stream::open(images), options)?
+                Self::idx(labels_stream, || Stream::open(images), options)
             }
-            Source::Csv { path } => Self::csv(Stream::open(path)?, &[], options)?,
-            Source::Folders { path } => Self::image_folders(path, options)?,
+            Source::Csv { path } => Self::csv(Stream::open(path)?, &[], options),
+            Source::Folders { path } => Self::image_folders(path, options),
             Source::Parts { paths } => match &paths[..] {
-                [first, others @ ..] => Self::csv(Stream::open(first)?, others, options)?,
-                [] => return Err(Error::Config("a table of no files".to_owned())),
+                [first, others @ ..] => Self::csv(Stream::open(first)?, others, options),
+                [] => Err(Error::Config("a table of no files".to_owned())),
             },
-        };
-        Ok(Self { late: Reopening::new(source, options), ..reader })
+        }
     }
 
     /// Opens rows without labels: a table whose labels, if it has any, are not looked at, or an IDX file of images.
@@ -150,12 +155,12 @@ impl Reader {
         Self::csv(Stream::new(name, stream)?, &[], options)
     }
 
-    /// Reads CSV that is in memory, and as a file may be read twice; `name` stands for the path in messages.
+    /// Reads CSV that is in memory; `name` stands for the path in messages.
     ///
     /// # Errors
     /// As [`Reader::open`].
     pub fn from_bytes(name: &Path, bytes: impl Into<Arc<[u8]>>, options: &ReadOptions) -> Result<Self> {
-        Self::open_again(ReadableAgain::Bytes(name.to_owned(), bytes.into()), options)
+        Self::csv(Stream::of_bytes(name, bytes.into())?, &[], options)
     }
 
     /// Reads IDX from any two sources of bytes; the names stand for the paths in messages.
@@ -186,36 +191,9 @@ impl Reader {
             refuses_missing: false,
             kept: None,
             dropped: 0,
-            late: Reopening::default(),
+            mixed: Vec::new(),
+            is_of_pixels: false,
         }
-    }
-
-    fn csv(stream: Stream, others: &[PathBuf], options: &ReadOptions) -> Result<Self> {
-        let name = stream.name().to_path_buf();
-        let rows = CsvRows::open(stream, others, &options.format, &options.columns)?;
-        let (table, likely_rows) = (&rows.table, rows.expected_rows());
-        let columns = &table.columns;
-        let form = TableForm {
-            schema: table.schema(),
-            written: table.format(),
-            left_out: table.left_out(),
-            as_text: table.as_text(),
-            notices: columns.notices.clone(),
-            identifiers: columns.identifiers.iter().map(|column| table.name_of(*column)).collect(),
-            few_numbers: columns.few_numbers,
-            means_classes: columns.means_classes,
-            zero_dates: Arc::clone(&table.zero_dates),
-            is_like_another: table.is_like_another,
-            is_header_open: options.format.header.is_none()
-                && options.columns.schema.as_ref().is_some_and(Schema::is_unnamed),
-            ..TableForm::default()
-        };
-        let (inputs, values) = (columns.width(), columns.values.len());
-        let times = options.timed.then(Times::default);
-        let delivery = Delivery::table(rows, options.threads, times.as_ref())?;
-        let state = State::Reading(Mutex::new(delivery.stopped_by(options.stop.as_ref())).into());
-        let reader = Self::empty(name, inputs, Form::Table(Box::new(form)), state);
-        Ok(Self { values, likely_rows, times, threads: options.threads, ..reader })
     }
 
     fn idx(
@@ -256,46 +234,44 @@ impl Reader {
 
     /// Waits for one more block, or for all that are left; whether any rows came.
     fn receive(&mut self, all: bool) -> Result<bool> {
-        let before = self.rows();
-        let received = match &mut self.state {
-            State::Reading(delivery) => {
-                let (name, expected) = (&self.name, self.likely_rows);
-                let wanted = Wanted { all, name, inputs: self.inputs, expected, known: self.known_rows };
-                delivery.get_mut().unwrap_or_else(PoisonError::into_inner).fill(&mut self.table, &wanted)
-            }
+        match self.state {
             State::Complete => return Ok(false),
             State::Failed => {
                 let name = self.name.display();
                 return Err(Error::Config(format!("{name}: cannot continue after an error")));
             }
+            State::Reading(_) => {}
+        }
+        let (before, classes) = (self.rows(), self.is_of_pixels.then(|| self.classes().clone()));
+        let State::Reading(mut delivery) = std::mem::replace(&mut self.state, State::Failed) else {
+            return Ok(false);
         };
-        self.table.classify();
+        let received = self.fill(delivery.get_mut().unwrap_or_else(PoisonError::into_inner), all);
         // What is missing stands in front of the row that is at fault.
         match self.check_missing().and(received) {
-            Ok(true) => {}
-            // The next call continues with the rows that follow.
-            Err(Error::Interrupted) => return Err(Error::Interrupted),
-            Ok(false) => {
-                self.state = State::Complete;
-                self.late.forget_bytes();
-                if self.drops_missing_target() {
-                    self.check_markers().inspect_err(|_| self.state = State::Failed)?;
-                    let rows = self.rows();
-                    self.kept = self.table.drop_without_target(self.inputs, self.values);
-                    self.dropped = rows - self.rows();
-                }
-                if self.folds_labels() {
-                    self.table.join_spellings();
-                }
-            }
+            Ok(true) => self.state = State::Reading(delivery),
+            Ok(false) => self.state = State::Complete,
             Err(error) => {
-                self.state = State::Failed;
-                self.begin_again(error)?;
-                // What was here before is read once more.
-                while self.receive(all)? && self.rows() <= before {}
+                if matches!(error, Error::Interrupted) {
+                    // The next call continues with the rows that follow.
+                    self.state = State::Reading(delivery);
+                }
+                return Err(error);
             }
         }
+        if let Some(classes) = classes {
+            self.check_later_labels(&classes).inspect_err(|_| self.state = State::Failed)?;
+        }
         Ok(self.rows() > before)
+    }
+
+    /// Adds the rows of one more block, or all that are left; false at the end.
+    fn fill(&mut self, delivery: &mut Delivery, all: bool) -> Result<bool> {
+        let (name, expected) = (&self.name, self.likely_rows);
+        let wanted = Wanted { all, name, inputs: self.inputs, expected, known: self.known_rows };
+        let received = delivery.fill(&mut self.table, &wanted);
+        self.table.classify();
+        received
     }
 
     /// Whether all rows are here and the file proved to be whole.
@@ -422,11 +398,37 @@ impl Reader {
         matches!(self.table.features, Features::Bytes(_))
     }
 
+    /// Reads to the end and copies all rows.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`]; [`Error::Config`] if memory does not hold them twice.
+    pub fn copied(&mut self) -> Result<Self> {
+        self.read_to_end()?;
+        let bytes = match &self.table.features {
+            Features::Bytes(values) => size_of_val(&values[..]),
+            Features::Floats(values) => size_of_val(&values[..]),
+        };
+        check_memory(bytes as u128, &format!("{}: a copy", self.name.display()))?;
+        Ok(Self {
+            labels_name: self.labels_name.clone(),
+            values: self.values,
+            table: self.table.clone(),
+            known_rows: self.known_rows,
+            threads: self.threads,
+            times: self.times.clone(),
+            refuses_missing: self.refuses_missing,
+            kept: self.kept.clone(),
+            dropped: self.dropped,
+            mixed: self.mixed.clone(),
+            ..Self::empty(self.name.clone(), self.inputs, self.form.clone(), State::Complete)
+        })
+    }
+
     /// Takes the rows that have been delivered, so that their memory is free. Labels are gone.
     pub fn take_block(&mut self) -> Block {
         let table = std::mem::take(&mut self.table);
         // Later rows count on from their numbers, and are not kept beside these.
-        (self.likely_rows, self.late) = (0, Reopening::default());
+        self.likely_rows = 0;
         self.table.dictionaries = table.dictionaries;
         Block { features: table.features, ids: table.ids }
     }

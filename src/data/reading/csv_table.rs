@@ -1,31 +1,17 @@
-//! What is known of a CSV table before its rows are parsed: how it is written, and which columns are read.
+//! What is known of a CSV table whose rows are parsed: how it is written, and which columns are read.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use super::foreign::by_text;
-use super::pieces::{At, Piece, Pieces, too_long};
-use super::records::Cells;
-use super::stream::Stream;
-use crate::data::columns::classes::has_leading_zero;
+use super::pieces::At;
 use crate::data::columns::schema::Schema;
 use crate::data::columns::time::date;
-use crate::data::columns::{Columns, Header, IgnoredColumn, NumbersAsText, Selection};
+use crate::data::columns::{Columns, IgnoredColumn, NumbersAsText};
 use crate::data::dialect::notation::Notation;
-use crate::data::dialect::{Dialect, Extra, Format, Kind, SAMPLE_ROWS};
+use crate::data::dialect::{Dialect, Format, Kind};
 use crate::data::excerpt::{printable_name, quote};
 use crate::error::{DataFault, Error, Place, Result};
-
-/// Bytes that are looked at before the first row is read, unless these rows are longer.
-const SAMPLE_BYTES: usize = 1 << 18;
-const LEAST_SAMPLE_ROWS: usize = 8;
-
-/// The most bytes of a row whatever is said; what is read beyond a row is never as long.
-const MOST_ROW_BYTES: usize = 1 << 30;
-
-/// Bytes of a row that a column takes at least, on average, where the row is as long as it may be.
-const BYTES_A_COLUMN: usize = 16;
 
 /// A CSV table of which the columns are known.
 pub(crate) struct CsvTable {
@@ -33,9 +19,9 @@ pub(crate) struct CsvTable {
     pub columns: Columns,
     pub dialect: Dialect,
     /// The most bytes of a row.
-    row_limit: usize,
+    pub row_limit: usize,
     /// Cells that stand for a missing value, besides those that always do.
-    missing: Vec<String>,
+    pub missing: Vec<String>,
     /// The words for missing values that are numbers.
     pub missing_numbers: Vec<f32>,
     pub refuses_missing: bool,
@@ -44,154 +30,7 @@ pub(crate) struct CsvTable {
     /// Whether the columns are those of the table that a model was trained on.
     pub is_like_another: bool,
     /// Whether the decimal mark is that of this table.
-    decimal_is_known: bool,
-}
-
-/// A table and its rows.
-pub(crate) struct CsvRows {
-    pub table: CsvTable,
-    /// The first row.
-    pub first: Piece,
-    /// The others.
-    pub pieces: Pieces,
-    /// About how many bytes a row has.
-    pub row_bytes: usize,
-    /// Bytes of all rows, where that is known.
-    pub length: Option<u64>,
-}
-
-/// Rows may be shorter than the first ones by one part in this many: more room than is needed costs nothing, as it is not touched.
-const SHORTER: u64 = 16;
-
-impl CsvRows {
-    /// How many rows there may be; 0 where the length of the file is not known.
-    pub(crate) fn expected_rows(&self) -> usize {
-        let rows = self.length.unwrap_or(0) / self.row_bytes.max(1) as u64;
-        usize::try_from(rows + rows / SHORTER).unwrap_or(0)
-    }
-
-    /// Looks at the first rows and decides how the table is written and which columns are read.
-    /// Rows of the `others` follow.
-    pub(crate) fn open(
-        mut stream: Stream,
-        others: &[PathBuf],
-        format: &Format,
-        wanted: &Selection,
-    ) -> Result<Self> {
-        stream.skip_preamble()?;
-        let (format, wanted) = &stream.hints(format, wanted);
-        let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
-        let format = &Format {
-            missing: format.missing.iter().cloned().chain(known).collect(),
-            replaces_missing: format.replaces_missing
-                || wanted.schema.as_ref().is_some_and(|schema| schema.replaces_missing),
-            delimiter: format.delimiter.or(stream.delimiter),
-            row_limit: format.row_limit.min(MOST_ROW_BYTES),
-            ..format.clone()
-        };
-        let (start, is_whole) =
-            stream.peek_rows(SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLE_BYTES, format.row_limit)?;
-        if start.len() > format.row_limit && !start.iter().any(|byte| b"\r\n".contains(byte)) {
-            // Not worth the memory that finding out how it is written takes.
-            return Err(too_long(&stream, 1, format.row_limit));
-        }
-        if let Some((what, remedy)) = by_text(&start).filter(|_| format.delimiter.is_none()) {
-            let found = format!("{what}; {remedy}");
-            return Err(Error::data(stream.name(), Place::default(), "a table as text (CSV)", found));
-        }
-        let (mut dialect, sample) = Dialect::detect(&start, is_whole, format);
-        let known_decimal = wanted.schema.as_ref().and_then(|schema| schema.decimal);
-        let decimal_is_known = format.decimal.is_none() && known_decimal.is_some();
-        if let Some(known) = known_decimal.filter(|_| decimal_is_known) {
-            // One row alone cannot tell a fraction from thousands; the table that a model was trained on has told.
-            let grouped = dialect.numbers.grouped && dialect.numbers.point == known;
-            dialect.numbers = Notation { point: known, grouped };
-        }
-        let length = stream.length().filter(|_| others.is_empty());
-        let row_bytes = start.len() / sample.rows.len().max(1);
-        let again = if is_whole && others.is_empty() { None } else { stream.again()? };
-        let mut pieces = Pieces::new(stream, others, dialect.delimiter, format.row_limit);
-        let path = Arc::clone(&pieces.name);
-        let empty = || Error::data(&*path, Place::default(), "a table", "an empty file");
-        let first = pieces.next_row()?.ok_or_else(empty)?;
-        let names = names(&first, dialect.delimiter, format.row_limit)?;
-        let header_cells = names.clone();
-        let extra = sample.extra_cell(&dialect).filter(|_| format.header != Some(false));
-        let names = match extra {
-            Some(extra) => with_extra(names, extra),
-            None => names,
-        };
-        if let Some(width) = sample.width_below_title().filter(|_| extra.is_none()) {
-            let expected = format!(
-                "{width} cells, as in the rows below (is the first row a title? Remove all rows above the header)"
-            );
-            let place = Place::row(first.first_line(dialect.delimiter));
-            return Err(Error::data(&*path, place, expected, quote(names[0].as_bytes())));
-        }
-        pieces.has_one_column = names.len() == 1;
-        let header = Header {
-            path: &path,
-            names: Some(&names),
-            count: names.len(),
-            dialect: dialect.clone(),
-            sample: &sample,
-            extra,
-            is_whole: is_whole && others.is_empty(),
-            codes: &[],
-            later: &[],
-        };
-        if format.decimal.or(known_decimal).is_none()
-            && let Some(question) = sample.question_of_decimals(&dialect)
-        {
-            return Err(header.undecided("decimal", question));
-        }
-        let has_header = match format.header {
-            Some(said) => said,
-            // The names of a model are proof.
-            None if wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names)) => true,
-            // The rows that a model without names was trained on had none.
-            None if wanted.schema.as_ref().is_some_and(Schema::is_unnamed) => sample.counts_columns(),
-            None if extra.is_some() => true,
-            None => sample.has_header(&dialect).map_err(|doubt| header.undecided("header", doubt))?,
-        };
-        let header = Header { names: has_header.then_some(&names), ..header };
-        let is_read = again.is_some() && wanted.schema.is_none();
-        let (later, codes) = match again {
-            Some(again) if wanted.schema.is_none() => {
-                later_kinds(Pieces::new(again, others, header.dialect.delimiter, format.row_limit), &header)?
-            }
-            _ => Default::default(),
-        };
-        let is_whole = header.is_whole || is_read;
-        let mut columns = Header { later: &later, codes: &codes, is_whole, ..header }.columns(wanted)?;
-        let is_named = wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names));
-        if format.header.is_none() && !is_named && sample.counts_columns() {
-            columns.notices.push(format!(
-                "the first row holds the numbers 0 to {}, so it is a header; use --header no if it is a row of values",
-                names.len() - 1
-            ));
-        }
-        let first = if has_header {
-            pieces.begin_rows(&header_cells);
-            let row = pieces.next_row()?;
-            row.ok_or_else(|| Error::data(&*path, Place::default(), "rows of numbers", "only a header"))?
-        } else {
-            first
-        };
-        let table = CsvTable {
-            names: has_header.then_some(names),
-            columns,
-            dialect,
-            row_limit: format.row_limit,
-            missing_numbers: format.missing.iter().filter_map(|text| text.trim().parse().ok()).collect(),
-            missing: format.missing.clone(),
-            refuses_missing: wanted.refuse_missing,
-            zero_dates: Arc::default(),
-            is_like_another: wanted.schema.is_some(),
-            decimal_is_known,
-        };
-        Ok(Self { table, first, pieces, row_bytes, length })
-    }
+    pub decimal_is_known: bool,
 }
 
 impl CsvTable {
@@ -309,21 +148,12 @@ impl CsvTable {
     }
 }
 
-/// The names of columns that have one cell more than the header.
-fn with_extra(mut names: Vec<String>, extra: Extra) -> Vec<String> {
-    match extra {
-        Extra::RowNames => names.insert(0, String::new()),
-        Extra::TrailingDelimiter => names.push(String::new()),
-    }
-    names
-}
-
 fn place(row: u64, names: Option<&[String]>, column: usize) -> Place {
     let name = names.and_then(|names| names.get(column)).map(|name| printable_name(name.as_bytes()).into());
     Place { row: Some(row), column: Some(column + 1), name }
 }
 
-fn cell_error(
+pub(super) fn cell_error(
     path: &Path,
     row: u64,
     names: Option<&[String]>,
@@ -333,70 +163,4 @@ fn cell_error(
 ) -> Error {
     let place = place(row, names, column);
     Error::data(path, place, expected, quote(cell))
-}
-
-/// The first value of columns that begin empty, and columns of codes.
-type LaterRows = (Vec<(usize, Kind)>, Vec<usize>);
-
-/// What the rows behind the first hold: the first value of columns of which these miss every value, and the columns of whole numbers
-/// that prove to be codes.
-fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<LaterRows> {
-    let is_empty = |column: &usize| header.kinds(*column).all(|kind| kind == Kind::Missing);
-    let mut empty: Vec<usize> = (0..header.count).filter(is_empty).collect();
-    let delimiter = header.dialect.delimiter;
-    let (mut found, mut cells) = (Vec::new(), Cells::new(delimiter));
-    let mut numbers: Vec<usize> = (0..header.count).filter(|column| header.may_hold_codes(*column)).collect();
-    let mut codes = Vec::new();
-    if empty.is_empty() && numbers.is_empty() {
-        return Ok((found, codes));
-    }
-    let mut known = header.sample.rows.len();
-    if let Some(names) = header.names {
-        pieces.next_row()?;
-        pieces.begin_rows(names);
-        known -= 1;
-    }
-    // What is wrong with a row is said when it is parsed.
-    while let Ok(Some(piece)) = pieces.next() {
-        for (_, row) in piece.each_row(delimiter).skip(known) {
-            let row = cells.split(row);
-            if row.len() != header.count {
-                continue;
-            }
-            empty.retain(|column| {
-                let kind = header.dialect.kind(row.cell(*column));
-                found.extend((kind != Kind::Missing).then_some((*column, kind)));
-                kind == Kind::Missing
-            });
-            numbers.retain(|column| {
-                let is_number = !has_leading_zero(row.cell(*column));
-                codes.extend((!is_number).then_some(*column));
-                is_number
-            });
-        }
-        if empty.is_empty() && numbers.is_empty() {
-            break;
-        }
-        known = known.saturating_sub(piece.rows);
-    }
-    Ok((found, codes))
-}
-
-/// The cells of the first row, which must be UTF-8.
-fn names(first: &Piece, delimiter: u8, row_limit: usize) -> Result<Vec<String>> {
-    let mut cells = Cells::new(delimiter);
-    let (start, row) = first.each_row(delimiter).next().unwrap_or_default();
-    let row = cells.split(row);
-    let (line, most) = (first.line(start), (row_limit / BYTES_A_COLUMN).max(1));
-    if row.len() > most {
-        let found = format!("{}; use --max-row-bytes to raise the limit", row.len());
-        let expected = format!("at most {most} columns");
-        return Err(Error::data(&*first.name, Place::row(line), expected, found));
-    }
-    let is_text = |cell: &[u8]| !cell.contains(&0) && str::from_utf8(cell).is_ok();
-    if let Some(column) = row.cells().position(|cell| !is_text(cell)) {
-        let expected = "text (UTF-8, without NUL bytes)";
-        return Err(cell_error(&first.name, line, None, column, expected, row.cell(column)));
-    }
-    Ok(row.cells().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned()).collect())
 }

@@ -12,12 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::csv_table::CsvRows;
+use super::csv_table::CsvTable;
+use super::first_rows::FirstRows;
 use super::merge::Merger;
-use super::pieces::{PIECE_BYTES, Piece, Pieces};
+use super::pieces::{PIECE_BYTES, Piece};
 use super::records::Cells;
-use super::row_parser::{Parsed, RowParser};
+use super::row_parser::{Doubt, Parsed, RowParser};
 use super::table::{Room, Table};
+use super::text::Text;
 use crate::clock::Instant;
 use crate::data::dataset::BLOCK_ROWS;
 use crate::data::images::idx::{CHUNK_ROWS, Images};
@@ -77,8 +79,7 @@ pub(crate) struct Wanted<'a> {
 
 /// What is still to be read of a table.
 struct Source {
-    first: Option<Piece>,
-    pieces: Pieces,
+    text: Arc<Mutex<Text>>,
     queue: SyncSender<Slot>,
     is_over: bool,
 }
@@ -109,9 +110,13 @@ impl Delivery {
     ///
     /// # Errors
     /// Where the system has no room for a single one.
-    pub(crate) fn table(rows: CsvRows, threads: Option<usize>, times: Option<&Times>) -> Result<Self> {
-        let CsvRows { table, first, pieces, row_bytes, length } = rows;
-        let table = Arc::new(table);
+    pub(crate) fn table(
+        table: &Arc<CsvTable>,
+        text: &Arc<Mutex<Text>>,
+        &FirstRows { row_bytes, length, .. }: &FirstRows,
+        threads: Option<usize>,
+        times: Option<&Times>,
+    ) -> Result<Self> {
         let cores = || available().min(MOST_THREADS);
         let all_pieces = length.map_or(usize::MAX, |bytes| bytes as usize / PIECE_BYTES + 1);
         let has_own = has_own(threads);
@@ -119,13 +124,12 @@ impl Delivery {
         let least = LEAST_WAITING * wanted;
         let waiting = (BLOCK_ROWS * row_bytes / PIECE_BYTES).clamp(least, MOST_WAITING.max(least));
         let (sender, queue) = sync_channel(waiting);
-        let source =
-            Arc::new(Mutex::new(Source { first: Some(first), pieces, queue: sender, is_over: false }));
-        let merger = Some(Merger::new(Arc::clone(&table), wanted));
+        let source = Arc::new(Mutex::new(Source { text: Arc::clone(text), queue: sender, is_over: false }));
+        let merger = Some(Merger::new(Arc::clone(table), wanted));
         let mut delivery = Self { queue, merger, threads: Vec::new(), stop: None, own: None };
         for thread in 0..wanted {
             let (source, times) = (Arc::clone(&source), times.cloned());
-            let mut parser = RowParser::new(Arc::clone(&table));
+            let mut parser = RowParser::new(Arc::clone(table));
             let mut cells = Cells::new(table.dialect.delimiter);
             let turn = move || {
                 let Some((piece, done)) = next(&source, thread) else { return false };
@@ -175,12 +179,32 @@ impl Delivery {
                 return Ok(true);
             }
         }
-        // The end, or a thread has panicked, and so does this one. Those that wait for room in the queue must end, too.
+        self.join();
+        Ok(false)
+    }
+
+    /// Waits for the threads to end. If one has panicked, so does this one.
+    pub(crate) fn join(&mut self) {
+        // Those that wait for room in the queue must end, too.
         self.queue = sync_channel(0).1;
         for thread in self.threads.drain(..) {
             thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
-        Ok(false)
+    }
+
+    /// Takes the first cell of each column that only all rows can judge, in the order of the rows.
+    pub(crate) fn take_doubts(&mut self) -> Vec<Doubt> {
+        self.merger.as_mut().map_or_else(Vec::new, |merger| std::mem::take(&mut merger.doubts))
+    }
+
+    /// Whether there are such cells so far.
+    pub(crate) fn has_doubts(&self) -> bool {
+        self.merger.as_ref().is_some_and(|merger| !merger.doubts.is_empty())
+    }
+
+    /// Makes each cell an error that is no pixel, and each row without a label.
+    pub(crate) fn expect_pixels(&mut self) {
+        self.merger.iter_mut().for_each(|merger| merger.has_only_pixels = true);
     }
 
     /// The same rows; waiting for them ends once this is set.
@@ -226,15 +250,12 @@ fn has_own(threads: Option<usize>) -> bool {
 }
 
 /// The next piece of a table, and where its rows go, when there is room for them; `None` at the end, or when no more are wanted.
-fn next(source: &Mutex<Source>, thread: usize) -> Option<(Piece, SyncSender<Parsed>)> {
+fn next(source: &Mutex<Source>, thread: usize) -> Option<(Arc<Piece>, SyncSender<Parsed>)> {
     let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
     if source.is_over {
         return None;
     }
-    let piece = match source.first.take() {
-        Some(first) => Ok(Some(first)),
-        None => source.pieces.next(),
-    };
+    let piece = source.text.lock().unwrap_or_else(PoisonError::into_inner).next();
     let (done, parsed) = sync_channel(1);
     let (piece, slot) = match piece.transpose() {
         Some(Ok(piece)) => (Some((piece, done)), Some(Slot::Coming(thread, parsed))),

@@ -5,14 +5,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::csv_table::CsvTable;
-use super::row_parser::Parsed;
+use super::pieces::{At, Piece};
+use super::records::Cells;
+use super::row_parser::{Doubt, Parsed};
 use super::table::Table;
 use crate::data::columns::categories::MISSING;
 use crate::data::columns::classes::{Label, MOST_LABELS};
 use crate::data::columns::schema::Holds;
 use crate::data::columns::target::undecided_task;
-use crate::data::dataset::Features;
-use crate::error::{Error, Result};
+use crate::data::dataset::{Features, is_byte};
+use crate::error::{DataFault, Error, Result};
 
 /// Takes the pieces of a table in their order.
 pub(crate) struct Merger {
@@ -21,6 +23,10 @@ pub(crate) struct Merger {
     /// For each categorical column: the column, its input, and its numbers.
     categories: Vec<(usize, usize, Numbers)>,
     groups: Numbers,
+    /// The first cell of each column that only all rows can judge, in the order of the rows.
+    pub doubts: Vec<Doubt>,
+    /// Whether all rows train as they come, as pixels and known labels: any doubt is an error then.
+    pub has_only_pixels: bool,
 }
 
 /// The numbers of one column's texts.
@@ -43,7 +49,7 @@ impl Merger {
             input += holds.width();
         }
         let (labels, groups) = (Numbers::new(0, threads), Numbers::new(0, threads));
-        Self { table, labels, categories, groups }
+        Self { table, labels, categories, groups, doubts: Vec::new(), has_only_pixels: false }
     }
 
     /// The next rows of the table, which this thread has parsed.
@@ -51,10 +57,24 @@ impl Merger {
     /// # Errors
     /// That of the first row with a fault.
     pub(crate) fn merge(&mut self, thread: usize, parsed: Parsed) -> Result<Table> {
-        let Parsed { mut rows, new_groups, name, fault } = parsed;
+        let Parsed { mut rows, new_groups, doubts, piece, fault } = parsed;
+        if self.has_only_pixels
+            && let Some(error) = self.no_pixel(&rows, &piece)
+        {
+            return Err(error);
+        }
+        for doubt in doubts {
+            if self.has_only_pixels {
+                return Err(doubt.error);
+            }
+            if self.doubts.iter().all(|known| known.column != doubt.column) {
+                self.doubts.push(doubt);
+            }
+        }
+        let name = &piece.name;
         let most = |column: usize, label: &Label, several: &str| {
             let expected = format!("at most {MOST_LABELS} different {several}");
-            (label.row, self.table.error(&name, label.row, column, &expected, label.text.as_bytes()))
+            (label.row, self.table.error(name, label.row, column, &expected, label.text.as_bytes()))
         };
         // The first label too many, of all columns.
         let mut first: Option<(u64, Error)> = None;
@@ -72,7 +92,7 @@ impl Merger {
             let column = self.table.columns.target.unwrap_or_default();
             let (row, error) = most(column, &label, "labels: classification needs classes");
             let asks =
-                |few| undecided_task(&name, &self.table.name_of(column), few, &format!("over {MOST_LABELS}"));
+                |few| undecided_task(name, &self.table.name_of(column), few, &format!("over {MOST_LABELS}"));
             too_many((row, self.table.columns.few_numbers.map_or(error, asks)));
         }
         if let Some(error) = first.map(|(_, error)| error).or(fault) {
@@ -90,6 +110,19 @@ impl Merger {
             .collect();
         translate(&mut rows.features, self.table.columns.width(), &columns);
         Ok(rows)
+    }
+
+    /// What is wrong with the first cell of these rows that is no pixel.
+    fn no_pixel(&self, rows: &Table, piece: &Piece) -> Option<Error> {
+        let Features::Floats(values) = &rows.features else { return None };
+        let place = values.iter().position(|value| !is_byte(value))?;
+        let (width, delimiter) = (self.table.columns.width(), self.table.dialect.delimiter);
+        let (start, row) = piece.each_row(delimiter).nth(place / width)?;
+        let mut cells = Cells::new(delimiter);
+        let at = At { row: cells.split(row), piece, start };
+        let (column, _) = self.table.columns.inputs[place % width];
+        let expected = "a whole number from 0 to 255, as in the first 4,096 rows";
+        Some(self.table.cell_error(&at, column, expected).with_kind(DataFault::LaterRow))
     }
 }
 

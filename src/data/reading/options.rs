@@ -14,6 +14,8 @@ pub struct ReadOptions {
     pub columns: Selection,
     /// How a CSV table is written.
     pub format: Format,
+    /// Whether a CSV table of pixels is read whole, as other tables are, and not while it trains.
+    pub read_all: bool,
     /// What images in folders become.
     pub images: ImageOptions,
     /// Most threads that parse a table, and that look through its columns; nothing is one for each core, of those that parse

@@ -272,11 +272,19 @@ impl Pieces {
     /// Takes `rows` rows out of the buffer, which end there.
     fn cut(&mut self, end: usize, rows: usize) -> Piece {
         let rest = &self.buffer[end..self.filled];
-        let mut buffer = vec![0; (PIECE_BYTES + MORE_BYTES).max(rest.len())];
-        buffer[..rest.len()].copy_from_slice(rest);
+        let text = if rest.len() > end {
+            // A small piece, which may be kept, takes no more memory than its text.
+            let text = self.buffer[..end].to_vec();
+            self.buffer.copy_within(end..self.filled, 0);
+            text
+        } else {
+            let mut buffer = vec![0; (PIECE_BYTES + MORE_BYTES).max(rest.len())];
+            buffer[..rest.len()].copy_from_slice(rest);
+            let mut text = std::mem::replace(&mut self.buffer, buffer);
+            text.truncate(end);
+            text
+        };
         self.filled -= end;
-        let mut text = std::mem::replace(&mut self.buffer, buffer);
-        text.truncate(end);
         let piece = Piece { name: Arc::clone(&self.name), text, rows, before: self.rows, line: self.line };
         self.line += count_lines(&piece.text);
         self.rows += rows as u64;

@@ -58,8 +58,6 @@ pub(crate) struct Stream {
     pub delimiter: Option<u8>,
     /// What the types of arrays tell, where they have been made a table.
     hints: Option<Hints>,
-    /// All bytes, where they are in memory.
-    bytes: Option<Arc<[u8]>>,
 }
 
 impl Stream {
@@ -98,20 +96,10 @@ impl Stream {
         Ok(stream)
     }
 
-    /// The same table from the start; `None` for what can be read only once.
-    pub(crate) fn again(&self) -> Result<Option<Self>> {
-        let Some(bytes) = &self.bytes else {
-            return self.stored.map(|_| Self::open_table(&self.name)).transpose();
-        };
-        let mut stream = Self::of_bytes(&self.name, Arc::clone(bytes))?;
-        stream.skip_preamble()?;
-        Ok(Some(stream))
-    }
-
-    /// Bytes in memory, which can be read again.
+    /// Bytes in memory.
     pub(crate) fn of_bytes(name: &Path, bytes: Arc<[u8]>) -> Result<Self> {
-        let stream = Self::unpack(name, Cursor::new(Arc::clone(&bytes)), Some(bytes.len() as u64))?;
-        Ok(Self { bytes: Some(bytes), ..stream })
+        let length = bytes.len() as u64;
+        Self::unpack(name, Cursor::new(bytes), Some(length))
     }
 
     /// Bytes of unknown length.
@@ -127,7 +115,6 @@ impl Stream {
             stored,
             delimiter: None,
             hints: None,
-            bytes: None,
         };
         // By its first bytes: a name may say anything.
         let start = stream.peek(ZSTD_MAGIC.len())?;

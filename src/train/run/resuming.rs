@@ -39,11 +39,6 @@ impl Run {
     pub fn resume(&mut self, checkpoint: Checkpoint) -> Result<()> {
         let Checkpoint { model, state, kept, progress } = checkpoint;
         check_fixed(&progress.settings, &self.config.fixed_settings())?;
-        if progress.was_restarted
-            && let Some(data) = self.data.own()
-        {
-            data.read_all()?;
-        }
         let kept = progress.kept.zip(kept).map(|((epoch, warning), parameters)| {
             let mut model = Model { parameters, ..model.clone() };
             model.settings.insert("epoch".to_owned(), epoch.to_string());
@@ -51,7 +46,6 @@ impl Run {
         });
         self.selection.resume(&progress.epochs, kept);
         self.expected = progress.rows;
-        self.was_restarted = progress.was_restarted;
         (self.steps, self.epochs) = (progress.steps, progress.epochs);
         let parameters = model.parameters.clone();
         let (epoch, order) = (progress.epoch, progress.order);
@@ -89,7 +83,6 @@ impl Run {
             settings: self.config.fixed_settings(),
             kept: kept.map(|kept| (kept.epoch, kept.warning.clone())),
             rows,
-            was_restarted: self.was_restarted,
         };
         let kept = kept.map(|kept| kept.model.parameters.clone());
         Ok(Some(Checkpoint { model: self.model(parameters, number)?, state, kept, progress }))

@@ -5,14 +5,14 @@ mod row_weights;
 use std::path::{Path, PathBuf};
 
 use crate::data::{
-    BLOCK_ROWS, Classes, Dataset, IgnoredColumn, MixedColumn, NumbersAsText, OddLabel, Reader, Rows, Scale,
+    BLOCK_ROWS, Dataset, IgnoredColumn, MixedColumn, NumbersAsText, OddLabel, Reader, Rows, Scale,
     TargetScale, Transform, UnknownCells, is_sorted,
 };
 use crate::error::{Error, Result};
 use crate::model::DataSchema;
 use crate::step::{Loss, demand};
 use crate::train::evaluation::{check_inputs, test_set};
-use crate::train::{DataOptions, FullReadReason, TrainedRows};
+use crate::train::{DataOptions, TrainedRows};
 
 /// The setting of a model that has the sum of the rows that it was tested on.
 pub const TESTED_ROWS: &str = "tested_rows";
@@ -25,10 +25,15 @@ pub(crate) enum HeldOut {
     File(Box<Reader>),
 }
 
-/// What rows have shown of their data set.
-pub(super) struct ObservedRows {
-    classes: Classes,
-    has_bytes: bool,
+/// Why training on rows of images does not begin with the first of them, while others are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FullReadReason {
+    /// The numbers by which columns are scaled depend on all rows.
+    Scaled,
+    /// A share of the rows is held out.
+    HeldOut,
+    /// The rows are sorted by label.
+    Sorted,
 }
 
 /// Rows to train on, to validate on and to test on. Of the training rows the first block is here at least.
@@ -41,7 +46,7 @@ pub struct TrainingData {
     pub(crate) transform: Transform,
     /// Whether all rows are here before training starts; the first epoch then takes them in an order over all of them.
     pub(crate) is_whole: bool,
-    /// Why there were more rows than those of the first block before training.
+    /// Why rows of images are all read before training.
     read_first: Option<FullReadReason>,
     /// Rows of the training file, those that are left out of training included, where that is known.
     file_rows: Option<usize>,
@@ -56,17 +61,12 @@ pub struct TrainingData {
     /// Labels of all rows of the training file that may be slips, as far as these were read before training.
     odd_labels: Vec<OddLabel>,
     pub(super) files_without_weights: Vec<PathBuf>,
-    options: DataOptions,
-    /// How many columns had text and numbers when `transform` was made.
-    mixed_columns: usize,
 }
 
 impl TrainingData {
-    /// Reads as much as is needed before training can start: the first block where the rows are images, whose values
-    /// need no look at all rows; else everything.
-    ///
-    /// Everything is also read first where rows are left out for validation or testing, and where the labels show that
-    /// the rows are sorted by them.
+    /// Prepares rows of a table, which have all been read, or reads as much as is needed of rows of images before training can start:
+    /// the first block, whose values need no look at all rows, or everything where columns are scaled by what they hold, rows are left out
+    /// for validation or testing, or the labels show that the rows are sorted by them.
     ///
     /// # Errors
     /// Those of the data.
@@ -89,33 +89,19 @@ impl TrainingData {
             Scale::Standard | Scale::MinMax | Scale::Robust | Scale::Quantile => true,
         };
         let clips = options.clips(encodes)?;
-        // Values have no classes by which an order of the rows would show.
-        let read_first = FullReadReason::for_reader(&reader, encodes, !options.split.is_none());
-        let of_first_block = reader.rows().min(BLOCK_ROWS);
+        let read_first = match () {
+            () if reader.is_complete() => None,
+            () if encodes => Some(FullReadReason::Scaled),
+            () if !options.split.is_none() => Some(FullReadReason::HeldOut),
+            () => is_sorted(reader.labels()).then_some(FullReadReason::Sorted),
+        };
         if read_first.is_some() {
             reader.read_to_end()?;
         }
-        let mut others = [validation, test];
-        for place in 0..others.len() {
-            let Some(other) = &mut others[place] else { continue };
-            other.follow(&reader)?;
-            // Text that this has among its first numbers may come later in the training file.
-            if !reader.is_complete()
-                && other.total_rows().is_none()
-                && let Err(error) = other.next_block()
-            {
-                reader.read_to_end()?;
-                let [validation, test] = others;
-                return match reader.mixed_columns() {
-                    [] => Err(error),
-                    _ => Self::new(reader, validation, test, options),
-                };
-            }
-        }
-        let [validation, test] = others;
-        let mixed_columns = reader.mixed_columns().len();
-        let is_whole = read_first.is_some_and(FullReadReason::is_final) || is_sorted(reader.labels());
-        let read_first = read_first.filter(|_| reader.rows() > of_first_block);
+        let read_first = read_first.filter(|_| reader.rows() > BLOCK_ROWS);
+        // Values have no classes by which an order of the rows would show.
+        let is_in_doubt = reader.values() > 0 || is_sorted(reader.labels());
+        let is_whole = encodes || !options.split.is_none() || is_in_doubt;
         reader.check_classes()?;
         reader.check_values()?;
         let (file_rows, odd_labels) = (reader.total_rows(), reader.odd_labels());
@@ -199,8 +185,6 @@ impl TrainingData {
             target_scale,
             odd_labels,
             files_without_weights,
-            options: *options,
-            mixed_columns,
         })
     }
 
@@ -240,15 +224,11 @@ impl TrainingData {
         self.reader.view(self.transform.scaling())
     }
 
-    /// Reads until `rows` rows are here. A table whose number of rows is not known is read wholly, since a late row may
-    /// show more classes, which makes another network.
+    /// Reads until `rows` rows are here.
     ///
     /// # Errors
     /// Those of the data.
     pub fn read_rows(&mut self, rows: usize) -> Result<()> {
-        if self.rows().is_none() {
-            self.read_all()?;
-        }
         while self.reader.rows() < rows && self.reader.next_block()? {}
         Ok(())
     }
@@ -258,7 +238,7 @@ impl TrainingData {
         &self.transform
     }
 
-    /// Why more rows were read than the first block before training can start, if that was so.
+    /// Why rows of images are all read before training can start, if that is so.
     pub fn read_first(&self) -> Option<FullReadReason> {
         self.read_first
     }
@@ -392,50 +372,12 @@ impl TrainingData {
         DataSchema { classes, schema, image: self.reader.image(), target_scale: self.target_scale.clone() }
     }
 
-    /// What a network for the rows so far is made for.
-    pub(super) fn observed_rows(&self) -> ObservedRows {
-        ObservedRows { classes: self.reader.classes().clone(), has_bytes: self.reader.has_bytes() }
-    }
-
-    /// What the rows so far show that a network was not made for.
-    pub(super) fn changed_since(
-        &self,
-        ObservedRows { classes: known, has_bytes }: &ObservedRows,
-    ) -> Option<String> {
-        let reader = &self.reader;
-        if let Some(text) = reader.mixed_columns().get(self.mixed_columns) {
-            return Some(text.to_string());
-        }
-        if reader.classes() != known {
-            let (seen, now) = (known.len(), reader.classes().len());
-            return Some(format!("the first rows show {seen} classes, later ones {now}"));
-        }
-        if reader.has_bytes() != *has_bytes {
-            return Some(
-                "the first rows hold only whole numbers from 0 to 255, later ones others".to_owned(),
-            );
-        }
-        let blocks = reader.rows() / BLOCK_ROWS;
-        let is_looked_at = !self.is_whole && (reader.is_complete() || blocks.is_power_of_two());
-        (is_looked_at
-            && reader.total_rows().is_none_or(|rows| reader.rows() == rows)
-            && is_sorted(reader.labels()))
-        .then(|| "the rows are sorted by label".to_owned())
-    }
-
-    /// Reads all that is left, after a later row has shown something that the first rows had not.
+    /// Reads all that is left.
+    ///
+    /// # Errors
+    /// Those of the data.
     pub(crate) fn read_all(&mut self) -> Result<()> {
         self.reader.read_to_end()?;
-        if self.mixed_columns().len() > self.mixed_columns {
-            // Nothing is known yet of how these categories become inputs.
-            let file = |rows: Option<HeldOut>| match rows {
-                Some(HeldOut::File(reader)) => Some(*reader),
-                _ => None,
-            };
-            let (validation, test) = (file(self.validation.take()), file(self.test.take()));
-            *self = Self::new(self.reader.copied()?, validation, test, &self.options)?;
-        }
-        self.is_whole |= is_sorted(self.reader.labels());
         self.reader.check_classes()?;
         self.reader.check_weights()
     }

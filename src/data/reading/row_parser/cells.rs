@@ -2,26 +2,58 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{FirstMissing, RowParser};
+use super::{FirstMissing, Role, RowParser, Values};
 use crate::data::columns::categories::MISSING;
 use crate::data::columns::groups::plain;
 use crate::data::columns::time::{PARTS, date, is_zero_date, time};
 use crate::data::dialect::Kind;
 use crate::data::dialect::notation::grouped;
 use crate::data::dialect::number::{expected_feature, float};
-use crate::data::excerpt::quote;
+use crate::data::excerpt::{printable_name, quote};
 use crate::data::reading::pieces::At;
 use crate::data::reading::table::Missing;
 use crate::error::{DataFault, Error, Result};
 
 impl RowParser {
-    /// The number of a cell in a column of categories, which is the one with this number among them.
-    pub(crate) fn category(&mut self, at: &At<'_>, index: usize, column: usize) -> Result<u32> {
-        let known = self.categories[index].find(at.row.cell(column));
-        match known.filter(|number| !(*number == MISSING && self.table.refuses_missing)) {
-            Some(number) => Ok(number),
-            None => self.new_category(at, index, column),
+    /// Takes a cell that is not known: one that is new, missing, or wrong, or whose role has no quick way.
+    pub(super) fn second_look(
+        &mut self,
+        role: Role,
+        (at, column): (&At<'_>, usize),
+        before: u64,
+        values: &mut Values,
+    ) -> Result<()> {
+        match role {
+            Role::None => {}
+            Role::Numbers(input, _) => values.inputs[input] = self.input(at, column)?,
+            Role::Category(input, index) => {
+                values.inputs[input] = self.new_category(at, index, column)? as f32;
+            }
+            Role::Date(input, parts) => {
+                let date = self.date(at, column, parts)?;
+                values.inputs[input..][..parts].copy_from_slice(&date[..parts]);
+            }
+            Role::Label => values.label = Some(self.new_label(at, column)?),
+            Role::Value(value) => values.targets[value] = self.value(at, column)?,
+            Role::Weight => values.weight = Some(self.weight(at, column)?),
+            Role::Group => values.group = Some(self.group(at, column)?),
+            Role::Time => values.time = Some(self.time(at, column)?),
+            Role::Id => values.id = Some(self.table.text(at, column)?.to_owned()),
+            Role::Counted(first) => return Err(self.no_row_number(at, column, first + before as f64)),
         }
+        Ok(())
+    }
+
+    /// The question about a column that was ignored as it counts the rows, and does not count this one.
+    fn no_row_number(&self, at: &At<'_>, column: usize, expected: f64) -> Error {
+        let names = self.table.names.as_ref();
+        let name = names.map_or_else(|| column.to_string(), |names| printable_name(names[column].as_bytes()));
+        let question = format!(
+            "is column {name} an input? It counts the rows, but not in row {}: expected {expected}, found {}",
+            at.line(),
+            quote(at.row.cell(column))
+        );
+        Error::Undecided { path: at.name().to_owned(), setting: "include", question }
     }
 
     fn new_category(&mut self, at: &At<'_>, index: usize, column: usize) -> Result<u32> {
@@ -30,22 +62,24 @@ impl RowParser {
         if is_missing && table.refuses_missing {
             return Err(table.cell_error(at, column, "a category (--missing error refuses missing values)"));
         }
-        if matches!(table.dialect.kind(cell), Kind::Number(_)) && !table.columns.categorical.contains(&column)
-        {
-            let expected = "text, as in the first rows (a number among text)";
-            return Err(table.cell_error(at, column, expected).with_kind(DataFault::TextAndNumbers));
-        }
         // A header among the rows holds what is new everywhere.
         table.refuse_header(at)?;
         if is_missing {
             return Ok(self.categories[index].insert(cell, MISSING));
         }
+        if matches!(table.dialect.kind(cell), Kind::Number(_)) && !table.columns.categorical.contains(&column)
+        {
+            let expected = "text, as in the first rows (a number among text)";
+            self.doubt(column, |parser| {
+                parser.table.cell_error(at, column, expected).with_kind(DataFault::TextAndNumbers)
+            });
+        }
         let number = self.categories[index].add(cell, at.line());
-        number.map_err(|expected| table.cell_error(at, column, &expected))
+        number.map_err(|expected| self.table.cell_error(at, column, &expected))
     }
 
     /// The parts of a date, NaN where it is missing.
-    pub(crate) fn date(&mut self, at: &At<'_>, column: usize, parts: usize) -> Result<[f32; PARTS.len()]> {
+    fn date(&mut self, at: &At<'_>, column: usize, parts: usize) -> Result<[f32; PARTS.len()]> {
         let cell = at.row.cell(column);
         match date(cell).filter(|date| parts == PARTS.len() || date[3] == 0.0) {
             Some(date) => Ok(date),
@@ -68,34 +102,34 @@ impl RowParser {
         }
     }
 
-    /// The number of the row's label, if the table has labels.
-    pub(crate) fn label(&mut self, at: &At<'_>) -> Result<Option<u32>> {
-        let Some(column) = self.table.columns.target else { return Ok(None) };
-        let known = self.labels.find(at.row.cell(column));
-        known.map_or_else(|| self.new_label(at, column), Ok).map(Some)
-    }
-
     fn new_label(&mut self, at: &At<'_>, column: usize) -> Result<u32> {
         let cell = at.row.cell(column);
         let is_missing = self.table.dialect.is_missing(cell);
-        if is_missing && self.table.columns.drops_missing_target {
-            return Ok(self.labels.missing(cell, at.line()));
-        }
         if is_missing {
             let may_be_label = !cell.trim_ascii().is_empty() && !self.table.dialect.is_said_missing(cell);
             let expected = match may_be_label {
                 true => "a label (every row needs one; use --missing-markers \"\" if this text is one)",
                 false => "a label (every row needs one)",
             };
-            return Err(self.table.cell_error(at, column, expected).with_kind(DataFault::NoTarget));
+            self.without_target(at, column, expected);
+            return Ok(self.labels.missing(cell, at.line()));
         }
         self.table.refuse_header(at)?;
         let number = self.labels.add(cell, at.line());
         number.map_err(|expected| self.table.cell_error(at, column, &expected))
     }
 
-    /// A value to predict; NaN where it is missing and the row is to be left out.
-    pub(crate) fn value(&self, at: &At<'_>, column: usize) -> Result<f32> {
+    /// Leaves a row without a target to all rows, unless it is to be left out.
+    fn without_target(&mut self, at: &At<'_>, column: usize, expected: &str) {
+        if !self.table.columns.drops_missing_target {
+            self.doubt(column, |parser| {
+                parser.table.cell_error(at, column, expected).with_kind(DataFault::NoTarget)
+            });
+        }
+    }
+
+    /// A value to predict; NaN where it is missing.
+    fn value(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
         if !self.table.dialect.is_missing(at.row.cell(column)) {
             let units = self.table.columns.with_units.iter().find(|(with, _)| *with == column);
             return match units.and_then(|(_, units)| units.number(at.row.cell(column))) {
@@ -103,17 +137,12 @@ impl RowParser {
                 None => self.number(at, column, "a value to predict"),
             };
         }
-        match self.table.columns.drops_missing_target {
-            true => Ok(f32::NAN),
-            false => {
-                let expected = "a value to predict (every row needs one)";
-                Err(self.table.cell_error(at, column, expected).with_kind(DataFault::NoTarget))
-            }
-        }
+        self.without_target(at, column, "a value to predict (every row needs one)");
+        Ok(f32::NAN)
     }
 
     /// A cell as a finite number.
-    pub(crate) fn number(&self, at: &At<'_>, column: usize, what: &str) -> Result<f32> {
+    fn number(&self, at: &At<'_>, column: usize, what: &str) -> Result<f32> {
         let number = float(at.row.cell(column), self.table.dialect.numbers);
         number.map_err(|fault| match self.table.other_mark(at.row.cell(column)) {
             Some(hint) => {
@@ -124,32 +153,29 @@ impl RowParser {
         })
     }
 
-    /// The weight of the row in the loss, if the table has weights.
-    pub(crate) fn weight(&self, at: &At<'_>) -> Result<Option<f32>> {
-        let Some(column) = self.table.columns.weight else { return Ok(None) };
+    /// The weight of the row in the loss.
+    fn weight(&self, at: &At<'_>, column: usize) -> Result<f32> {
         let weight = self.number(at, column, "the weight of a row")?;
         if weight < 0.0 {
             return Err(self.table.cell_error(at, column, "a weight of 0 or more"));
         }
-        Ok(Some(weight))
+        Ok(weight)
     }
 
-    /// The number of the row's group, if the table has groups. A row without one is a group by itself.
-    pub(crate) fn group(&mut self, at: &At<'_>) -> Result<Option<u32>> {
-        let Some(column) = self.table.columns.group else { return Ok(None) };
+    /// The number of the row's group. A row without one is a group by itself.
+    fn group(&mut self, at: &At<'_>, column: usize) -> Result<u32> {
         let cell = at.row.cell(column);
         let dialect = &self.table.dialect;
         let number = self.groups.number(plain(cell, dialect.numbers.point), dialect.is_missing(cell));
-        number.map(Some).ok_or_else(|| self.table.cell_error(at, column, "fewer groups"))
+        number.ok_or_else(|| self.table.cell_error(at, column, "fewer groups"))
     }
 
-    /// The time of the row, if the table has times.
-    pub(crate) fn time(&self, at: &At<'_>) -> Result<Option<f64>> {
-        let Some(column) = self.table.columns.time else { return Ok(None) };
+    /// The time of the row.
+    fn time(&self, at: &At<'_>, column: usize) -> Result<f64> {
         let found = time(at.row.cell(column), self.table.dialect.numbers);
         let expected =
             "a time: a number, or a date such as 2026-11-22, 2026/11/22 10:30 or 2026-11-22T10:30:00+02:00";
-        found.map(Some).ok_or_else(|| self.table.cell_error(at, column, expected))
+        found.ok_or_else(|| self.table.cell_error(at, column, expected))
     }
 
     /// What is wrong with a cell that is no number.
@@ -174,22 +200,27 @@ impl RowParser {
         }
     }
 
-    /// A number that is an input; NaN where it is missing.
-    pub(crate) fn input(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
-        match float(at.row.cell(column), self.table.dialect.numbers) {
-            Ok(value) if !self.table.missing_numbers.contains(&value) => Ok(value),
-            Ok(_) => self.without_number(at, column, "a number"),
-            Err(fault) => self.without_number(at, column, fault),
-        }
+    /// A number that is an input, which may be a marker of missing ones; NaN where it is missing.
+    fn input(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
+        let fault = float(at.row.cell(column), self.table.dialect.numbers).err().unwrap_or("a number");
+        self.without_number(at, column, fault)
     }
 
     /// The value of a cell that is not a number: NaN where it is missing; else an error.
-    pub(crate) fn without_number(&mut self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
+    fn without_number(&mut self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
         let (table, cell) = (&self.table, at.row.cell(column));
         let is_marker =
             || float(cell, table.dialect.numbers).is_ok_and(|value| table.missing_numbers.contains(&value));
         if !table.dialect.is_missing(cell) && !is_marker() {
-            return Err(self.no_number(at, column, fault));
+            let error = self.no_number(at, column, fault);
+            let is_text = matches!(&error, Error::Fault { kind: DataFault::TextAndNumbers, .. });
+            // Text in the first row is a header.
+            if !is_text || at.line() == 1 {
+                return Err(error);
+            }
+            self.table.refuse_header(at)?;
+            self.doubt(column, |_| error);
+            return Ok(f32::NAN);
         }
         self.missing_number(at, column)
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::Cursor;
+use std::path::Path;
 
 use csv::{ByteRecord, ReaderBuilder};
 use proptest::prelude::*;

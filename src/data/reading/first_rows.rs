@@ -1,0 +1,269 @@
+//! What the first rows of a CSV table say: how it is written, and what its columns seem to hold.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::csv_table::{CsvTable, cell_error};
+use super::foreign::by_text;
+use super::pieces::{Piece, Pieces, too_long};
+use super::records::Cells;
+use super::stream::Stream;
+use super::table::has_pixels;
+use super::text::Text;
+use crate::data::columns::schema::{Holds, Schema};
+use crate::data::columns::{Header, LaterRows, Selection, Target};
+use crate::data::dialect::notation::Notation;
+use crate::data::dialect::{Dialect, Extra, Format, Kind, SAMPLE_ROWS, Sample};
+use crate::data::excerpt::quote;
+use crate::error::{Error, Place, Result};
+
+/// Bytes that are looked at before the first row is read, unless these rows are longer.
+const SAMPLE_BYTES: usize = 1 << 18;
+const LEAST_SAMPLE_ROWS: usize = 8;
+
+/// The most bytes of a row whatever is said; what is read beyond a row is never as long.
+const MOST_ROW_BYTES: usize = 1 << 30;
+
+/// Bytes of a row that a column takes at least, on average, where the row is as long as it may be.
+const BYTES_A_COLUMN: usize = 16;
+
+/// Rows may be shorter than the first ones by one part in this many: more room than is needed costs nothing, as it is not touched.
+const SHORTER: u64 = 16;
+
+/// The first rows of a table, and what is asked of it.
+pub(crate) struct FirstRows {
+    /// The file, or what stands for it in messages; the first of several.
+    pub path: Arc<Path>,
+    /// The cells of the first row, and one for a cell that the others have beyond it.
+    names: Vec<String>,
+    has_header: bool,
+    pub dialect: Dialect,
+    sample: Sample,
+    extra: Option<Extra>,
+    /// Whether these are all rows.
+    are_all: bool,
+    format: Format,
+    /// The columns that are read.
+    pub wanted: Selection,
+    /// Whether the decimal mark is that of the table that a model was trained on.
+    decimal_is_known: bool,
+    /// About how many bytes a row has.
+    pub row_bytes: usize,
+    /// Bytes of all rows, where that is known.
+    pub length: Option<u64>,
+}
+
+impl FirstRows {
+    /// Looks at the first rows of a table, behind which those of the `others` follow, and decides how it is written; also returns its
+    /// text from the first row on that is no header.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for what is no table; [`Error::Undecided`] for a doubt about how it is written.
+    pub(crate) fn open(
+        mut stream: Stream,
+        others: &[PathBuf],
+        format: &Format,
+        wanted: &Selection,
+    ) -> Result<(Self, Text)> {
+        stream.skip_preamble()?;
+        let (format, wanted) = stream.hints(format, wanted);
+        let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
+        let format = Format {
+            missing: format.missing.iter().cloned().chain(known).collect(),
+            replaces_missing: format.replaces_missing
+                || wanted.schema.as_ref().is_some_and(|schema| schema.replaces_missing),
+            delimiter: format.delimiter.or(stream.delimiter),
+            row_limit: format.row_limit.min(MOST_ROW_BYTES),
+            ..format
+        };
+        let (start, is_whole) =
+            stream.peek_rows(SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLE_BYTES, format.row_limit)?;
+        if start.len() > format.row_limit && !start.iter().any(|byte| b"\r\n".contains(byte)) {
+            // Not worth the memory that finding out how it is written takes.
+            return Err(too_long(&stream, 1, format.row_limit));
+        }
+        if let Some((what, remedy)) = by_text(&start).filter(|_| format.delimiter.is_none()) {
+            let found = format!("{what}; {remedy}");
+            return Err(Error::data(stream.name(), Place::default(), "a table as text (CSV)", found));
+        }
+        let (mut dialect, sample) = Dialect::detect(&start, is_whole, &format);
+        let known_decimal = wanted.schema.as_ref().and_then(|schema| schema.decimal);
+        let decimal_is_known = format.decimal.is_none() && known_decimal.is_some();
+        if let Some(known) = known_decimal.filter(|_| decimal_is_known) {
+            // One row alone cannot tell a fraction from thousands; the table that a model was trained on has told.
+            let grouped = dialect.numbers.grouped && dialect.numbers.point == known;
+            dialect.numbers = Notation { point: known, grouped };
+        }
+        let length = stream.length().filter(|_| others.is_empty());
+        let row_bytes = start.len() / sample.rows.len().max(1);
+        let mut pieces = Pieces::new(stream, others, dialect.delimiter, format.row_limit);
+        let path = Arc::clone(&pieces.name);
+        let empty = || Error::data(&*path, Place::default(), "a table", "an empty file");
+        let first = pieces.next_row()?.ok_or_else(empty)?;
+        let header_cells = names(&first, dialect.delimiter, format.row_limit)?;
+        let extra = sample.extra_cell(&dialect).filter(|_| format.header != Some(false));
+        let names = match extra {
+            Some(extra) => with_extra(header_cells.clone(), extra),
+            None => header_cells.clone(),
+        };
+        if let Some(width) = sample.width_below_title().filter(|_| extra.is_none()) {
+            let expected = format!(
+                "{width} cells, as in the rows below (is the first row a title? Remove all rows above the header)"
+            );
+            let place = Place::row(first.first_line(dialect.delimiter));
+            return Err(Error::data(&*path, place, expected, quote(names[0].as_bytes())));
+        }
+        pieces.has_one_column = names.len() == 1;
+        let undecided = |setting, question| Error::Undecided { path: path.to_path_buf(), setting, question };
+        if format.decimal.or(known_decimal).is_none()
+            && let Some(question) = sample.question_of_decimals(&dialect)
+        {
+            return Err(undecided("decimal", question));
+        }
+        let has_header = match format.header {
+            Some(said) => said,
+            // The names of a model are proof.
+            None if wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names)) => true,
+            // The rows that a model without names was trained on had none.
+            None if wanted.schema.as_ref().is_some_and(Schema::is_unnamed) => sample.counts_columns(),
+            None if extra.is_some() => true,
+            None => sample.has_header(&dialect).map_err(|doubt| undecided("header", doubt))?,
+        };
+        let first = if has_header {
+            pieces.begin_rows(&header_cells);
+            None
+        } else {
+            Some(first)
+        };
+        let are_all = is_whole && others.is_empty();
+        let first_rows = Self {
+            path,
+            names,
+            has_header,
+            dialect,
+            sample,
+            extra,
+            are_all,
+            format,
+            wanted,
+            decimal_is_known,
+            row_bytes,
+            length,
+        };
+        Ok((first_rows, Text::new(first, pieces)))
+    }
+
+    fn header<'a>(&'a self, later: &'a LaterRows) -> Header<'a> {
+        Header {
+            path: &self.path,
+            names: self.has_header.then_some(&self.names),
+            count: self.names.len(),
+            dialect: self.dialect.clone(),
+            sample: &self.sample,
+            extra: self.extra,
+            later,
+        }
+    }
+
+    /// The table with the columns that these rows, and what `later` says of others, give it.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for columns that are not there; [`Error::Undecided`] where nothing says which is the target.
+    pub(crate) fn table(&self, later: &LaterRows) -> Result<CsvTable> {
+        let Self { format, wanted, names, .. } = self;
+        let mut columns = self.header(later).columns(wanted)?;
+        let is_named = wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(names));
+        if format.header.is_none() && !is_named && self.sample.counts_columns() {
+            columns.notices.push(format!(
+                "the first row holds the numbers 0 to {}, so it is a header; use --header no if it is a row of values",
+                names.len() - 1
+            ));
+        }
+        Ok(CsvTable {
+            names: self.has_header.then(|| names.clone()),
+            columns,
+            dialect: self.dialect.clone(),
+            row_limit: format.row_limit,
+            missing_numbers: format.missing.iter().filter_map(|text| text.trim().parse().ok()).collect(),
+            missing: format.missing.clone(),
+            refuses_missing: wanted.refuse_missing,
+            zero_dates: Arc::default(),
+            is_like_another: wanted.schema.is_some(),
+            decimal_is_known: self.decimal_is_known,
+        })
+    }
+
+    /// Cells of a row.
+    pub(crate) fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether the header of a model's table may be missing here: nobody has said that there is none.
+    pub(crate) fn may_lack_header(&self) -> bool {
+        self.format.header.is_none() && self.wanted.schema.as_ref().is_some_and(Schema::is_unnamed)
+    }
+
+    /// The columns that no first row decides: those that are empty here, and those that may hold codes.
+    pub(crate) fn open_columns(&self) -> [Vec<usize>; 2] {
+        if self.are_all || self.wanted.schema.is_some() {
+            return Default::default();
+        }
+        let later = LaterRows::default();
+        let header = self.header(&later);
+        let is_empty = |column: &usize| header.kinds(*column).all(|kind| kind == Kind::Missing);
+        let may_hold_codes = |column: &usize| header.may_hold_codes(*column);
+        let columns = 0..header.count;
+        [columns.clone().filter(is_empty).collect(), columns.filter(may_hold_codes).collect()]
+    }
+
+    /// Whether rows are to be predicted with the columns of a model, which no row changes.
+    pub(crate) fn are_to_predict(&self) -> bool {
+        self.wanted.schema.is_some() && self.wanted.target == Target::Absent
+    }
+
+    /// Whether the rows may be images: a label and pixels, and nothing else.
+    pub(crate) fn may_be_pixels(&self, table: &CsvTable) -> bool {
+        let (columns, wanted) = (&table.columns, &self.wanted);
+        let others = [columns.weight, columns.group, columns.time, columns.id];
+        has_pixels(columns.width())
+            && columns.inputs.iter().all(|(_, holds)| *holds == Holds::Numbers)
+            && columns.target.is_some()
+            && wanted.schema.is_none()
+            && others.iter().all(Option::is_none)
+            && !(columns.folds_labels || columns.drops_missing_target)
+    }
+
+    /// How many rows there may be; 0 where the length of the file is not known.
+    pub(crate) fn expected_rows(&self) -> usize {
+        let rows = self.length.unwrap_or(0) / self.row_bytes.max(1) as u64;
+        usize::try_from(rows + rows / SHORTER).unwrap_or(0)
+    }
+}
+
+/// The names of columns that have one cell more than the header.
+fn with_extra(mut names: Vec<String>, extra: Extra) -> Vec<String> {
+    match extra {
+        Extra::RowNames => names.insert(0, String::new()),
+        Extra::TrailingDelimiter => names.push(String::new()),
+    }
+    names
+}
+
+/// The cells of the first row, which must be UTF-8.
+fn names(first: &Piece, delimiter: u8, row_limit: usize) -> Result<Vec<String>> {
+    let mut cells = Cells::new(delimiter);
+    let (start, row) = first.each_row(delimiter).next().unwrap_or_default();
+    let row = cells.split(row);
+    let (line, most) = (first.line(start), (row_limit / BYTES_A_COLUMN).max(1));
+    if row.len() > most {
+        let found = format!("{}; use --max-row-bytes to raise the limit", row.len());
+        let expected = format!("at most {most} columns");
+        return Err(Error::data(&*first.name, Place::row(line), expected, found));
+    }
+    let is_text = |cell: &[u8]| !cell.contains(&0) && str::from_utf8(cell).is_ok();
+    if let Some(column) = row.cells().position(|cell| !is_text(cell)) {
+        let expected = "text (UTF-8, without NUL bytes)";
+        return Err(cell_error(&first.name, line, None, column, expected, row.cell(column)));
+    }
+    Ok(row.cells().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned()).collect())
+}
