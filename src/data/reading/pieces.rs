@@ -7,11 +7,14 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::{Bytes, BytesMut};
+
 use super::records::{Cells, Row, count_lines, is_blank, row_end};
 use super::stream::Stream;
 use crate::data::dataset::BLOCK_ROWS;
 use crate::data::excerpt::{list_some, printable_name};
 use crate::error::{Error, Place, Result};
+use crate::memory::prefer_large_pages;
 
 /// A piece ends with the row in which it reaches this many bytes: few enough for a near cache, and enough that handing it
 /// to another thread costs nothing. Unit tests have many pieces.
@@ -20,11 +23,14 @@ pub(crate) const PIECE_BYTES: usize = if cfg!(test) { 1 << 8 } else { 1 << 18 };
 /// Bytes that are read beyond that at first.
 const MORE_BYTES: usize = 1 << 14;
 
+/// The most bytes of memory that pieces share: so many that kept text is on large pages, which the system hands out much faster.
+const CHUNK_BYTES: usize = 1 << 23;
+
 /// Some rows of a table, as text; the last one has a line end, too.
 pub(crate) struct Piece {
     /// The file, or what stands for it in messages.
     pub name: Arc<Path>,
-    pub text: Vec<u8>,
+    pub text: Bytes,
     /// How many there are. Blank lines between them are none.
     pub rows: usize,
     /// Rows of the table before these.
@@ -90,9 +96,13 @@ pub(crate) struct Pieces {
     delimiter: u8,
     /// The most bytes of a row.
     limit: usize,
-    /// Bytes that have been read; from `filled` on there is room.
-    buffer: Vec<u8>,
+    /// Bytes that have been read; from `filled` on there is room. The pieces before share its memory.
+    buffer: BytesMut,
     filled: usize,
+    /// Bytes of the next memory that pieces share.
+    chunk: usize,
+    /// Whether pieces are kept: then each memory is twice as large as the one before.
+    pub are_kept: bool,
     is_read: bool,
     /// The line of the first byte of `buffer`.
     line: u64,
@@ -120,8 +130,10 @@ impl Pieces {
             stream,
             delimiter,
             limit,
-            buffer: Vec::new(),
+            buffer: BytesMut::new(),
             filled: 0,
+            chunk: PIECE_BYTES + MORE_BYTES,
+            are_kept: false,
             is_read: false,
             rows: 0,
             fault: None,
@@ -253,9 +265,14 @@ impl Pieces {
     /// Reads more: as much as is there, since the rest of a pipe may take its time. The last line of a text gets a line end.
     fn read(&mut self) {
         if self.filled == self.buffer.len() {
-            self.buffer.resize((2 * self.filled).max(PIECE_BYTES + MORE_BYTES), 0);
+            let mut chunk = zeros(self.chunk.max(2 * self.filled));
+            chunk[..self.filled].copy_from_slice(&self.buffer[..self.filled]);
+            self.buffer = chunk;
+            self.chunk =
+                if self.are_kept { (2 * self.chunk).min(CHUNK_BYTES) } else { PIECE_BYTES + MORE_BYTES };
         }
-        match self.stream.read(&mut self.buffer[self.filled..]) {
+        let end = self.buffer.len().min(self.filled + PIECE_BYTES + MORE_BYTES);
+        match self.stream.read(&mut self.buffer[self.filled..end]) {
             Ok(0) => {
                 self.is_read = true;
                 if self.filled > 0 && !b"\r\n".contains(&self.buffer[self.filled - 1]) {
@@ -271,19 +288,7 @@ impl Pieces {
 
     /// Takes `rows` rows out of the buffer, which end there.
     fn cut(&mut self, end: usize, rows: usize) -> Piece {
-        let rest = &self.buffer[end..self.filled];
-        let text = if rest.len() > end {
-            // A small piece, which may be kept, takes no more memory than its text.
-            let text = self.buffer[..end].to_vec();
-            self.buffer.copy_within(end..self.filled, 0);
-            text
-        } else {
-            let mut buffer = vec![0; (PIECE_BYTES + MORE_BYTES).max(rest.len())];
-            buffer[..rest.len()].copy_from_slice(rest);
-            let mut text = std::mem::replace(&mut self.buffer, buffer);
-            text.truncate(end);
-            text
-        };
+        let text = self.buffer.split_to(end).freeze();
         self.filled -= end;
         let piece = Piece { name: Arc::clone(&self.name), text, rows, before: self.rows, line: self.line };
         self.line += count_lines(&piece.text);
@@ -294,6 +299,14 @@ impl Pieces {
     fn line_of(&self, place: usize) -> u64 {
         self.line + count_lines(&self.buffer[..place])
     }
+}
+
+/// Memory on large pages where the system has them.
+fn zeros(bytes: usize) -> BytesMut {
+    let mut memory = vec![0; bytes];
+    prefer_large_pages(&mut memory);
+    // Nothing else has a part of it.
+    Bytes::from(memory).try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]))
 }
 
 /// The error for a row of more than `limit` bytes.

@@ -67,6 +67,7 @@ impl Text {
     /// [`Error::Config`] where memory does not hold it.
     pub(crate) fn keep(&mut self, length: Option<u64>) -> Result<Arc<AtomicBool>> {
         self.keeps.store(true, Ordering::Relaxed);
+        self.pieces.are_kept = true;
         self.make_room(length.unwrap_or(0).into())?;
         Ok(Arc::clone(&self.keeps))
     }
@@ -97,6 +98,7 @@ impl Text {
             self.given += 1;
         } else {
             (self.kept, self.given) = (Vec::new(), 0);
+            self.pieces.are_kept = false;
         }
         Ok(Some(piece))
     }
