@@ -1,12 +1,11 @@
 //! The order of rows, made by the host.
 
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 
 use super::{Batches, Order};
 use crate::data::{BLOCK_ROWS, Rows, rows_at};
 use crate::error::{Error, Result};
-use crate::threads::spawn;
 
 /// The order of an epoch as far as it has been requested, kept while an engine takes it piece by piece.
 #[derive(Default)]
@@ -60,13 +59,13 @@ impl HostOrder {
             return;
         }
         let next = Epoch { seed, epoch: epoch + 1, rows, positions: 0..rows };
-        let (sender, receiver) = channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let make = move || {
             // The receiver is gone where training has ended.
             let _ = sender.send(rows_at(seed, epoch + 1, rows, 0..rows));
         };
         // Without a thread the order is made when it is needed.
-        if spawn("order", "makes the order of an epoch", make).is_ok() {
+        if crate::threads::spawn("order", "makes the order of an epoch", make).is_ok() {
             self.next = Some((next, receiver));
         }
     }

@@ -62,7 +62,7 @@ mod linux {
             let name = entry.file_name();
             let is_node = |node: &&str| name.to_string_lossy().starts_with(*node);
             let is_empty = || entry.path().read_dir().is_ok_and(|mut inside| inside.next().is_none());
-            NODES.iter().any(|node| is_node(&node)) && !is_empty()
+            NODES.iter().any(is_node) && !is_empty()
         })
     }
 

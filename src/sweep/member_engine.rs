@@ -34,11 +34,11 @@ pub(super) trait BatchTrainer: Send {
     /// See [`Engine::restore`].
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()>;
 
-    /// See [`Engine::evaluate`]: of this member, and where `several` are asked for of others, too, by their numbers.
+    /// See [`Inference::evaluate`]: of this member, and where `several` are asked for of others, too, by their numbers.
     fn evaluate(&mut self, member: usize, several: bool, rows: &Rows<'_>)
     -> Result<Vec<(usize, Evaluation)>>;
 
-    /// See [`Engine::outputs`]; of which members, as of [`BatchTrainer::evaluate`].
+    /// See [`Inference::outputs`]; of which members, as of [`BatchTrainer::evaluate`].
     fn outputs(&mut self, member: usize, several: bool, rows: &Rows<'_>) -> Result<Vec<(usize, Vec<f32>)>>;
 
     /// See [`Inference::description`].

@@ -442,7 +442,7 @@ fn members_that_learn_weighted_values_are_what_each_is_by_itself() {
     for lab in labs() {
         let _turn = lab.turn();
         let tuning = Tuning::for_device(&lab.context);
-        let members: Vec<Trained> = (0..5).map(|number| member(number)).collect();
+        let members: Vec<Trained> = (0..5).map(&member).collect();
         let mut pack = pack(lab, &tuning, &members);
         let metrics = train(&mut pack, &data, &order);
         for (number, it) in members.iter().enumerate() {

@@ -101,7 +101,7 @@ pub struct CpuEngine {
     packed: PackedRows,
     /// Whether they are skipped, once the first rows are there.
     sparse: Option<bool>,
-    /// Whether the inputs of [`Engine::outputs`] are sparse, once known.
+    /// Whether the inputs of [`Inference::outputs`] are sparse, once known.
     sparse_outputs: Option<bool>,
     observer: Observer,
     host_order: HostOrder,

@@ -147,14 +147,14 @@ impl CpuTeam {
         Ok(taken)
     }
 
-    /// Loss and predictions of `rows` for each network that has not stopped, as [`Engine::evaluate`](crate::engine::Engine::evaluate)
+    /// Loss and predictions of `rows` for each network that has not stopped, as [`Inference::evaluate`](crate::engine::Inference::evaluate)
     /// gives them.
     pub fn evaluate(&mut self, rows: &Rows<'_>) -> Vec<Option<Evaluation>> {
         let each = self.evaluated(rows, EvaluationOutput::Evaluation, |_, sparse| sparse);
         each.into_iter().map(|evaluated| evaluated.map(evaluation)).collect()
     }
 
-    /// Outputs for `rows` of each network that has not stopped, as [`Engine::outputs`](crate::engine::Engine::outputs) gives
+    /// Outputs for `rows` of each network that has not stopped, as [`Inference::outputs`](crate::engine::Inference::outputs) gives
     /// them.
     pub fn outputs(&mut self, rows: &Rows<'_>) -> Vec<Option<Vec<f32>>> {
         let decide = |engine: &mut CpuEngine, sparse| *engine.sparse_outputs.get_or_insert(sparse);
