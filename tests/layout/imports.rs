@@ -11,7 +11,6 @@ const ORDER: [&str; 32] = [
     "trainer",
     "profile",
     "check",
-    "tune",
     "sweep",
     "runs",
     "evaluate",
