@@ -233,7 +233,7 @@ fn mnist(name: &str) -> PathBuf {
 }
 
 #[test]
-fn digits_are_predicted_from_files_of_images_and_by_old_models() {
+fn digits_are_predicted_from_files_of_images() {
     let place = Workplace::new();
     let images = mnist("t10k-images-idx3-ubyte.gz");
     let train =
@@ -268,21 +268,6 @@ fn digits_are_predicted_from_files_of_images_and_by_old_models() {
     );
     let dark = predicted(&place, &["dark.png"]);
     assert_ne!(dark.lines().nth(1).unwrap().split_once(',').unwrap().1, row);
-
-    // As the program wrote models before it knew classes and columns.
-    let mut old = place.model("m.safetensors");
-    let entries = old.header["__metadata__"].as_object_mut().unwrap();
-    entries.retain(|key, _| {
-        ["layers", "activation", "input_scaling", "device", "format"].contains(&key.as_str())
-    });
-    assert_eq!(entries.len(), 5);
-    let eval = |model| ["eval", "--device", "cpu", "--format", "json", "--model", model];
-    let expected = place.succeed(&eval("m.safetensors")).objects().remove(0);
-    place.write("m.safetensors", old.bytes());
-    assert_eq!(predicted(&place, &["one"]), of_idx);
-    assert_eq!(predicted(&place, &["one.png"]).lines().nth(1), Some(format!("one.png,{row}").as_str()));
-    let found = place.succeed(&eval("m.safetensors")).objects().remove(0);
-    assert_eq!((&found["confusion"], &found["samples"]), (&expected["confusion"], &10_000.into()));
 }
 
 #[test]

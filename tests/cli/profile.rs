@@ -83,7 +83,6 @@ fn text_has_the_same_figures_for_people() {
         "calls",
         "median us",
         "p95 us",
-        "model us",
         "share",
         "bytes",
         "GB/s",
@@ -242,7 +241,7 @@ fn ways_of_training_are_compared() {
     assert!(text.contains("batch 1024") && text.contains("loading overlapped"), "{text}");
     for adapter in place.adapters("vulkan") {
         let comparison = &compare(&adapter["index"].to_string(), "json").objects()[0];
-        assert_eq!(comparison["ways"].as_array().unwrap().len(), 16, "{comparison}");
+        assert_eq!(comparison["ways"].as_array().unwrap().len(), 12, "{comparison}");
         assert_eq!(comparison["classic"].as_array().unwrap().len(), 4, "{comparison}");
     }
 }

@@ -120,7 +120,7 @@ fn scores_are_weighted() {
         place.succeed(&["report", "r", "--data", file, "--device", "cpu"]);
         std::fs::read_to_string(place.path("report.html")).unwrap()
     });
-    let (start, end) = ("Expected calibration error ", " On the dashed line");
+    let (start, end) = ("Expected calibration error ", "</p>");
     let [error, expected] =
         [&weighted, &persons].map(|page| page.split_once(start).unwrap().1.split_once(end).unwrap().0);
     assert_eq!(error.replace(", weighted", ""), expected);

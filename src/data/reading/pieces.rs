@@ -20,7 +20,7 @@ use crate::memory::prefer_large_pages;
 /// to another thread costs nothing. Unit tests have many pieces.
 pub(crate) const PIECE_BYTES: usize = if cfg!(test) { 1 << 8 } else { 1 << 18 };
 
-/// Bytes that are read beyond that at first.
+/// Bytes that are read beyond that at first, and the least room for a read.
 const MORE_BYTES: usize = 1 << 14;
 
 /// The most bytes of memory that pieces share: so many that kept text is on large pages, which the system hands out much faster.
@@ -264,8 +264,8 @@ impl Pieces {
 
     /// Reads more: as much as is there, since the rest of a pipe may take its time. The last line of a text gets a line end.
     fn read(&mut self) {
-        if self.filled == self.buffer.len() {
-            let mut chunk = zeros(self.chunk.max(2 * self.filled));
+        if self.buffer.len() - self.filled < MORE_BYTES {
+            let mut chunk = zeros(self.chunk.max(2 * self.filled + MORE_BYTES));
             chunk[..self.filled].copy_from_slice(&self.buffer[..self.filled]);
             self.buffer = chunk;
             self.chunk =
