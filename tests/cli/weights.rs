@@ -126,7 +126,9 @@ fn scores_are_weighted() {
     assert_eq!(error.replace(", weighted", ""), expected);
     assert!(error.ends_with("over 10 bins, weighted."), "{error}");
     let cells = |page: &str| {
-        let (_, rest) = page.split_once("predicted classes across").unwrap();
+        let (_, rest) = page
+            .split_once("<caption>Confusion matrix: true classes down, predicted classes across")
+            .unwrap();
         let (caption, cells) = rest.split_once("</table>").unwrap().0.split_once('<').unwrap();
         (caption == ", weighted", cells.to_owned())
     };
