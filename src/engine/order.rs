@@ -41,7 +41,7 @@ impl HostOrder {
             Some(made) => self.made.insert(made),
             None => {
                 let wanted = Epoch { seed, epoch, rows, positions: positions.clone() };
-                let next = self.next.take().filter(|(next, _)| *next == wanted);
+                let next = self.next.take_if(|(next, _)| *next == wanted);
                 let order = next.and_then(|(_, order)| order.recv().ok());
                 let order = order.unwrap_or_else(|| rows_at(seed, epoch, rows, positions.clone()));
                 self.made.insert((wanted, order))

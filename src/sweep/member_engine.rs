@@ -107,8 +107,6 @@ impl Inference for MemberEngine {
     fn description(&self) -> Description {
         self.shared().networks.description(self.member)
     }
-
-    // What takes how long among others is nothing of one network.
 }
 
 impl Engine for MemberEngine {
@@ -158,6 +156,7 @@ impl Engine for MemberEngine {
         Box::pin(ready(Err(Error::Config(refused.to_owned()))))
     }
 
+    // Times of networks that are trained together are not those of one of them.
     fn observe(&mut self, _: Observer) {}
 
     fn ceilings(&mut self) -> Result<Ceilings> {
