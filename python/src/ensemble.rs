@@ -98,7 +98,8 @@ impl Job {
         request: &DeviceRequest,
         threads: Option<usize>,
     ) -> Result<Self, Error> {
-        let plan = |(number, settings)| TrialPlan { number, settings, own: Default::default(), pack: None };
+        let plan =
+            |(number, settings)| TrialPlan { number, settings, own: Default::default(), is_packed: false };
         let planned: Vec<TrialPlan> = settings.into_iter().enumerate().map(plan).collect();
         let mut sources = Sources::new(training, validation, None);
         let mut members = sources.members(&planned, None)?;

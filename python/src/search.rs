@@ -46,7 +46,7 @@ pub(crate) fn search<'py>(
             number: index * folds.len() + fold,
             settings: settings.clone(),
             own: Default::default(),
-            pack: None,
+            is_packed: false,
         };
         let planned: Vec<TrialPlan> = candidates.iter().enumerate().map(plan).collect();
         let made = || Sources::new(fold_rows.reader()?, None, None).members(&planned, None);

@@ -27,7 +27,7 @@ pub use halving::{Halving, by_score};
 pub use leaderboard::{RankedMember, best, csv, names, ranked};
 pub use member::{FinishedMember, Member, TrainedModel, TrialStatus, is_short};
 #[cfg(feature = "gpu")]
-pub use pack::pack_schedule;
+pub use pack::can_be_packed;
 pub use picking::{EnsembleSelection, Picks, SelectedEnsemble, one_model};
 pub use planning::{TrialPlan, TrialPlanner, VALIDATION, check_names, check_trials, plan_on, usual_space};
 pub use record::{Record, setting_text};

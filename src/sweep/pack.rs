@@ -27,8 +27,8 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Members that are evaluated together at most: their results are kept until requested.
 const MOST_TOGETHER: usize = 32;
 
-/// The schedule under which a member is trained in a pack on a GPU, if it can be.
-pub fn pack_schedule(member: &Member, adapter: &Adapter) -> Option<ScheduleKind> {
+/// Whether a member can be trained in a pack on a GPU, which takes the schedule `fused`.
+pub fn can_be_packed(member: &Member, adapter: &Adapter) -> bool {
     let device = Device::Gpu(Box::new(adapter.clone()));
     let largest = adapter.largest_storage();
     let fits = |data: &Arc<SharedData>| {
@@ -36,9 +36,8 @@ pub fn pack_schedule(member: &Member, adapter: &Adapter) -> Option<ScheduleKind>
         let rows = GpuPack::rows_bytes(&data.training().view(), &network)?;
         Some(GpuPack::member_bytes(&network, &options) <= largest / 4 && rows <= largest)
     };
-    let is_possible = matches!(member.config.schedule, None | Some(ScheduleKind::Fused))
-        && member.data.iter().all(|data| fits(data) == Some(true));
-    is_possible.then_some(ScheduleKind::Fused)
+    matches!(member.config.schedule, None | Some(ScheduleKind::Fused))
+        && member.data.iter().all(|data| fits(data) == Some(true))
 }
 
 /// Trains until there is no more to train: packs first, then what is trained by itself.
@@ -47,8 +46,8 @@ pub(super) fn work(common: &WorkerContext, outbox: &mut Outbox) {
         let (mut packed, mut alone) = (Vec::new(), Vec::new());
         for job in common.queue.take_all() {
             // Planning gave every member of a pack its schedule.
-            let asked = job.member.config.schedule;
-            let is_packed = asked.is_some() && pack_schedule(&job.member, adapter) == asked;
+            let is_planned = job.member.config.schedule == Some(ScheduleKind::Fused);
+            let is_packed = is_planned && can_be_packed(&job.member, adapter);
             if is_packed { packed.push(job) } else { alone.push(job) }
         }
         let mut opened = None;

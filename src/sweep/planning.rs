@@ -5,13 +5,14 @@ use toml::Table;
 
 use super::member::Member;
 #[cfg(feature = "gpu")]
-use super::pack::pack_schedule;
+use super::pack::can_be_packed;
 use super::space::{Range, Settings, Space, Values};
 use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
 use crate::settings::text::read;
 use crate::settings::{DatasetInfo, Preset, TrainSettings};
+#[cfg(feature = "gpu")]
 use crate::step::ScheduleKind;
 use crate::train::Config;
 
@@ -30,28 +31,30 @@ pub struct TrialPlan {
     pub own: Settings,
     /// All of them.
     pub settings: TrainSettings,
-    /// The schedule under which it trains together with others on a GPU, if it can.
-    pub pack: Option<ScheduleKind>,
+    /// Whether it trains together with others on a GPU, by the schedule `fused`.
+    pub is_packed: bool,
 }
 
-/// Plans members on a device: which train together with others. Returns the schedule of each of these.
+/// Plans members on a device: returns which train together with others.
 ///
 /// # Errors
 /// [`Error::Device`] for a member for which the device has no room.
 #[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "the CPU engine has nothing to plan"))]
-pub fn plan_on(device: &Device, members: &mut [Member]) -> Result<Vec<Option<ScheduleKind>>> {
+pub fn plan_on(device: &Device, members: &mut [Member]) -> Result<Vec<bool>> {
     #[cfg(feature = "gpu")]
     if let Device::Gpu(adapter) = device {
         let plan = |member: &mut Member| {
             let training = member.data[0].training();
             member.config.plan(training, device).map_err(|error| of_member(error, member.number))?;
-            let pack = pack_schedule(member, adapter);
-            member.config.schedule = pack.or(member.config.schedule);
-            Ok(pack)
+            let is_packed = can_be_packed(member, adapter);
+            if is_packed {
+                member.config.schedule = Some(ScheduleKind::Fused);
+            }
+            Ok(is_packed)
         };
         return members.iter_mut().map(plan).collect();
     }
-    Ok(vec![None; members.len()])
+    Ok(vec![false; members.len()])
 }
 
 /// Memory for a trial before it trains.
@@ -105,7 +108,7 @@ impl TrialPlanner<'_> {
         let given = settings.init_seed.map(|given| given.wrapping_add((number % self.seeds) as u64));
         settings.init_seed = Some(given.unwrap_or(seed));
         settings.check_early(self.info).map_err(|error| of_member(error, number))?;
-        Ok(TrialPlan { number, own, settings, pack: None })
+        Ok(TrialPlan { number, own, settings, is_packed: false })
     }
 }
 

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::error::{Place, excerpt};
 use crate::input::{self, SETTINGS_BYTES};
 use crate::settings::{Preset, TrainSettings};
+use crate::step::ScheduleKind;
 use crate::sweep::{
     Member, Settings, Sources, Space, TrialPlan, TrialPlanner, VALIDATION, check_names, check_trials,
     is_short, plan_on, usual_space,
@@ -53,8 +54,8 @@ impl SharedOptions {
         let mut own = of_members(&self.base);
         own.training.settings = TrainSettings { threads: None, ..planned.settings.clone() };
         let mut line = config_file::words(&config_file::table(&own)?);
-        if let Some(kind) = planned.pack {
-            let word = format!("--schedule={kind}");
+        if planned.is_packed {
+            let word = format!("--schedule={}", ScheduleKind::Fused);
             if !line.contains(&word) {
                 line.push(word);
             }
@@ -198,7 +199,7 @@ impl PreparedSweep {
         let (device, mut notices) = base.kernels.device(&base.training, work, false, is_short)?;
         notices.extend(said);
         let packs = plan_on(&device, &mut members)?;
-        planned.iter_mut().zip(packs).for_each(|(planned, pack)| planned.pack = pack);
+        planned.iter_mut().zip(packs).for_each(|(planned, is_packed)| planned.is_packed = is_packed);
         let data = members[0].data[0].training();
         notices.extend([mixed_column_lines(data.mixed_columns()), odd_labels(data.odd_labels())].concat());
         notices.extend(column_lines(&base.training, data)?);
