@@ -39,6 +39,18 @@ macro_rules! by_name {
             }
         }
 
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(self.name())
+            }
+        }
+
+        impl<'a> serde::Deserialize<'a> for $name {
+            fn deserialize<D: serde::Deserializer<'a>>(from: D) -> Result<Self, D::Error> {
+                String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
         #[cfg(feature = "cli")]
         impl clap::ValueEnum for $name {
             fn value_variants<'a>() -> &'a [Self] {

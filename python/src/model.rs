@@ -333,7 +333,7 @@ impl Model {
             epoch: PartOfEpoch::default(),
             kept: None,
             order: None,
-            settings: Vec::new(),
+            settings: serde_json::Map::new(),
             rows: None,
         };
         let (model, state) = ((*self.model).clone(), self.state.clone());

@@ -49,7 +49,7 @@ def test_first_weights_are_those_of_the_preset_or_of_scikit_learn(iris, tmp_path
     contents = (tmp_path / "m").read_bytes()
     end = 8 + int.from_bytes(contents[:8], "little")
     # The default of the program is not written.
-    assert json.loads(contents[8:end])["__metadata__"].get("init", "he") == init
+    assert json.loads(json.loads(contents[8:end])["__metadata__"]["tinytrain"])["settings"].get("init", "he") == init
 
 
 def test_the_program_comes_with_the_package():

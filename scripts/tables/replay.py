@@ -28,7 +28,7 @@ def mish(x):
     return x * numpy.tanh(numpy.logaddexp(0, x))
 
 
-ACTIVATIONS = {"relu": lambda x: numpy.maximum(x, 0), "tanh": numpy.tanh, "selu": selu, "mish": mish}
+ACTIVATIONS = {"identity": lambda x: x, "relu": lambda x: numpy.maximum(x, 0), "tanh": numpy.tanh, "selu": selu, "mish": mish}
 # Validation rows make --preset table the default.
 VALIDATED = ["--validation-fraction", "0.2"]
 RUNS = [
@@ -52,7 +52,7 @@ def model_file(path):
     data = path.read_bytes()
     (length,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8 : 8 + length])
-    metadata = header.pop("__metadata__")
+    metadata = json.loads(header.pop("__metadata__")["tinytrain"])
     kinds = {"F32": "<f4", "F64": "<f8"}
 
     def tensor(entry):
@@ -79,48 +79,45 @@ def normal_score(quantiles, value):
 
 def inputs(metadata, tensors, rows):
     """The inputs of the network for rows of cells, by the names of their columns."""
-    numbers, affine, normal = iter(tensors.get("input_fill", [])), iter([]), iter([])
-    if "input_center" in tensors:
-        affine = iter(zip(tensors["input_center"], tensors["input_width"]))
-    if "input_quantiles" in tensors:
-        normal = iter(tensors["input_quantiles"])
-    columns = []
-    for name, code in zip(json.loads(metadata["columns"]), json.loads(metadata["encoding"])):
-        cells = [row[name].strip() for row in rows]
+    quantiles = iter(tensors.get("input_quantiles", []))
+    encoding, columns = metadata["transform"]["columns"], []
+    for column, code in zip(metadata["data"]["schema"]["inputs"], encoding["columns"]):
+        cells = [row[column["name"]].strip() for row in rows]
         if "number" in code:
-            fill = next(numbers)
+            number = code["number"]
             # Values are read as 32-bit floats.
-            values = [fill if is_missing(cell) else float(numpy.float32(cell)) for cell in cells]
-            if code["number"] in ("affine", "clipped"):
-                center, width = next(affine)
-                scaled = numpy.array([(value - center) / width if width else 0.0 for value in values])
-                columns.append(scaled / numpy.sqrt(1 + (scaled / 3) ** 2) if code["number"] == "clipped" else scaled)
+            values = [number["fill"] if is_missing(cell) else float(numpy.float32(cell)) for cell in cells]
+            if number["map"] == "normal":
+                of_column = next(quantiles)
+                columns.append([normal_score(of_column, value) for value in values])
             else:
-                quantiles = next(normal)
-                columns.append([normal_score(quantiles, value) for value in values])
-            if code["missing"]:
+                ((kind, line),) = number["map"].items()
+                center, width = line["center"], line["width"]
+                scaled = numpy.array([(value - center) / width if width else 0.0 for value in values])
+                columns.append(scaled / numpy.sqrt(1 + (scaled / 3) ** 2) if kind == "clipped" else scaled)
+            if number["has_indicator"]:
                 columns.append([float(is_missing(cell)) for cell in cells])
             continue
-        names = code["categories"]
-        if len(names) == 2 and not code["missing"]:
+        names, has_missing = code["category"]["categories"]["names"], code["category"]["has_missing"]
+        if len(names) == 2 and not has_missing:
             columns.append([{names[0]: -1.0, names[1]: 1.0}.get(cell, 0.0) for cell in cells])
             continue
-        if metadata.get("input_categories") == "numbers":
+        if encoding["is_numbered"]:
             numbered = {name: float(number) for number, name in enumerate(names)}
-            missing = float(len(names)) if code["missing"] else -1.0
+            missing = float(len(names)) if has_missing else -1.0
             columns.append([missing if is_missing(cell) else numbered.get(cell, -1.0) for cell in cells])
             continue
         for category in names:
             columns.append([float(cell == category) for cell in cells])
-        if code["missing"]:
+        if has_missing:
             columns.append([float(is_missing(cell)) for cell in cells])
     return numpy.array(columns).T
 
 
-def input_layer(metadata, tensors, rows):
+def input_layer(layer, tensors, rows):
     """What the first dense layer reads."""
     made = []
-    for number, column in enumerate(json.loads(metadata["input_layer"])):
+    for number, column in enumerate(layer["columns"]):
         values = rows[:, number]
         if column in ("number", "periodic"):
             made.append(values)
@@ -128,9 +125,9 @@ def input_layer(metadata, tensors, rows):
             frequencies, phases, *mixing = tensors[f"f{number + 1}"]
             waves = numpy.cos(2 * numpy.pi * (numpy.outer(values, frequencies) + phases))
             made.extend(waves @ mix + bias for mix, bias in zip(mixing, tensors[f"c{number + 1}"]))
-        if column.startswith("one-hot"):
-            made.extend(values == category for category in range(int(column.split()[1])))
-        if column.startswith("embedding"):
+        if "one-hot" in column:
+            made.extend(values == category for category in range(column["one-hot"]["categories"]))
+        if "embedding" in column:
             table = tensors[f"e{number + 1}"]
             known = (values >= 0) & (values < len(table))
             embedded = table[numpy.where(known, values, 0).astype(int)] * known[:, None]
@@ -138,40 +135,30 @@ def input_layer(metadata, tensors, rows):
     return numpy.array(made).T * tensors.get("s", 1.0)
 
 
-def outputs(metadata, tensors, h):
+def outputs(network, tensors, h):
     """Probabilities of classes, or outputs that are values, of a network for rows of inputs."""
-    if "input_layer" in metadata:
-        h = input_layer(metadata, tensors, h)
-    layers = len(metadata["layers"].split(",")) - 1
-    for layer in range(1, layers + 1):
-        h = h @ tensors[f"w{layer}"] + tensors[f"b{layer}"]
-        if layer < layers:
-            h = ACTIVATIONS[metadata["activation"]](h)
-    if metadata["loss"] != "cross-entropy":
+    if network["input_layer"]:
+        h = input_layer(network["input_layer"], tensors, h)
+    for number, layer in enumerate(network["layers"], 1):
+        h = ACTIVATIONS[layer["activation"]](h @ tensors[f"w{number}"] + tensors[f"b{number}"])
+    if network["loss"] != "cross-entropy":
         return h
     powers = numpy.exp(h - h.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
-
-
-def of_network(entries, number):
-    """The entries of a network of an ensemble, by their own names."""
-    prefix = f"network{number}."
-    return {name.removeprefix(prefix): entry for name, entry in entries.items() if name.startswith(prefix)}
 
 
 def replay(path, rows):
     """Probabilities or values of every row."""
     metadata, tensors = model_file(path)
     rows = inputs(metadata, tensors, rows)
-    picks = [int(count) for count in metadata.get("ensemble", "1").split(",")]
-    total = picks[0] * outputs(metadata, tensors, rows)
-    for number, count in enumerate(picks[1:], 2):
-        total += count * outputs(of_network(metadata, number), of_network(tensors, number), rows)
-    mean = total / sum(picks)
-    if metadata["loss"] == "cross-entropy":
-        return mean
-    scale = [numpy.array([float(x) for x in metadata[key].split(",")]) for key in ("target_width", "target_center")]
-    return mean * scale[0] + scale[1]
+    networks, total = metadata["networks"], 0.0
+    picks = metadata["picks"] or [1]
+    for number, (network, count) in enumerate(zip(networks, picks), 1):
+        prefix = "" if number == 1 else f"network{number}."
+        own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+        total += count * outputs(network, own, rows)
+    mean, scale = total / sum(picks), metadata["data"]["target_scale"]
+    return mean * scale["width"] + scale["center"] if scale else mean
 
 
 def main():

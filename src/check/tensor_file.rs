@@ -2,12 +2,12 @@
 
 use safetensors::tensor::Dtype;
 
-use crate::model::Parameters;
+use crate::model::{Parameters, Tensor};
 
 /// Tensors in the order in which they were added.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TensorFile {
-    pub(super) tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)>,
+    pub(super) tensors: Vec<Tensor>,
 }
 
 impl TensorFile {

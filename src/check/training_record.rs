@@ -14,7 +14,7 @@ use crate::train::{ClassWeights, Config};
 
 /// Inputs, hidden layers and outputs of the network.
 const INPUTS: usize = 20;
-const HIDDEN: [usize; 3] = [32, 24, 16];
+pub const HIDDEN: [usize; 3] = [32, 24, 16];
 const OUTPUTS: usize = 10;
 
 /// Rows of a batch, and steps of what counts as an epoch.
@@ -25,7 +25,7 @@ const EPOCH_STEPS: usize = 5;
 #[derive(Debug, Clone)]
 pub struct TrainingRecord {
     file: TensorFile,
-    /// Under the names of their options.
+    /// By their names.
     settings: HashMap<String, String>,
 }
 
@@ -76,52 +76,30 @@ impl TrainingRecord {
         for (number, state) in (1..).zip(&state.optimizer) {
             file.parameters("", &format!("_state{number}"), state);
         }
-        Ok(Self { file, settings: settings(&config, &options.rule, steps) })
+        let UpdateRule { rates, .. } = &options.rule;
+        let mut settings = config.settings();
+        settings.extend(
+            [
+                ("steps", steps.to_string()),
+                ("epoch_steps", EPOCH_STEPS.to_string()),
+                ("lr_gamma", rates.gamma.to_string()),
+                ("lr_every", rates.every.to_string()),
+            ]
+            .map(|(name, value)| (name.to_owned(), value)),
+        );
+        Ok(Self { file, settings: settings.into_iter().collect() })
     }
 
     /// As a safetensors file: `x [steps, batch, inputs]` (f32); `targets`, classes [steps, batch] (i64) or values
     /// [steps, batch, outputs] (f32); `weights [steps, batch]` (f32), where rows have some; for layer n = 1, 2, ...
     /// `wn [inputs, outputs]` and `bn [outputs]` before, `wn_after` and `bn_after` behind all steps, and `wn_state1` and so
-    /// on of the optimizer's state (f32). The metadata hold the settings under the names of their options.
+    /// on of the optimizer's state (f32). The metadata hold the settings by their names.
     ///
     /// # Errors
     /// [`Error::Config`] when the format cannot hold them.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         tensor_file(&self.file.tensors, self.settings.clone())
     }
-}
-
-/// The settings under the names of their options.
-fn settings(config: &Config, rule: &UpdateRule, steps: usize) -> HashMap<String, String> {
-    let UpdateRule { optimizer, rates, factors, .. } = rule;
-    let list = |values: &[String]| values.join(",");
-    let floats = |values: &[f32]| list(&values.iter().map(f32::to_string).collect::<Vec<_>>());
-    let activations: Vec<String> = config.activation.iter().map(ToString::to_string).collect();
-    [
-        ("steps", steps.to_string()),
-        ("epoch-steps", EPOCH_STEPS.to_string()),
-        ("activation", list(&activations)),
-        ("dropout", floats(&config.dropout)),
-        ("loss", config.loss.to_string()),
-        ("label-smoothing", config.label_smoothing.to_string()),
-        ("optimizer", optimizer.kind.to_string()),
-        ("lr", rates.peak.to_string()),
-        ("momentum", optimizer.beta1.to_string()),
-        ("betas", floats(&[optimizer.beta1, optimizer.beta2])),
-        ("eps", optimizer.epsilon.to_string()),
-        ("weight-decay", optimizer.weight_decay.to_string()),
-        ("clip-norm", config.clip_norm.unwrap_or(0.0).to_string()),
-        ("lr-schedule", rates.schedule.to_string()),
-        ("lr-gamma", rates.gamma.to_string()),
-        ("lr-every", rates.every.to_string()),
-        ("warmup", rates.warmup.to_string()),
-        ("lr-weights", factors.weights.to_string()),
-        ("lr-biases", factors.biases.to_string()),
-        ("lr-layers", floats(&factors.layers)),
-    ]
-    .into_iter()
-    .map(|(key, value)| (key.to_owned(), value))
-    .collect()
 }
 
 /// Random rows, whose targets are those of the loss, weighted by class if the settings have class weights.

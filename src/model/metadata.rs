@@ -1,72 +1,122 @@
-//! What a model file says about the rows that its network takes, as entries of its metadata.
+//! The metadata of a model file: everything but tensors, as one JSON object.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Debug;
+use std::hash::Hash;
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::Network;
-use super::entry_forms::{are_different, entry, image_form, list, sides};
-use super::transform_entries::is_of_floats;
-use crate::data::{Classes, Column, ImageForm, Schema, TargetScale, Transform};
+use super::{InputColumn, InputLayer, Network};
+use crate::data::{
+    Classes, ColumnEncoding, Encoding, ImageForm, NumericScaling, Schema, TargetScale, Transform,
+};
 
-const CLASSES: &str = "classes";
-const LABEL_TYPE: &str = "label_type";
-const COLUMNS: &str = "columns";
-const POSITIONS: &str = "positions";
-const FILE_COLUMNS: &str = "file_columns";
-const TARGET: &str = "target";
-const TARGET_POSITION: &str = "target_position";
-const VALUES: &str = "values";
-const VALUE_POSITIONS: &str = "value_positions";
-const WEIGHT: &str = "weight";
-const WEIGHT_POSITION: &str = "weight_position";
-const DROP_MISSING_TARGET: &str = "drop_missing_target";
-const DATES: &str = "dates";
-const ZONES: &str = "time_zones";
-const FOLD_LABELS: &str = "fold_labels";
-const IMAGE: &str = "image";
-const MISSING: &str = "missing_values";
-const ONLY_MISSING: &str = "only_missing_values";
-const DECIMAL: &str = "decimal";
-const TARGET_CENTER: &str = "target_center";
-const TARGET_WIDTH: &str = "target_width";
+/// The version of the format. A program reads files of its own version.
+const FORMAT: u32 = 1;
 
-/// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 21] = [
-    CLASSES,
-    LABEL_TYPE,
-    COLUMNS,
-    POSITIONS,
-    FILE_COLUMNS,
-    TARGET,
-    TARGET_POSITION,
-    VALUES,
-    VALUE_POSITIONS,
-    WEIGHT,
-    WEIGHT_POSITION,
-    FOLD_LABELS,
-    DROP_MISSING_TARGET,
-    DATES,
-    ZONES,
-    IMAGE,
-    MISSING,
-    ONLY_MISSING,
-    DECIMAL,
-    TARGET_CENTER,
-    TARGET_WIDTH,
-];
+/// What a reader expects, and what it finds instead.
+pub(super) type Fault = (String, String);
+
+/// On what a network was trained, and how: sums in the same order give the same bits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The device.
+    pub device: String,
+    /// How a step was divided into dispatches, on a GPU.
+    pub schedule: Option<String>,
+}
 
 /// The meaning of a network's inputs and outputs: columns, classes, values, images.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DataSchema {
     /// The classes of the outputs.
     pub classes: Classes,
-    /// Where the inputs stand in a table, if they come from one.
+    /// The places of the inputs in a table, if they come from one.
     pub schema: Option<Schema>,
     /// The form of a row, if it is an image.
     pub image: Option<ImageForm>,
     /// How the outputs of a network become the values that it predicts, if not as they are.
     pub target_scale: Option<TargetScale>,
+}
+
+/// The JSON object.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Metadata {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The network, followed by the others of an ensemble.
+    pub networks: Vec<Network>,
+    /// How often each network of an ensemble counts; empty for a single network.
+    pub picks: Vec<u32>,
+    pub transform: Transform,
+    pub data: DataSchema,
+    pub origin: Option<Origin>,
+    pub settings: BTreeMap<String, String>,
+    /// Names of tensors beside the parameters: the state of an optimizer, the parameters of a kept model.
+    pub states: Vec<String>,
+    /// The progress of an unfinished run.
+    pub progress: Option<Value>,
+}
+
+impl Metadata {
+    pub fn new(networks: Vec<Network>, transform: Transform, data: DataSchema) -> Self {
+        let settings = BTreeMap::new();
+        let (picks, origin, states, progress) = (Vec::new(), None, Vec::new(), None);
+        Self { format: FORMAT, networks, picks, transform, data, origin, settings, states, progress }
+    }
+
+    /// Reads the object. [`Metadata::check`] follows once tensors complete it.
+    pub fn read(text: &str) -> Result<Self, Fault> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+        let fault = |error: serde_json::Error| ("metadata of a model".to_owned(), error.to_string());
+        let Format { format } = serde_json::from_str(text).map_err(fault)?;
+        expect(format == FORMAT, format!("a model file of format {FORMAT}"), format)?;
+        let mut metadata: Self = serde_json::from_str(text).map_err(fault)?;
+        if let Some(schema) = &mut metadata.data.schema {
+            schema.categories = metadata.transform.categories();
+        }
+        Ok(metadata)
+    }
+
+    /// Checks that all entries fit each other.
+    pub fn check(&self) -> Result<(), Fault> {
+        let Self { networks, picks, transform, .. } = self;
+        let are_picked = picks.len() == networks.len() && picks.iter().any(|count| *count > 0);
+        let is_single = picks.is_empty() && networks.len() == 1;
+        let expected = format!("how often each of {} networks was picked", networks.len());
+        expect(is_single || are_picked, expected, picks)?;
+        let shape = |network: &Network| (network.columns(), network.outputs(), network.loss().of_classes());
+        let first = shape(&networks[0]);
+        if let Transform::Columns(encoding) = transform {
+            check_encoding(encoding)?;
+            expect(
+                encoding.inputs() == first.0,
+                format!("{} inputs in its encoding", first.0),
+                encoding.inputs(),
+            )?;
+        }
+        for network in networks {
+            expect(
+                shape(network) == first,
+                "networks with the same inputs and outputs",
+                network.to_string(),
+            )?;
+            let fits = fits(network.input_layer(), transform);
+            expect(fits, "an input layer for the columns of its encoding", network.to_string())?;
+        }
+        for (name, number) in self.states.iter().zip(0..) {
+            let is_own = !self.states[..number].contains(name) && !name.starts_with("network");
+            expect(is_own, "different names of states", name)?;
+        }
+        self.data.check(transform, &networks[0])
+    }
 }
 
 impl DataSchema {
@@ -82,318 +132,296 @@ impl DataSchema {
         (0..outputs).map(|index| name(index).unwrap_or_else(|| format!("value{index}"))).collect()
     }
 
-    /// The schema as metadata: lists are JSON.
-    pub(super) fn entries(&self) -> Vec<(String, String)> {
-        let mut entries = Vec::new();
-        if !self.classes.is_empty() {
-            entries.push((CLASSES, Value::from(self.classes.names().to_vec()).to_string()));
-            entries.extend(self.classes.label_type().map(|label_type| (LABEL_TYPE, label_type.to_string())));
-        }
-        if let Some(Schema {
-            columns,
-            inputs,
-            target,
-            values,
-            weight,
-            folds_labels,
-            drops_missing_target,
-            replaces_missing,
-            dates,
-            zones,
-            categories: _,
-            missing,
-            decimal,
-        }) = &self.schema
-        {
-            // Which are categories the encoding says.
-            let names: Option<Vec<&str>> = inputs.iter().map(|input| input.name.as_deref()).collect();
-            entries.extend(names.map(|names| (COLUMNS, Value::from(names).to_string())));
-            let positions: Vec<usize> = inputs.iter().map(|input| input.position).collect();
-            entries.push((POSITIONS, Value::from(positions).to_string()));
-            entries.push((FILE_COLUMNS, columns.to_string()));
-            if !values.is_empty() {
-                let names: Option<Vec<&str>> = values.iter().map(|value| value.name.as_deref()).collect();
-                entries.extend(names.map(|names| (VALUES, Value::from(names).to_string())));
-                let positions: Vec<usize> = values.iter().map(|value| value.position).collect();
-                entries.push((VALUE_POSITIONS, Value::from(positions).to_string()));
-            }
-            if !missing.is_empty() {
-                entries.push((MISSING, Value::from(missing.clone()).to_string()));
-            }
-            entries.extend(decimal.map(|mark| (DECIMAL, char::from(mark).to_string())));
-            if !dates.is_empty() {
-                entries.push((DATES, json!(dates).to_string()));
-            }
-            if !zones.is_empty() {
-                entries.push((ZONES, json!(zones).to_string()));
-            }
-            let flags = [
-                (FOLD_LABELS, folds_labels),
-                (DROP_MISSING_TARGET, drops_missing_target),
-                (ONLY_MISSING, replaces_missing),
-            ];
-            entries.extend(
-                flags.into_iter().filter(|(_, is_set)| **is_set).map(|(key, _)| (key, true.to_string())),
-            );
-            let columns = [(target, TARGET, TARGET_POSITION), (weight, WEIGHT, WEIGHT_POSITION)];
-            for (column, name_key, position_key) in columns {
-                if let Some(Column { name, position }) = column {
-                    entries.extend(name.clone().map(|name| (name_key, name)));
-                    entries.push((position_key, position.to_string()));
-                }
-            }
+    /// Checks that all entries fit a network and what becomes its inputs.
+    fn check(&self, transform: &Transform, network: &Network) -> Result<(), Fault> {
+        let (inputs, outputs) = (transform.columns(network.columns()), network.outputs());
+        let classes = if network.loss().of_classes() { outputs } else { 0 };
+        expect(self.classes.len() == classes, format!("{classes} classes"), self.classes.names())?;
+        if let Some(form @ ImageForm { height, width, .. }) = self.image {
+            let pixels = height.checked_mul(width).and_then(|pixels| pixels.checked_mul(form.channels()));
+            expect(pixels == Some(inputs), format!("an image of {inputs} values"), form)?;
         }
         if let Some(TargetScale { center, width }) = &self.target_scale {
-            let list = |values: &[f64]| values.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
-            entries.extend([(TARGET_CENTER, list(center)), (TARGET_WIDTH, list(width))]);
+            let are_fine = center.len() == outputs
+                && width.len() == outputs
+                && center.iter().chain(width).all(|value| is_of_floats(*value))
+                && width.iter().all(|width| *width > 0.0);
+            let expected = format!("a target_scale of {outputs} finite centers and positive widths");
+            expect(are_fine, expected, (center, width))?;
         }
-        entries.extend(self.image.map(|form| (IMAGE, sides(form))));
-        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+        self.schema.as_ref().map_or(Ok(()), |schema| check_schema(schema, inputs, outputs))
     }
+}
 
-    /// What metadata say of a network, and of what becomes its inputs; an error names the entry that cannot be.
-    pub(super) fn read(
-        metadata: &BTreeMap<String, String>,
-        transform: &Transform,
-        network: &Network,
-    ) -> Result<Self, &'static str> {
-        let (inputs, outputs) = (transform.columns(network.columns()), network.outputs());
-        let of_classes = network.loss().of_classes();
-        let label_type =
-            metadata.get(LABEL_TYPE).map(|text| text.parse().map_err(|_| LABEL_TYPE)).transpose()?;
-        let classes = match list(metadata, CLASSES)? {
-            _ if !of_classes => Classes::numbered(0),
-            None => return Err(CLASSES),
-            Some(names) => {
-                let classes = Classes::typed(names, label_type);
-                classes.filter(|classes| classes.len() == outputs).ok_or(CLASSES)?
-            }
-        };
-        let image = metadata.get(IMAGE).map(|text| image_form(text, inputs).ok_or(IMAGE)).transpose()?;
-        let numbers = |key: &'static str, is_fine: fn(&f64) -> bool| {
-            let Some(text) = metadata.get(key) else { return Ok(None) };
-            let values: Option<Vec<f64>> = text.split(',').map(|value| value.parse().ok()).collect();
-            let values = values.filter(|values| values.len() == outputs && values.iter().all(is_fine));
-            values.map(Some).ok_or(key)
-        };
-        let (center, width) = (
-            numbers(TARGET_CENTER, |value| is_of_floats(*value))?,
-            numbers(TARGET_WIDTH, |value| is_of_floats(*value) && *value > 0.0)?,
-        );
-        let target_scale = match (center, width) {
-            (None, None) => None,
-            (Some(center), Some(width)) => Some(TargetScale { center, width }),
-            (Some(_), None) => return Err(TARGET_WIDTH),
-            (None, Some(_)) => return Err(TARGET_CENTER),
-        };
-        let Some(positions) = list::<usize>(metadata, POSITIONS)? else {
-            return Ok(Self { classes, schema: None, image, target_scale });
-        };
-        let columns: usize = entry(metadata, FILE_COLUMNS).ok_or(FILE_COLUMNS)?;
-        let dates: Vec<(usize, usize)> = list(metadata, DATES)?.unwrap_or_default();
-        // The parts of a date stand in one column.
-        let are_parts = |(first, parts): &(usize, usize)| {
-            let of_date = first.checked_add(*parts).and_then(|end| positions.get(*first..end));
-            (3..=4).contains(parts) && of_date.is_some_and(|of| of.iter().all(|position| *position == of[0]))
-        };
-        if !dates.iter().all(are_parts) || !dates.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0) {
-            return Err(DATES);
-        }
-        let zones: Vec<(usize, Option<String>)> = list(metadata, ZONES)?.unwrap_or_default();
-        if !zones.iter().all(|(first, _)| dates.iter().any(|(date, _)| date == first)) {
-            return Err(ZONES);
-        }
-        let is_later_part =
-            |input: usize| dates.iter().any(|(first, parts)| input > *first && input - first < *parts);
-        let own: Vec<usize> =
-            (0..).zip(&positions).filter(|(input, _)| !is_later_part(*input)).map(|(_, at)| *at).collect();
-        let are_there = positions.iter().all(|position| *position < columns);
-        if positions.len() != inputs || !are_there || !are_different(&own) {
-            return Err(POSITIONS);
-        }
-        let names = |key, count: usize| match list::<String>(metadata, key)? {
-            Some(names) if names.len() != count || !are_different(&names) => Err(key),
-            names => Ok(names),
-        };
-        let input_names = list::<String>(metadata, COLUMNS)?;
-        if input_names.as_ref().is_some_and(|names| names.len() != inputs) {
-            return Err(COLUMNS);
-        }
-        let column = |(index, position): (usize, &usize)| Column {
-            name: input_names.as_ref().map(|names| names[index].clone()),
-            position: *position,
-        };
-        let inputs = positions.iter().enumerate().map(column).collect();
-        let values = match list::<usize>(metadata, VALUE_POSITIONS)? {
-            None => Vec::new(),
-            Some(positions) => {
-                let are_there = positions.iter().all(|position| *position < columns);
-                if positions.len() != outputs || !are_there || !are_different(&positions) {
-                    return Err(VALUE_POSITIONS);
-                }
-                let names = names(VALUES, outputs)?;
-                let names: Vec<Option<String>> =
-                    names.map_or_else(|| vec![None; outputs], |names| names.into_iter().map(Some).collect());
-                names.into_iter().zip(positions).map(|(name, position)| Column { name, position }).collect()
-            }
-        };
-        let column = |name, position_key: &'static str| match metadata.get(position_key) {
-            None => Ok::<_, &'static str>(None),
-            Some(_) => {
-                let position = entry(metadata, position_key).filter(|position| *position < columns);
-                let name = metadata.get(name).cloned();
-                Ok(Some(Column { name, position: position.ok_or(position_key)? }))
-            }
-        };
-        let (target, weight) = (column(TARGET, TARGET_POSITION)?, column(WEIGHT, WEIGHT_POSITION)?);
-        let flag =
-            |key: &'static str| metadata.get(key).map_or(Ok(false), |text| text.parse().map_err(|_| key));
-        let (folds_labels, drops_missing_target) = (flag(FOLD_LABELS)?, flag(DROP_MISSING_TARGET)?);
-        let missing = list(metadata, MISSING)?.unwrap_or_default();
-        let decimal = match metadata.get(DECIMAL).map(String::as_str) {
-            None => None,
-            Some(".") => Some(b'.'),
-            Some(",") => Some(b','),
-            Some(_) => return Err(DECIMAL),
-        };
-        let schema = Schema {
-            columns,
-            inputs,
-            target,
-            values,
-            weight,
-            folds_labels,
-            drops_missing_target,
-            dates,
-            zones,
-            categories: transform.categories(),
-            missing,
-            replaces_missing: flag(ONLY_MISSING)?,
-            decimal,
-        };
-        // A part of a date may be called as another column is.
-        let names: Vec<String> = schema.read_columns().into_iter().filter_map(|column| column.name).collect();
-        if !are_different(&names) {
-            return Err(COLUMNS);
-        }
-        Ok(Self { classes, schema: Some(schema), image, target_scale })
+fn check_schema(schema: &Schema, inputs: usize, outputs: usize) -> Result<(), Fault> {
+    let Schema { columns, inputs: read, target, values, weight, dates, zones, .. } = schema;
+    let positions: Vec<usize> = read.iter().map(|column| column.position).collect();
+    let expected = format!("{inputs} inputs in a table of {columns} columns");
+    expect(positions.len() == inputs, expected, positions.len())?;
+    let all = read.iter().chain(target).chain(values).chain(weight);
+    for column in all {
+        expect(column.position < *columns, format!("one of {columns} columns"), column)?;
     }
+    // The parts of a date stand in one column.
+    let are_parts = |(first, parts): &(usize, usize)| {
+        let date = first.checked_add(*parts).and_then(|end| positions.get(*first..end));
+        (3..=4).contains(parts) && date.is_some_and(|date| date.iter().all(|position| *position == date[0]))
+    };
+    let ascend = dates.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0);
+    expect(dates.iter().all(are_parts) && ascend, "dates of three or four inputs each", dates)?;
+    let are_dates = zones.iter().all(|(first, _)| dates.iter().any(|(date, _)| date == first));
+    expect(are_dates, "time_zones of dates", zones)?;
+    let columns = schema.read_columns();
+    let positions: Vec<usize> = columns.iter().map(|column| column.position).collect();
+    expect(are_different(&positions), "inputs from different columns", positions)?;
+    // A part of a date may have the name of another column.
+    let names: Vec<&String> = columns.iter().filter_map(|column| column.name.as_ref()).collect();
+    let is_whole = names.is_empty() || names.len() == columns.len();
+    expect(is_whole && are_different(&names), "different names for all inputs", names)?;
+    let positions: Vec<usize> = values.iter().map(|column| column.position).collect();
+    let are_all = values.is_empty() || (values.len() == outputs && are_different(&positions));
+    expect(are_all, format!("{outputs} different columns of values"), positions)?;
+    let names: Vec<&String> = values.iter().filter_map(|column| column.name.as_ref()).collect();
+    expect(are_different(&names), "different names of values", names)
+}
+
+fn check_encoding(encoding: &Encoding) -> Result<(), Fault> {
+    expect(!encoding.columns.is_empty(), "an encoding of columns", "none")?;
+    let mut quantiles = None;
+    for code in &encoding.columns {
+        let ColumnEncoding::Number { map, fill, .. } = code else { continue };
+        let numbers = match map {
+            NumericScaling::Affine { center, width } | NumericScaling::Clipped { center, width } => {
+                expect(*width >= 0.0, "widths of 0 or more", width)?;
+                &[*center, *width][..]
+            }
+            NumericScaling::Normal(of_column) => {
+                let is_first = quantiles.is_none_or(|count| count == of_column.len());
+                quantiles = Some(of_column.len());
+                let ascend = of_column.is_sorted() && !of_column.is_empty();
+                expect(is_first && ascend, "quantiles in ascending order", of_column)?;
+                of_column
+            }
+        };
+        for value in numbers.iter().chain([fill]) {
+            expect(is_of_floats(*value), "an encoding within the range of 32-bit floats", value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a network without an input layer, or with this one, takes the inputs of a transform: numbered categories need as
+/// many rows of an embedding, or one-hot inputs, as there are categories.
+fn fits(layer: Option<&InputLayer>, transform: &Transform) -> bool {
+    let Transform::Columns(encoding @ Encoding { is_numbered: true, .. }) = transform else { return true };
+    let mut columns = layer.map_or(&[][..], InputLayer::columns).iter();
+    let is_number =
+        |column: Option<&InputColumn>| matches!(column, Some(InputColumn::Number | InputColumn::Periodic));
+    let is_taken = |code: &ColumnEncoding| match (code, columns.next()) {
+        (
+            ColumnEncoding::Category { .. },
+            Some(InputColumn::OneHot { categories } | InputColumn::Embedding { categories, .. }),
+        ) => !code.is_binary() && *categories == code.inputs(),
+        (ColumnEncoding::Category { .. }, column) => code.is_binary() && is_number(column),
+        (ColumnEncoding::Number { has_indicator, .. }, column) => {
+            is_number(column) && (!has_indicator || is_number(columns.next()))
+        }
+    };
+    encoding.columns.iter().all(is_taken) && columns.next().is_none()
+}
+
+/// Whether a number can come from the numbers of a table, which are 32-bit floats: their differences are at most twice as
+/// great, and a mean of the least is not much closer to 0.
+fn is_of_floats(value: f64) -> bool {
+    const LEAST: f64 = 1e-48;
+    value == 0.0 || (LEAST..=2.0 * f64::from(f32::MAX)).contains(&value.abs())
+}
+
+fn are_different<T: Eq + Hash>(items: &[T]) -> bool {
+    items.iter().collect::<HashSet<&T>>().len() == items.len()
+}
+
+fn expect(holds: bool, expected: impl Into<String>, found: impl Debug) -> Result<(), Fault> {
+    if holds { Ok(()) } else { Err((expected.into(), format!("{found:?}"))) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::json;
 
-    #[test]
-    fn what_is_written_reads_back() {
-        let column = |name: &str, position| Column { name: Some(name.to_owned()), position };
-        let named = Schema {
-            columns: 5,
-            inputs: vec![column("b \"x\"", 3), column("a", 1)],
-            target: Some(column("kind", 4)),
-            values: Vec::new(),
-            weight: Some(column("count", 2)),
-            folds_labels: true,
-            drops_missing_target: true,
-            dates: Vec::new(),
-            zones: Vec::new(),
-            categories: Vec::new(),
-            missing: vec!["none, or \"0\"".to_owned()],
-            replaces_missing: true,
-            decimal: Some(b','),
-        };
-        let plain = Schema {
-            columns: 2,
-            inputs: [0, 1].map(|position| Column { name: None, position }).to_vec(),
-            target: None,
-            values: Vec::new(),
-            weight: None,
-            folds_labels: false,
-            drops_missing_target: false,
-            dates: Vec::new(),
-            zones: Vec::new(),
-            categories: Vec::new(),
-            missing: Vec::new(),
-            replaces_missing: false,
-            decimal: None,
-        };
-        let network = Network::classifier(&[2, 2]).unwrap();
-        let classes = Classes::named(["no", "yes"].map(String::from).to_vec()).unwrap();
-        let form = ImageForm { height: 1, width: 2, colour: false };
-        for (schema, image) in [(Some(named), None), (Some(plain), None), (None, Some(form)), (None, None)] {
-            let target_scale =
-                schema.is_some().then(|| TargetScale { center: vec![0.1, -2e30], width: vec![1e-7, 3.0] });
-            let data_schema = DataSchema { classes: classes.clone(), schema, image, target_scale };
-            let metadata: BTreeMap<String, String> = data_schema.entries().into_iter().collect();
-            assert!(metadata.keys().all(|key| KEYS.contains(&key.as_str())));
-            assert_eq!(DataSchema::read(&metadata, &Transform::None, &network), Ok(data_schema));
-        }
-        let nothing = DataSchema::read(&BTreeMap::new(), &Transform::None, &network);
-        assert_eq!(nothing, Err(CLASSES));
+    use super::*;
+    use crate::data::Column;
+
+    fn column(name: &str, position: usize) -> Column {
+        Column { name: Some(name.to_owned()), position }
     }
 
+    /// A number with an indicator, a date in three inputs, a category that is embedded; two classes.
+    fn metadata() -> Metadata {
+        let number = |center, has_indicator| ColumnEncoding::Number {
+            map: NumericScaling::Affine { center, width: 2e-9 },
+            fill: 0.1,
+            has_indicator,
+        };
+        let categories = Classes::named(["b", "a", "c"].map(str::to_owned).to_vec()).unwrap();
+        let category = ColumnEncoding::Category { categories, has_missing: true };
+        let columns =
+            vec![number(0.1, true), number(0.0, false), number(0.0, false), number(7e30, false), category];
+        let transform = Transform::Columns(Encoding { columns, is_numbered: true });
+        let mut inputs = vec![InputColumn::Number; 5];
+        inputs.push(InputColumn::Embedding { categories: 4, size: 2 });
+        let layer = InputLayer::new(inputs, true).unwrap();
+        let network = Network::classifier(&[7, 3, 2]).unwrap().with_input_layer(layer).unwrap();
+        let day = column("day", 2);
+        let schema = Schema {
+            columns: 7,
+            inputs: vec![column("b \"x\"", 3), day.clone(), day.clone(), day, column("kind", 1)],
+            target: Some(column("class", 4)),
+            weight: Some(column("count", 5)),
+            folds_labels: true,
+            dates: vec![(1, 3)],
+            zones: vec![(1, Some("UTC".to_owned()))],
+            categories: transform.categories(),
+            missing: vec!["none, or \"0\"".to_owned()],
+            decimal: Some(b','),
+            ..Schema::default()
+        };
+        let classes = Classes::named(["no", "yes"].map(str::to_owned).to_vec()).unwrap();
+        let data = DataSchema { classes, schema: Some(schema), image: None, target_scale: None };
+        Metadata::new(vec![network], transform, data)
+    }
+
+    fn read(object: &Value) -> Result<Metadata, Fault> {
+        let metadata = Metadata::read(&object.to_string())?;
+        metadata.check().map(|()| metadata)
+    }
+
+    #[test]
+    fn metadata_read_back() {
+        let written = metadata();
+        let read = read(&serde_json::to_value(&written).unwrap()).unwrap();
+        assert_eq!(read.networks, written.networks);
+        assert_eq!(read.transform, written.transform);
+        assert_eq!(read.data, written.data);
+    }
+
+    /// Each entry that is changed is refused, with a message that names it.
     #[test]
     fn entries_that_do_not_fit_are_named() {
-        let whole = [
-            (CLASSES, "[\"a\",\"b\"]"),
-            (COLUMNS, "[\"x\",\"y\"]"),
-            (POSITIONS, "[0,1]"),
-            (FILE_COLUMNS, "3"),
-            (TARGET_POSITION, "2"),
-            (IMAGE, "1x2"),
-        ];
-        let read = |changed: Option<(&str, &str)>| {
-            let entries = whole.iter().copied().chain(changed);
-            let metadata = entries.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-            DataSchema::read(&metadata, &Transform::None, &Network::classifier(&[2, 2]).unwrap())
-        };
-        assert!(read(None).is_ok());
-        for (key, value) in [
-            (CLASSES, "[\"a\"]"),
-            (CLASSES, "[\"a\",\"a\"]"),
-            (CLASSES, "a,b"),
-            (COLUMNS, "[\"x\"]"),
-            (POSITIONS, "[0]"),
-            (POSITIONS, "[0,3]"),
-            (POSITIONS, "[1,1]"),
-            (COLUMNS, "[\"x\",\"x\"]"),
-            (FILE_COLUMNS, "x"),
-            (TARGET_POSITION, "3"),
-            (WEIGHT_POSITION, "3"),
-            (FOLD_LABELS, "maybe"),
-            (DATES, "[[0,4]]"),
-            (DATES, "[[0,18446744073709551615]]"),
-            (DATES, "[0]"),
-            (IMAGE, "2x2"),
-            (IMAGE, "28"),
-            (MISSING, "NA"),
-            (DECIMAL, ":"),
-            (TARGET_CENTER, "1,2"),
-            (TARGET_WIDTH, "1,0"),
-            (TARGET_WIDTH, "1,inf"),
-            (TARGET_WIDTH, "1"),
+        let whole = serde_json::to_value(metadata()).unwrap();
+        let network = whole["networks"][0].clone();
+        let other = serde_json::to_value(Network::classifier(&[7, 2]).unwrap()).unwrap();
+        let image = json!({ "height": 2, "width": 2, "colour": false });
+        for (pointer, value, message) in [
+            ("/format", json!(2), "a model file of format 1"),
+            ("/networks", json!([]), "how often each of 0 networks"),
+            ("/networks", json!([network, network]), "how often each of 2 networks"),
+            ("/networks", json!([other]), "7 inputs in its encoding"),
+            ("/picks", json!([1, 1]), "how often each of 1 networks"),
+            ("/picks", json!([0]), "how often each of 1 networks"),
+            ("/states", json!(["optimizer1", "optimizer1"]), "different names of states"),
+            ("/states", json!(["network2"]), "different names of states"),
+            ("/networks/0/inputs", json!(8), "an input layer of 7 inputs before a layer of 8"),
+            ("/networks/0/layers", json!([]), "at least one unit"),
+            ("/networks/0/layers/0/units", json!(0), "at least one unit"),
+            ("/networks/0/layers/0/units", json!(-1), "expected usize"),
+            ("/networks/0/layers/0/activation", json!("rely"), "rely"),
+            ("/networks/0/layers/0/dropout", json!(1), "dropout"),
+            ("/networks/0/layers/1/activation", json!("relu"), "the last layer"),
+            ("/networks/0/loss", json!("mse"), "0 classes"),
+            (
+                "/networks/0/input_layer/columns/5",
+                json!({"embedding": {"categories": 4, "size": 0}}),
+                "not embedding 4x0",
+            ),
+            (
+                "/networks/0/input_layer/columns/5",
+                json!({"one-hot": {"categories": 2}}),
+                "an input layer for the columns",
+            ),
+            ("/transform", json!("byte"), "unknown variant"),
+            ("/transform/columns/columns/0/number/map/affine/width", json!(-1.0), "widths of 0 or more"),
+            ("/transform/columns/columns/0/number/map/affine/width", json!(null), "null"),
+            ("/transform/columns/columns/0/number/map", json!("normal"), "quantiles in ascending order"),
+            ("/transform/columns/columns/0/number/fill", json!(1e200), "the range of 32-bit floats"),
+            (
+                "/transform/columns/columns/4/category/categories/names/0",
+                json!("a"),
+                "different names of classes",
+            ),
+            ("/transform/columns/columns", json!([]), "an encoding of columns"),
+            ("/data/classes/names", json!(["a"]), "2 classes"),
+            ("/data/classes/names", json!(["a", "a"]), "different names of classes"),
+            ("/data/classes/label_type", json!("word"), "expected text, boolean"),
+            ("/data/image", image, "an image of 5 values"),
+            ("/data/target_scale", json!({"center": [1.0, 2.0], "width": [1.0, 0.0]}), "positive widths"),
+            ("/data/target_scale", json!({"center": [1.0, 2.0], "width": [1.0]}), "positive widths"),
+            ("/data/target_scale", json!({"center": [1.0, 2.0]}), "missing field `width`"),
+            ("/data/schema/inputs", json!([]), "5 inputs in a table"),
+            ("/data/schema/inputs/0/position", json!(7), "one of 7 columns"),
+            ("/data/schema/inputs/0/position", json!(1), "inputs from different columns"),
+            ("/data/schema/inputs/0/name", json!("kind"), "different names for all inputs"),
+            ("/data/schema/inputs/0/name", json!(null), "different names for all inputs"),
+            ("/data/schema/target/position", json!(7), "one of 7 columns"),
+            ("/data/schema/weight/position", json!(7), "one of 7 columns"),
+            ("/data/schema/values", json!([{"name": "v", "position": 6}]), "2 different columns of values"),
+            ("/data/schema/folds_labels", json!("maybe"), "a boolean"),
+            ("/data/schema/dates", json!([[0, 4]]), "dates of three or four"),
+            ("/data/schema/dates", json!([[0, u64::MAX]]), "dates of three or four"),
+            ("/data/schema/dates", json!([0]), "invalid type"),
+            ("/data/schema/zones", json!([[0, "UTC"]]), "time_zones of dates"),
+            ("/data/schema/missing", json!("NA"), "a sequence"),
+            ("/data/schema/decimal", json!(":"), "a decimal mark"),
+            ("/origin", json!({}), "device"),
+            ("/settings", json!({"seed": 1}), "a string"),
         ] {
-            let found = read(Some((key, value)));
-            // One without the other.
-            let named = if (key, value) == (TARGET_CENTER, "1,2") { TARGET_WIDTH } else { key };
-            assert_eq!(found, Err(named), "{value}");
+            let mut broken = whole.clone();
+            *broken.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer}")) = value.clone();
+            let (expected, found) = read(&broken).map(|_| ()).expect_err(&format!("{pointer}: {value}"));
+            let text = format!("expected {expected}, found {found}");
+            assert!(text.contains(message), "{pointer}: {value}: {text}");
+        }
+        for pointer in ["", "/networks/0", "/networks/0/layers/0", "/data", "/data/schema", "/data/classes"] {
+            let mut broken = whole.clone();
+            broken.pointer_mut(pointer).unwrap()["unknown"] = json!(1);
+            let (_, found) = read(&broken).map(|_| ()).unwrap_err();
+            assert!(found.contains("unknown field `unknown`"), "{pointer}: {found}");
         }
     }
 
     #[test]
-    fn the_form_of_images_is_read_as_it_was_written() {
-        for (text, inputs, found) in [
-            ("28x3", 84, Some((28, 3, false))),
-            ("28x3x3", 252, Some((28, 3, true))),
-            ("3x3", 9, Some((3, 3, false))),
-            ("28x3x3", 84, None),
-            ("28x28", 783, None),
-            ("x3", 3, None),
-            ("28x28x4", 3136, None),
+    fn a_layer_takes_the_categories_of_its_encoding() {
+        use InputColumn::{Embedding, Number, OneHot, Periodic};
+        let map = NumericScaling::Affine { center: 0.0, width: 1.0 };
+        let category = |count: usize, has_missing| ColumnEncoding::Category {
+            categories: Classes::numbered(count),
+            has_missing,
+        };
+        let columns = vec![
+            ColumnEncoding::Number { map, fill: 0.0, has_indicator: true },
+            category(2, false),
+            category(3, true),
+            category(2, true),
+        ];
+        let transform = Transform::Columns(Encoding { columns, is_numbered: true });
+        let right =
+            [Periodic, Number, Number, Embedding { categories: 4, size: 2 }, OneHot { categories: 3 }];
+        let fits = |columns: &[InputColumn]| {
+            super::fits(Some(&InputLayer::new(columns.to_vec(), false).unwrap()), &transform)
+        };
+        assert!(fits(&right) && !super::fits(None, &transform));
+        assert!(!fits(&right[..4]) && !fits(&[&right[..], &[Number]].concat()));
+        for (place, column) in [
+            (0, OneHot { categories: 1 }),
+            (1, OneHot { categories: 1 }),
+            (2, OneHot { categories: 2 }),
+            (3, Embedding { categories: 3, size: 2 }),
+            (3, Number),
+            (4, OneHot { categories: 2 }),
         ] {
-            let form = image_form(text, inputs);
-            assert_eq!(form.map(|form| (form.height, form.width, form.colour)), found, "{text}");
-            assert!(form.is_none_or(|form| sides(form) == text));
+            let mut wrong = right;
+            wrong[place] = column;
+            assert!(!fits(&wrong), "{place}: {column}");
         }
     }
 }

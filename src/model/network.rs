@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::InputLayer;
 use crate::error::{Error, Result};
 use crate::step::{Activation, Dropout, Loss};
 
 /// A dense layer.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Dense {
     /// Numbers of a row that comes out.
     pub units: usize,
@@ -26,12 +29,35 @@ impl Dense {
 
 /// A multi-layer perceptron: dense layers one behind the other, and the loss that it is trained for. The last layer has no
 /// activation and no dropout: its outputs are the logits, or the predicted values. An input layer may stand before the first.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Network {
     input_layer: Option<InputLayer>,
     inputs: usize,
     layers: Vec<Dense>,
     loss: Loss,
+}
+
+/// A network as a model file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unchecked {
+    input_layer: Option<InputLayer>,
+    inputs: usize,
+    layers: Vec<Dense>,
+    loss: Loss,
+}
+
+impl TryFrom<Unchecked> for Network {
+    type Error = Error;
+
+    fn try_from(Unchecked { input_layer, inputs, layers, loss }: Unchecked) -> Result<Self> {
+        let network = Self::new(inputs, layers, loss)?;
+        match input_layer {
+            Some(layer) => network.with_input_layer(layer),
+            None => Ok(network),
+        }
+    }
 }
 
 impl Network {

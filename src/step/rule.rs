@@ -1,24 +1,32 @@
 //! How a run changes its parameters, step by step.
 
+use serde::Serialize;
+
 use crate::error::Result;
 
 use super::setting::demand;
 use super::{Optimizer, OptimizerKind, Rates, StepRecord};
 
 /// Factors of the learning rate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RateFactors {
     /// The factor of all weights.
+    #[serde(rename = "lr_weights")]
     pub weights: f32,
     /// The factor of all biases.
+    #[serde(rename = "lr_biases")]
     pub biases: f32,
     /// Factors of single layers, first to last; missing ones are 1.
+    #[serde(rename = "lr_layers")]
     pub layers: Vec<f32>,
     /// Further factors of the weights of single layers, likewise.
+    #[serde(rename = "lr_layer_weights")]
     pub layer_weights: Vec<f32>,
     /// The factor of the weights of an input layer: its embeddings.
+    #[serde(rename = "lr_embeddings")]
     pub embeddings: f32,
     /// The factor of the input factors that an input layer learns.
+    #[serde(rename = "lr_scale")]
     pub scale: f32,
 }
 

@@ -6,17 +6,15 @@ use std::time::Duration;
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
-use super::config::fixed::FixedSettings;
+use super::config::settings::Settings;
 use super::events::Score;
 use super::{Epoch, TrainingWarning, exact};
 use crate::data::{Dataset, Features, Rows, TargetsRef};
 use crate::engine::{BatchMetrics, EngineState};
 use crate::error::{Error, Place, Result, excerpt};
-use crate::model::{Model, Parameters};
+use crate::model::{Contents, Model, Parameters};
 use crate::step::OptimizerKind;
 
-/// The key of the metadata under which [`Progress`] stands.
-const PROGRESS: &str = "checkpoint";
 /// The names of the numbers beside the weights: of the optimizer, followed by a number, and of the model that is kept.
 const OPTIMIZER: &str = "optimizer";
 const KEPT: &str = "kept";
@@ -52,7 +50,7 @@ pub struct Progress {
     /// The order in which the rows of this part of the epoch were trained; nothing of a model that no run continues with.
     pub order: Option<TrainedOrder>,
     /// The settings that decide a step, by the names of their options; none of a model that no run continues with.
-    pub settings: FixedSettings,
+    pub settings: Settings,
     /// What the training rows were, where all had been read.
     pub rows: Option<TrainedRows>,
 }
@@ -178,15 +176,14 @@ impl Checkpoint {
     /// # Errors
     /// Those of [`Model::to_bytes`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let mut model = self.model.clone();
-        let text = serde_json::to_string(&(self.state.step, &self.progress));
-        let text = text.map_err(|error| Error::Config(format!("cannot write a checkpoint: {error}")))?;
-        model.settings.insert(PROGRESS.to_owned(), text);
+        let progress = serde_json::to_value((self.state.step, &self.progress));
+        let progress =
+            progress.map_err(|error| Error::Config(format!("cannot write a checkpoint: {error}")))?;
         let optimizer = (1..).zip(&self.state.optimizer);
         let mut states: Vec<(String, &Parameters)> =
             optimizer.map(|(number, state)| (format!("{OPTIMIZER}{number}"), state)).collect();
         states.extend(self.kept.iter().map(|kept| (KEPT.to_owned(), kept)));
-        model.to_bytes_with(&states)
+        self.model.to_bytes_with(&states, Some(progress))
     }
 
     /// Reads the contents of a file; `path` stands in messages.
@@ -194,12 +191,12 @@ impl Checkpoint {
     /// # Errors
     /// [`Error::Data`] if it is no checkpoint or not whole.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
-        let (mut model, states) = Model::from_bytes_with(bytes, path)?;
+        let Contents { model, states, progress } = Model::from_bytes_with(bytes, path)?;
         let bad =
             |found: String| Error::data(path, Place::default(), "a checkpoint of a run", excerpt(&found));
-        let text = model.settings.remove(PROGRESS).ok_or_else(|| bad("a model".to_owned()))?;
+        let progress = progress.ok_or_else(|| bad("a model".to_owned()))?;
         let (step, progress): (u64, Progress) =
-            serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+            serde_json::from_value(progress).map_err(|error| bad(error.to_string()))?;
         let (mut kept, mut optimizer) = (None, Vec::new());
         for (name, parameters) in states {
             match name == KEPT {

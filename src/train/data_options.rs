@@ -1,5 +1,7 @@
 //! What is done to the rows of a file.
 
+use serde::Serialize;
+
 use super::InputOptions;
 use crate::data::{Scale, Split};
 use crate::error::{Error, Result};
@@ -20,17 +22,20 @@ pub enum Clip {
 named!(Clip { None = "none", Smooth = "smooth", Auto = "auto" });
 
 /// What is done to the rows of a file before they train.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct DataOptions {
     /// How values become inputs.
     pub scale: Scale,
     /// Which rows are left out of training.
+    #[serde(flatten)]
     pub split: Split,
     /// Whether values to predict are standardised for training.
+    #[serde(rename = "scale_target")]
     pub standardise_targets: bool,
     /// Whether scaled values are clipped smoothly.
     pub clip: Clip,
     /// What is learnt before the first dense layer.
+    #[serde(flatten)]
     pub inputs: InputOptions,
 }
 

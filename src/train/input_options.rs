@@ -1,5 +1,7 @@
 //! What stands between the columns of a table and the first dense layer.
 
+use serde::Serialize;
+
 use crate::data::{ColumnEncoding, Encoding, Transform};
 use crate::error::Result;
 use crate::model::{InputColumn, InputLayer};
@@ -11,13 +13,16 @@ pub const ONE_HOT_CATEGORIES: usize = 8;
 pub const EMBEDDING_SIZE: usize = 8;
 
 /// What is learnt before the first dense layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct InputOptions {
     /// Whether columns of numbers become periodic embeddings.
+    #[serde(rename = "embeddings")]
     pub periodic: bool,
     /// Whether every input has a learnt factor.
+    #[serde(rename = "input_scaling")]
     pub scaled: bool,
     /// Categories from which on a column is embedded; with fewer it is one-hot.
+    #[serde(rename = "one_hot")]
     pub most_one_hot: usize,
 }
 

@@ -29,11 +29,11 @@ fn place() -> Workplace {
 fn what_was_learnt_is_kept_in_the_model() {
     let place = place();
     let model = place.model("m.safetensors");
-    assert_eq!(model.entry("layers"), "7,8,2");
+    assert_eq!(model.sizes(), [7, 8, 2]);
     assert_eq!(
-        model.entry("encoding"),
-        "[{\"categories\":[\"blue\",\"green\",\"red\"],\"missing\":true},{\"missing\":true,\"number\":\"affine\"},\
-         {\"categories\":[\"no\",\"yes\"],\"missing\":false}]"
+        ["0/category/categories/names", "0/category/has_missing", "1/number/has_indicator"]
+            .map(|entry| model.at(&format!("/transform/columns/columns/{entry}")).to_string()),
+        ["[\"blue\",\"green\",\"red\"]", "true", "true"]
     );
     let eval = place.succeed(&[
         "eval",

@@ -45,8 +45,9 @@ fn dates_are_numbers_by_default() {
     assert!(r2 > 0.8, "{r2}");
     let model = place.model("m.safetensors");
     let columns = json!(["when.days", "when.month", "when.weekday", "when.hour", "noise"]).to_string();
-    assert_eq!((model.entry("columns"), model.entry("positions")), (columns.as_str(), "[0,0,0,0,1]"));
-    assert_eq!(model.entry("dates"), "[[0,4]]");
+    assert_eq!(model.columns(), columns);
+    assert_eq!(model.at("/data/schema/inputs/3/position"), 0);
+    assert_eq!(model.at("/data/schema/dates"), &json!([[0, 4]]));
     let found =
         place.succeed(&[&["eval", "--model", "m.safetensors"][..], &CPU].concat()).objects().remove(0);
     assert!((found["r2"].as_f64().unwrap() - r2).abs() < 1e-9, "{found}");
@@ -81,7 +82,7 @@ fn dates_without_times_have_no_hour_and_may_be_text() {
         let common =
             ["train", "--data", "t.csv", "--target", "class", "--epochs", "1", "--out", "m.safetensors"];
         place.succeed(&[&common[..], arguments, &CPU].concat());
-        place.model("m.safetensors").entry("columns").to_owned()
+        place.model("m.safetensors").columns()
     };
     assert_eq!(inputs(&[]), json!(["day.days", "day.month", "day.weekday", "a"]).to_string());
     assert_eq!(inputs(&["--categorical", "day"]), json!(["day", "a"]).to_string());

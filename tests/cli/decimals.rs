@@ -31,14 +31,14 @@ fn predicted(place: &Workplace, row: &str, options: &[&str]) -> f64 {
 #[test]
 fn one_row_is_read_as_the_training_table_was() {
     let commas = place(',');
-    assert_eq!(commas.model("m.safetensors").entry("decimal"), ",");
+    assert_eq!(commas.model("m.safetensors").at("/data/schema/decimal"), ",");
     let expected = predicted(&commas, "1,5;2", &[]);
     assert_eq!(predicted(&commas, "1,500;2", &[]), expected);
     assert_eq!(predicted(&commas, "1.500;2", &["--decimal", "."]), expected);
     assert_ne!(predicted(&commas, "1500;2", &[]), expected);
 
     let points = place('.');
-    assert_eq!(points.model("m.safetensors").entry("decimal"), ".");
+    assert_eq!(points.model("m.safetensors").at("/data/schema/decimal"), ".");
     assert_eq!(predicted(&points, "1.500;2", &[]), expected);
     assert_eq!(predicted(&points, "1,5;2", &["--decimal", ","]), expected);
 }
@@ -72,10 +72,10 @@ fn a_file_that_is_written_otherwise_is_one_line() {
 fn models_that_do_not_say_find_it_out() {
     let place = place(',');
     let mut model = place.model("m.safetensors");
-    model.header["__metadata__"].as_object_mut().unwrap().remove("decimal");
+    model.metadata["data"]["schema"]["decimal"] = Value::Null;
     place.write("m.safetensors", model.bytes());
     assert_eq!(predicted(&place, "1.5;2", &[]), predicted(&place, "1,5;2", &[]));
-    model.header["__metadata__"]["decimal"] = Value::from(":");
+    model.metadata["data"]["schema"]["decimal"] = Value::from(":");
     place.write("m.safetensors", model.bytes());
     let outcome = predict(&place, "1,5;2", &[]);
     assert_eq!(outcome.code, 2);

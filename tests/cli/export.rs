@@ -71,19 +71,19 @@ fn predicted(place: &Workplace, model: &str) -> Vec<Vec<f64>> {
 /// The rows to predict as a model takes them, in the order of its columns.
 fn columns(place: &Workplace, model: &str) -> String {
     let model = place.model(model);
-    let entry = |name: &str| -> Vec<Value> { serde_json::from_str(model.entry(name)).unwrap() };
-    let (names, encodings) = (entry("columns"), entry("encoding"));
+    let array = |pointer: &str| model.at(pointer).as_array().unwrap();
+    let (inputs, encodings) = (array("/data/schema/inputs"), array("/transform/columns/columns"));
     let table = std::fs::read_to_string(place.path("new.csv")).unwrap();
     let mut rows = String::new();
     for line in table.lines().skip(1) {
         let cells: HashMap<&str, &str> = COLUMNS.into_iter().zip(line.split(',')).collect();
-        for (name, encoding) in names.iter().zip(&encodings) {
-            let cell = cells[name.as_str().unwrap()];
+        for (input, encoding) in inputs.iter().zip(encodings) {
+            let cell = cells[input["name"].as_str().unwrap()];
             let index = |categories: &Value| {
                 let place = categories.as_array().unwrap().iter().position(|name| name == cell);
                 place.map_or("-1".to_owned(), |place| place.to_string())
             };
-            let number = match encoding.get("categories") {
+            let number = match encoding.pointer("/category/categories/names") {
                 _ if cell.is_empty() => "nan".to_owned(),
                 Some(categories) => index(categories),
                 None => cell.to_owned(),
@@ -156,7 +156,7 @@ fn c_predicts_what_the_preset_has_learnt() {
     let options =
         ["--target", "class", "--exclude", "value", "--validation-fraction", "0.2", "--hidden", "8"];
     train(&place, &options, "m");
-    let layer = place.model("m").entry("input_layer").to_owned();
+    let layer = place.model("m").at("/networks/0/input_layer").to_string();
     for column in ["periodic", "embedding", "one-hot"] {
         assert!(layer.contains(column), "{layer}");
     }

@@ -196,7 +196,7 @@ fn a_table_without_a_target_is_listed_and_names_are_proposed() {
         let arguments = ["--data", "spaces.csv", "--delimiter", delimiter, "--target", "2nd"];
         let outcome = train(&place, &arguments);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        assert_eq!(place.model("m.safetensors").entry("columns"), json!(["height", "width"]).to_string());
+        assert_eq!(place.model("m.safetensors").columns(), json!(["height", "width"]).to_string());
     }
 }
 

@@ -38,13 +38,13 @@ fn a_header_of_numbers_is_known_as_one() {
     // As pandas writes a table whose columns have no names, without and with the numbers of its rows.
     place.write("t.csv", "0,1,2,3,4\n".to_owned() + iris);
     assert_eq!(rows(&place, &["--data", "t.csv"]), 150);
-    assert_eq!(place.model("m.safetensors").entry("columns"), "[\"0\",\"1\",\"2\",\"3\"]");
+    assert_eq!(place.model("m.safetensors").columns(), "[\"0\",\"1\",\"2\",\"3\"]");
     let numbered: String =
         (0..).zip(iris.lines()).map(|(row, line): (u32, _)| format!("{row},{line}\n")).collect();
     place.write("t.csv", ",0,1,2,3,4\n".to_owned() + &numbered);
     assert_eq!(rows(&place, &["--data", "t.csv"]), 150);
-    assert_eq!(place.model("m.safetensors").entry("columns"), "[\"0\",\"1\",\"2\",\"3\"]");
-    assert_eq!(place.model("m.safetensors").entry("target"), "4");
+    assert_eq!(place.model("m.safetensors").columns(), "[\"0\",\"1\",\"2\",\"3\"]");
+    assert_eq!(place.model("m.safetensors").at("/data/schema/target/name"), "4");
 }
 
 #[test]
@@ -425,5 +425,5 @@ fn a_first_row_that_counts_the_columns_is_a_header() {
     place.write("numbered.csv", "0,1,2\n".to_owned() + &plain(60));
     let outcome = place.succeed(&[&train[..], &["m.safetensors", "--data", "numbered.csv"]].concat());
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
-    assert_eq!(place.model("m.safetensors").entry("columns"), "[\"0\",\"1\"]");
+    assert_eq!(place.model("m.safetensors").columns(), "[\"0\",\"1\"]");
 }

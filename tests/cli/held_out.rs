@@ -253,7 +253,7 @@ fn groups_stay_together_and_times_are_divided_by_order() {
     // The person and the day are no inputs; eval finds the same rows again.
     let objects = run(&["--group", "person", "--exclude", "day", "--test-fraction", "0.2"]);
     assert_eq!(objects[0]["layers"][0], 2);
-    assert_eq!(place.model("m.safetensors").entry("group"), "person");
+    assert_eq!(place.model("m.safetensors").setting("group"), "person");
     let summary = objects.last().unwrap();
     assert_eq!(evaluated(), (200, summary["test_accuracy"].as_f64().unwrap()));
     let objects = run(&["--time", "day", "--exclude", "person", "--test-fraction", "0.2"]);

@@ -55,7 +55,10 @@ fn folders_of_images_train_and_their_names_are_the_classes() {
     assert_eq!((&objects[0]["rows"], &objects[0]["layers"][0]), (&120.into(), &72.into()));
     // Colours alone tell the classes apart.
     assert_eq!(objects.last().unwrap()["test_accuracy"], 1.0);
-    assert_eq!(place.model("m.safetensors").entry("image"), "4x6x3");
+    assert_eq!(
+        place.model("m.safetensors").at("/data/image"),
+        &serde_json::json!({ "height": 4, "width": 6, "colour": true })
+    );
     let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
     let evaluated = place.succeed(&eval).objects().remove(0);
     assert_eq!((&evaluated["samples"], &evaluated["accuracy"]), (&60.into(), &1.0.into()));

@@ -27,7 +27,10 @@ fn labels_keep_their_names() {
         let outcome = train(&place, &["--target", "kind", "--epochs", "3", "--format", "json"]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         assert_eq!(outcome.objects()[0]["classes"], json!(classes));
-        assert_eq!(place.model("m.safetensors").entry("classes"), json!(classes).to_string());
+        assert_eq!(
+            place.model("m.safetensors").at("/data/classes/names").to_string(),
+            json!(classes).to_string()
+        );
 
         let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--errors"];
         let object = place.succeed(&[&eval[..], &["--format", "json"]].concat()).objects().remove(0);
@@ -304,7 +307,10 @@ fn markers_of_missing_values_may_be_labels() {
         let outcome = train(&place, &taken);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let classes: Vec<&str> = classes.into_iter().filter(|class| !class.is_empty()).collect();
-        assert_eq!(place.model("m.safetensors").entry("classes"), json!(classes).to_string());
+        assert_eq!(
+            place.model("m.safetensors").at("/data/classes/names").to_string(),
+            json!(classes).to_string()
+        );
         // The model knows what stands for a missing label.
         let eval =
             ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
@@ -314,17 +320,26 @@ fn markers_of_missing_values_may_be_labels() {
     place.write("t.csv", Points::new(300, 4).csv(["EU", "NA", "AS"]));
     let dropped = ["--target", "kind", "--epochs", "3", "--drop-missing-target", "--missing-marker", "NA"];
     assert_eq!(train(&place, &dropped).code, 0);
-    assert_eq!(place.model("m.safetensors").entry("classes"), json!(["AS", "EU"]).to_string());
+    assert_eq!(
+        place.model("m.safetensors").at("/data/classes/names").to_string(),
+        json!(["AS", "EU"]).to_string()
+    );
     let rare = Points::new(300, 4).csv(["EU", "AS", "AS"]) + "1,2,3,NA\n4,5,6,-\n";
     place.write("t.csv", rare);
     assert_eq!(train(&place, &dropped[..5]).code, 0);
-    assert_eq!(place.model("m.safetensors").entry("classes"), json!(["AS", "EU"]).to_string());
+    assert_eq!(
+        place.model("m.safetensors").at("/data/classes/names").to_string(),
+        json!(["AS", "EU"]).to_string()
+    );
     // Of the list that replaces the usual one each text is missing, and so is an empty cell.
     let three = Points::new(300, 4).csv(["EU", "NA", "AS"]) + "1,2,3,?\n4,5,6,\n";
     place.write("t.csv", three);
     let replaced = ["--target", "kind", "--epochs", "3", "--drop-missing-target", "--missing-markers", ",?"];
     assert_eq!(train(&place, &replaced).code, 0);
-    assert_eq!(place.model("m.safetensors").entry("classes"), json!(["AS", "EU", "NA"]).to_string());
+    assert_eq!(
+        place.model("m.safetensors").at("/data/classes/names").to_string(),
+        json!(["AS", "EU", "NA"]).to_string()
+    );
 }
 
 #[test]
@@ -337,7 +352,10 @@ fn labels_with_leading_zeros_are_text_as_written() {
     ] {
         place.write("t.csv", Points::new(300, 4).csv(labels));
         train(&place, &["--target", "kind", "--epochs", "3"]);
-        assert_eq!(place.model("m.safetensors").entry("classes"), json!(classes).to_string());
+        assert_eq!(
+            place.model("m.safetensors").at("/data/classes/names").to_string(),
+            json!(classes).to_string()
+        );
         let predicted = place.succeed(&["predict", "--model", "m.safetensors", "t.csv"]).stdout;
         let all_known =
             predicted.lines().skip(1).all(|line| line.split(',').any(|cell| classes.contains(&cell)));
@@ -352,7 +370,7 @@ fn labels_with_leading_zeros_are_text_as_written() {
     let cells: String = (0..300).map(|row| format!("{},{}\n", row % 30, codes[row % 30])).collect();
     place.write("t.csv", "x,code\n".to_owned() + &cells);
     train(&place, &["--target", "code", "--epochs", "1"]);
-    assert_eq!(place.model("m.safetensors").entry("classes"), json!(codes).to_string());
+    assert_eq!(place.model("m.safetensors").at("/data/classes/names").to_string(), json!(codes).to_string());
 }
 
 #[test]
@@ -384,7 +402,7 @@ fn many_whole_numbers_are_classes_where_the_target_says_so() {
     let outcome = train(&place, &["--epochs", "1", "--target", "sign"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let model: Vec<String> = (0..30).map(|class| class.to_string()).collect();
-    assert_eq!(place.model("m.safetensors").entry("classes"), json!(model).to_string());
+    assert_eq!(place.model("m.safetensors").at("/data/classes/names").to_string(), json!(model).to_string());
 }
 
 #[test]

@@ -49,15 +49,18 @@ fn it_is_as_if_the_column_had_been_named() {
             .succeed(&[&TRAIN[..], more, &["--categorical", "b", "--out", "named.safetensors"]].concat());
         assert!(!named.stderr.contains("seven"), "{}", named.stderr);
         let [late, named] = ["late.safetensors", "named.safetensors"].map(|name| place.model(name));
-        assert_eq!(late.entry("columns"), "[\"a\",\"b\"]");
-        assert!(late.tensors == named.tensors && late.entry("encoding").contains("seven"), "{more:?}");
+        assert_eq!(late.columns(), "[\"a\",\"b\"]");
+        assert!(
+            late.tensors == named.tensors && late.at("/transform/columns").to_string().contains("seven"),
+            "{more:?}"
+        );
     }
     let evaluated =
         place.succeed(&["eval", "--model", "late.safetensors", "--data", "t.csv", "--device", "cpu"]);
     assert!(evaluated.stdout.contains("4,300 samples"), "{}", evaluated.stdout);
     // A text that stands for a missing value makes no categories.
     place.succeed(&[&TRAIN[..], &["--missing-marker", "seven", "--out", "missing.safetensors"]].concat());
-    assert!(!place.model("missing.safetensors").entry("encoding").contains("seven"));
+    assert!(!place.model("missing.safetensors").at("/transform/columns").to_string().contains("seven"));
 }
 
 #[test]
@@ -85,7 +88,7 @@ fn folds_sweeps_profiles_and_inspect_say_it_too() {
         assert_eq!(said.matches(WARNING).count(), 1, "{said}");
     }
     assert!(inspect.contains("--include a b --categorical b"), "{inspect}");
-    assert!(place.model("s/best.safetensors").entry("encoding").contains("seven"));
+    assert!(place.model("s/best.safetensors").at("/transform/columns").to_string().contains("seven"));
 }
 
 #[test]
@@ -142,7 +145,7 @@ fn a_handful_in_a_long_column_is_an_error_that_names_them_wherever_they_stand() 
     assert_eq!((outcome.code, outcome.error()), (2, format!("{line}{ending}").as_str()));
     place.write("t.csv", table(100, &[(9, "1,seven")]));
     place.succeed(&[&TRAIN[..], &["--out", "m.safetensors"]].concat());
-    assert!(place.model("m.safetensors").entry("encoding").contains("seven"));
+    assert!(place.model("m.safetensors").at("/transform/columns").to_string().contains("seven"));
 }
 
 /// Rows like those of a table of cars: the drive is 4 in the first hundred rows, and f or r later.
@@ -185,7 +188,7 @@ fn the_order_of_the_rows_decides_nothing() {
         assert!((own - other).abs() <= 1e-6 * own, "{file}: {own}, {other}");
         assert_eq!(place.succeed(&["predict", "--model", "m.safetensors", file]).stdout.lines().count(), 235);
         // The mean and deviation of `displ` differ in the order of their sums.
-        let encoding = model.entry("encoding");
+        let encoding = model.at("/transform/columns").to_string();
         encoding[encoding.find("\"4\"").expect("the category 4")..].to_owned()
     });
     assert_eq!(encodings[0], encodings[1]);

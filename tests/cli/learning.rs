@@ -59,15 +59,16 @@ fn values_are_learnt_evaluated_and_predicted() {
     let summary = &objects[objects.len() - 1];
     assert!(summary["test_accuracy"].is_null() && summary["test_r2"].is_null(), "{summary}");
     let saved = place.model("m.safetensors");
-    let entries = [
-        ("loss", "mse"),
-        ("activation", "silu,tanh"),
-        ("optimizer", "adam"),
-        ("lr_schedule", "cosine"),
-        ("values", "[\"y\",\"z\"]"),
-    ];
-    for (key, value) in entries {
-        assert_eq!(saved.entry(key), value);
+    for (pointer, value) in [
+        ("/networks/0/loss", "mse"),
+        ("/networks/0/layers/0/activation", "silu"),
+        ("/networks/0/layers/1/activation", "tanh"),
+        ("/settings/optimizer", "adam"),
+        ("/settings/lr_schedule", "cosine"),
+        ("/data/schema/values/0/name", "y"),
+        ("/data/schema/values/1/name", "z"),
+    ] {
+        assert_eq!(saved.at(pointer), value);
     }
     let right: String =
         values().lines().filter(|line| !line.ends_with(",0")).map(|line| format!("{line}\n")).collect();
@@ -87,8 +88,8 @@ fn values_are_learnt_evaluated_and_predicted() {
     let figure = |name: &str| figures[name].as_f64().unwrap();
     assert!(figure("r2") > 0.97, "{figures}");
     // The loss is that of scaled values.
-    let widths: Vec<f64> =
-        saved.entry("target_width").split(',').map(|width| width.parse().unwrap()).collect();
+    let widths = saved.at("/data/target_scale/width").as_array().unwrap().iter();
+    let widths: Vec<f64> = widths.map(|width| width.as_f64().unwrap()).collect();
     let greatest = widths.iter().copied().fold(0.0, f64::max);
     let least = widths.iter().copied().fold(f64::INFINITY, f64::min);
     let squared = figure("rmse").powi(2);
@@ -130,7 +131,7 @@ fn the_target_tells_the_task() {
             &[&["train", "--data", "t.csv", "--epochs", "1", "--out", "m.safetensors"], arguments, &CPU]
                 .concat(),
         );
-        (place.model("m.safetensors").entry("loss").to_owned(), outcome.stderr)
+        (place.model("m.safetensors").at("/networks/0/loss").clone(), outcome.stderr)
     };
     let few = |row: usize| (row % 3).to_string();
     // Great numbers, which only scaled values can be learnt from at the usual rate.

@@ -26,11 +26,10 @@ fn it_holds_weights_biases_and_metadata() {
     let expected = [("b1", vec![12]), ("b2", vec![4]), ("w1", vec![64, 12]), ("w2", vec![12, 4])];
     assert_eq!(tensors, expected.map(|(name, shape)| (name.to_owned(), shape)));
     assert!(file.tensors().iter().all(|(_, view)| view.dtype() == Dtype::F32));
-    let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
-    let metadata = header.metadata().clone().unwrap();
-    for (key, value) in [("layers", "64,12,4"), ("activation", "relu"), ("input_scaling", "1/255")] {
-        assert_eq!(metadata[key], value);
-    }
+    let model = place.model("new/folder/m.safetensors");
+    assert_eq!(model.sizes(), [64, 12, 4]);
+    assert_eq!(model.at("/networks/0/layers/0/activation"), "relu");
+    assert_eq!(model.at("/transform"), "bytes");
     let folder: Vec<_> = std::fs::read_dir(place.path("new/folder")).unwrap().collect();
     assert_eq!(folder.len(), 1, "no temporary file stays");
 }

@@ -133,7 +133,7 @@ fn whole_numbers_are_classes_and_floats_are_values() {
     assert_eq!(outputs(npy("|b1", "False", "(300,)", &bytes((0..300u32).map(|row| [(row % 2) as u8])))), 2);
     let floats = bytes(points.classes.iter().map(|class| (*class as f64).to_le_bytes()));
     assert_eq!(outputs(npy("<f8", "False", "(300,)", &floats)), 0);
-    assert_eq!(place.model("m.safetensors").entry("loss"), "mse");
+    assert_eq!(place.model("m.safetensors").at("/networks/0/loss"), "mse");
 }
 
 #[test]

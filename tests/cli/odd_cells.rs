@@ -215,7 +215,7 @@ fn a_single_text_among_different_numbers_is_an_error() {
             "{}",
             outcome.stderr
         );
-        assert_eq!(place.model("m.safetensors").entry("columns"), "[\"a\"]");
+        assert_eq!(place.model("m.safetensors").columns(), "[\"a\"]");
     }
 }
 
@@ -286,7 +286,7 @@ fn columns_without_a_value_are_left_out() {
         let outcome = train(&place, &["--data", file]);
         let line = "left out column m: every value is missing; use --exclude to silence this line";
         assert!(outcome.code == 0 && outcome.stderr.contains(line), "{}", outcome.stderr);
-        assert_eq!(place.model("m.safetensors").entry("columns"), "[\"a\"]");
+        assert_eq!(place.model("m.safetensors").columns(), "[\"a\"]");
         place.write("one.csv", "a,m\n3,\n");
         place.write("two.csv", "a,m\n3,7\n");
         let predicted = ["one.csv", "two.csv"]
@@ -296,7 +296,7 @@ fn columns_without_a_value_are_left_out() {
     // A value in a late row makes an input of it.
     place.write("late.csv", "a,m,class\n".to_owned() + &long + "1,5,no\n");
     assert_eq!(train(&place, &["--data", "late.csv"]).code, 0);
-    assert_eq!(place.model("m.safetensors").entry("columns"), "[\"a\",\"m\"]");
+    assert_eq!(place.model("m.safetensors").columns(), "[\"a\",\"m\"]");
 }
 
 /// `NA` is a continent, too: a marker that is as frequent as a category is said, and can be one.

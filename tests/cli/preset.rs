@@ -109,7 +109,7 @@ fn saved_models_predict_what_training_measured() {
             ["1 cell holds an unknown category in column city", "1 cell misses a category in column city"];
         assert!(kinds.iter().all(|kind| outcome.stderr.contains(kind)), "{}", outcome.stderr);
         let model = place.model("m.safetensors");
-        assert_eq!(model.entry("input_categories"), "numbers");
+        assert_eq!(model.at("/transform/columns/is_numbered"), true);
         // Read as f64, two numbers are one.
         assert_eq!(2 * model.numbers("e1").len(), 12 * 8);
         let importance = ["importance", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
@@ -371,7 +371,7 @@ fn models_trained_with_label_smoothing_are_divided_by_their_temperature() {
         assert!(new < 0.97 * old, "{set}: {new} {old}");
     }
     let [new, old] = ["t/model.safetensors", "p/model.safetensors"].map(|name| place.model(name));
-    let temperature: f64 = new.entry("temperature").parse().unwrap();
+    let temperature: f64 = new.setting("temperature").parse().unwrap();
     assert!(temperature > 0.1 && temperature < 0.9, "{temperature}");
     // Read as f64, two numbers are one.
     let halves = |number: f64| [number.to_bits() as u32, (number.to_bits() >> 32) as u32].map(f32::from_bits);

@@ -91,7 +91,7 @@ fn the_preset_is_refit_with_its_temperature() {
     let options = [&CLASSES[..], &["--test-fraction", "0.2", "--refit"]].concat();
     let summary = train(&place, "run", &options).pop().unwrap();
     let model = place.model("run");
-    let temperature: f64 = model.entry("temperature").parse().unwrap();
+    let temperature: f64 = model.setting("temperature").parse().unwrap();
     assert!(temperature > 0.05 && temperature < 20.0 && temperature != 1.0, "{temperature}");
     let evaluated = place.succeed(&["eval", "--model", "run", "--device", "cpu", "--format", "json"]);
     let [loss, told] =

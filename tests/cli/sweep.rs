@@ -77,7 +77,10 @@ fn a_member_is_the_same_file_trained_alone_and_among_others() {
             let header = 8 + usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
             let text = String::from_utf8(bytes[8..header].to_vec()).unwrap();
             let mut header_object: Value = serde_json::from_str(&text).unwrap();
-            header_object["__metadata__"]["device"] = Value::Null;
+            let text = header_object["__metadata__"]["tinytrain"].as_str().unwrap();
+            let mut metadata: Value = serde_json::from_str(text).unwrap();
+            metadata["origin"] = Value::Null;
+            header_object["__metadata__"] = metadata;
             (header_object, bytes[header..].to_vec())
         };
         assert_eq!(

@@ -154,8 +154,8 @@ fn one_odd_row_does_not_change_the_scaling_of_images() {
     let csv = Rows::new(200, 3).csv();
     place.write("t.csv", csv.clone() + "0,1.5,2,3" + &",0".repeat(61) + "\n");
     assert_eq!(trained(&place, &["--data", "t.csv"]).objects()[0]["scaling"], "1/255");
-    assert_eq!(place.model("m.safetensors").entry("input_scaling"), "1/255");
-    assert_eq!(place.model("m.safetensors").entry("image"), "8x8");
+    assert_eq!(place.model("m.safetensors").at("/transform"), "bytes");
+    assert_eq!(place.model("m.safetensors").at("/data/image/height"), 8);
     // 63 columns are no image.
     let narrow: String = csv.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n").collect();
     place.write("narrow.csv", narrow);
@@ -173,11 +173,11 @@ fn values_are_scaled_as_asked() {
             trained(&place, &["--data", "t.csv", "--preset", "plain", "--scale", scale, "--lr", "1e-9"])
                 .objects();
         let model = place.model("m.safetensors");
-        assert_eq!((&objects[0]["scaling"], model.entry("input_scaling")), (&expected.into(), expected));
-        assert_eq!(model.header.get("input_center").is_some(), expected == "columns");
+        assert_eq!(objects[0]["scaling"], expected);
+        assert_eq!(model.at("/transform").is_object(), expected == "columns");
     }
     let model = place.model("m.safetensors");
-    let (means, deviations) = (model.numbers("input_center"), model.numbers("input_width"));
+    let (means, deviations) = (model.scaling("center"), model.scaling("width"));
     assert_eq!((means.len(), deviations.len()), (3, 3));
     for column in 0..3 {
         // What is read is the nearest f32.
@@ -239,7 +239,7 @@ fn columns_that_number_the_rows_are_left_out() {
     assert_eq!(quiet.stderr, "");
     let only = trained(&place, &["--data", "t.csv", "--preset", "plain", "--include", "0", "a"]);
     assert_eq!((&only.objects()[0]["layers"][0], only.stderr.as_str()), (&2.into(), ""));
-    assert_eq!(place.model("m.safetensors").entry("positions"), "[0,1]");
+    assert_eq!(place.model("m.safetensors").columns(), "[\"\",\"a\"]");
 
     // Another name than none, so that only its values tell.
     place.write("t.csv", "number".to_owned() + &numbered(150, 120));
@@ -251,7 +251,7 @@ fn columns_that_number_the_rows_are_left_out() {
     );
     let left = trained(&place, &["--data", "t.csv", "--preset", "plain", "--exclude", "number", "b"]);
     assert_eq!((&left.objects()[0]["layers"][0], left.stderr.as_str()), (&2.into(), ""));
-    assert_eq!(place.model("m.safetensors").entry("columns"), "[\"a\",\"c\"]");
+    assert_eq!(place.model("m.safetensors").columns(), "[\"a\",\"c\"]");
 }
 
 #[test]
@@ -325,7 +325,11 @@ fn several_markers_of_missing_values_are_given_in_two_ways() {
     ] {
         trained(&place, &[&["--data", "t.csv"], options].concat());
         let model = place.model("m.safetensors");
-        assert_eq!(model.entry("missing_values"), "[\"-999\",\"XX\",\"---\"]", "{options:?}");
+        assert_eq!(
+            model.at("/data/schema/missing"),
+            &serde_json::json!(["-999", "XX", "---"]),
+            "{options:?}"
+        );
     }
     refused(&place, &["--data", "t.csv", "--missing-marker=-999", "XX"], &["unexpected argument 'XX'"]);
 }

@@ -183,8 +183,7 @@ fn verbose_tells_more_on_standard_error() {
     assert_eq!(json(&place, &arguments).len(), 3);
     let (_, stderr) = text(&place, &[&arguments[..], &["--threads", "1"]].concat());
     assert!(stderr.contains("CPU engine (1 thread), at most 1"), "{stderr}");
-    let file = std::fs::read(place.path("m.safetensors")).unwrap();
-    assert!(String::from_utf8_lossy(&file).contains("\"threads\":\"1\""));
+    assert_eq!(place.model("m.safetensors").setting("threads"), "1");
     if !place.adapters("vulkan").is_empty() {
         let outcome = place
             .succeed(&[&["train", "--device", "vulkan", "--schedule", "fused"], &arguments[..]].concat());

@@ -96,7 +96,9 @@ impl Workplace {
         let bytes = std::fs::read(path).unwrap();
         let (length, rest) = bytes.split_at(8);
         let (header, tensors) = rest.split_at(u64::from_le_bytes(length.try_into().unwrap()) as usize);
-        SavedModel { header: serde_json::from_slice(header).unwrap(), tensors: tensors.to_vec() }
+        let header: Value = serde_json::from_slice(header).unwrap();
+        let metadata = serde_json::from_str(header["__metadata__"]["tinytrain"].as_str().unwrap()).unwrap();
+        SavedModel { header, metadata, tensors: tensors.to_vec() }
     }
 
     /// Every file and folder below.
@@ -123,16 +125,43 @@ impl Workplace {
     }
 }
 
-/// A model file: its header, and the bytes of its tensors.
+/// A model file: its header, its metadata, and the bytes of its tensors.
 pub struct SavedModel {
     pub header: Value,
+    pub metadata: Value,
     pub tensors: Vec<u8>,
 }
 
 impl SavedModel {
-    /// An entry of the metadata; empty where there is none.
-    pub fn entry(&self, key: &str) -> &str {
-        self.header["__metadata__"][key].as_str().unwrap_or_default()
+    /// A value of the metadata, by its JSON pointer.
+    #[track_caller]
+    pub fn at(&self, pointer: &str) -> &Value {
+        self.metadata.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {}", self.metadata))
+    }
+
+    /// A setting that the run was trained with.
+    #[track_caller]
+    pub fn setting(&self, name: &str) -> &str {
+        self.at(&format!("/settings/{name}")).as_str().unwrap()
+    }
+
+    /// The names of the inputs, as a JSON array.
+    pub fn columns(&self) -> String {
+        let inputs = self.at("/data/schema/inputs").as_array().unwrap().iter();
+        Value::from_iter(inputs.map(|input| input["name"].clone())).to_string()
+    }
+
+    /// Sizes of the layers of the first network, inputs first.
+    pub fn sizes(&self) -> Vec<u64> {
+        let layers = self.at("/networks/0/layers").as_array().unwrap();
+        let units = layers.iter().map(|layer| layer["units"].as_u64().unwrap());
+        [self.at("/networks/0/inputs").as_u64().unwrap()].into_iter().chain(units).collect()
+    }
+
+    /// `center` or `width` of each column of numbers that is scaled linearly.
+    pub fn scaling(&self, name: &str) -> Vec<f64> {
+        let columns = self.at("/transform/columns/columns").as_array().unwrap().iter();
+        columns.filter_map(|column| column["number"]["map"]["affine"][name].as_f64()).collect()
     }
 
     /// A tensor of f64.
@@ -143,7 +172,9 @@ impl SavedModel {
     }
 
     pub fn bytes(&self) -> Vec<u8> {
-        let header = self.header.to_string();
+        let mut header = self.header.clone();
+        header["__metadata__"]["tinytrain"] = self.metadata.to_string().into();
+        let header = header.to_string();
         [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &self.tensors[..]].concat()
     }
 }

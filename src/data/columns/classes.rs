@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use foldhash::fast::FixedState;
+use serde::{Deserialize, Serialize};
 
 use super::label_type::{LabelType, by_truth, number, truth};
 use crate::data::excerpt::{list_some, printable_name};
@@ -41,11 +42,34 @@ impl Label {
 /// their values. Else labels are compared as text (`001`, `01`), without the blanks of ASCII around them, in natural order: digits
 /// inside a name count as a number, so that `class2` comes before `class10`. Where all names are booleans, `True` or 1 and `False`
 /// or 0, each finds those of the same truth. Labels of type text are compared byte for byte.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "TypedNames", into = "TypedNames")]
 pub struct Classes {
     names: Vec<String>,
     is_numeric: bool,
     label_type: Option<LabelType>,
+}
+
+/// The classes as a model file has them.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TypedNames {
+    names: Vec<String>,
+    label_type: Option<LabelType>,
+}
+
+impl From<Classes> for TypedNames {
+    fn from(Classes { names, label_type, .. }: Classes) -> Self {
+        Self { names, label_type }
+    }
+}
+
+impl TryFrom<TypedNames> for Classes {
+    type Error = &'static str;
+
+    fn try_from(TypedNames { names, label_type }: TypedNames) -> Result<Self, Self::Error> {
+        Classes::typed(names, label_type).ok_or("expected different names of classes")
+    }
 }
 
 impl Default for Classes {

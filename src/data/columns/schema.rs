@@ -2,6 +2,9 @@
 
 use std::collections::HashSet;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::time::PARTS;
 
 /// What a column of inputs holds.
@@ -24,7 +27,8 @@ impl Holds {
 }
 
 /// A column of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Column {
     /// Its name, where the table has a header.
     pub name: Option<String>,
@@ -33,7 +37,8 @@ pub struct Column {
 }
 
 /// What must be known of a training table to read others like it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Schema {
     /// Columns of a row.
     pub columns: usize,
@@ -50,6 +55,7 @@ pub struct Schema {
     /// Whether rows without a target are left out.
     pub drops_missing_target: bool,
     /// Which of the inputs are categories, not numbers: their places among the inputs, in ascending order.
+    #[serde(skip)]
     pub categories: Vec<usize>,
     /// Columns of dates: the first input of each, and how many are its parts: days since 1970, month, day of the week, hour.
     pub dates: Vec<(usize, usize)>,
@@ -61,7 +67,23 @@ pub struct Schema {
     /// Whether these markers replace the usual ones; empty cells are always missing.
     pub replaces_missing: bool,
     /// The decimal mark, a point or a comma; `None` where a model does not record it.
+    #[serde(serialize_with = "write_mark", deserialize_with = "read_mark")]
     pub decimal: Option<u8>,
+}
+
+fn write_mark<S: Serializer>(mark: &Option<u8>, to: S) -> Result<S::Ok, S::Error> {
+    mark.map(char::from).serialize(to)
+}
+
+fn read_mark<'a, D: Deserializer<'a>>(from: D) -> Result<Option<u8>, D::Error> {
+    match Option::<char>::deserialize(from)? {
+        None => Ok(None),
+        Some('.') => Ok(Some(b'.')),
+        Some(',') => Ok(Some(b',')),
+        Some(other) => {
+            Err(D::Error::custom(format!("expected a decimal mark, . or a comma, found {other:?}")))
+        }
+    }
 }
 
 impl Schema {

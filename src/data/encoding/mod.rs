@@ -12,6 +12,8 @@ pub(crate) mod unknown;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use self::affine::Affine;
 use self::by_column::by_column;
 use self::normal_score::normal_score;
@@ -25,7 +27,8 @@ use crate::error::Result;
 use crate::threads::each;
 
 /// How each column of a table becomes inputs, in the order of the columns.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Encoding {
     /// One for each column.
     pub columns: Vec<ColumnEncoding>,
@@ -35,7 +38,8 @@ pub struct Encoding {
 }
 
 /// How a column of a table becomes inputs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum ColumnEncoding {
     /// A column of numbers is one input, computed in f64 and rounded once.
     Number {
@@ -57,7 +61,8 @@ pub enum ColumnEncoding {
 }
 
 /// What is done to a number.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum NumericScaling {
     /// (value - center) / width; 0 where the width is 0, as of a column of equal values.
     Affine {
@@ -76,7 +81,11 @@ pub enum NumericScaling {
     },
     /// The quantile of the standard normal distribution at the value's rank among these quantiles of the training rows,
     /// which ascend and stand evenly; between two of them the rank is interpolated, and it is kept 1e-7 away from 0 and 1.
-    Normal(Vec<f64>),
+    Normal(
+        /// A tensor of a model file has them, not its metadata.
+        #[serde(skip)]
+        Vec<f64>,
+    ),
 }
 
 /// Quantiles of a column that are kept, at most.

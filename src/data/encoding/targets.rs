@@ -1,5 +1,7 @@
 //! What rows should give.
 
+use serde::{Deserialize, Serialize};
+
 use super::statistics::{is_coarse, moments};
 
 /// What the rows of a data set should give.
@@ -57,7 +59,8 @@ impl<'a> TargetsRef<'a> {
 }
 
 /// How values to predict are scaled for training: (value - center) / width, both of a column of them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TargetScale {
     /// The mean of the training rows.
     pub center: Vec<f64>,

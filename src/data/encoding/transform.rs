@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::Encoding;
 use super::unknown::UnknownCells;
 use crate::data::columns::categories::Dictionary;
@@ -9,7 +11,8 @@ use crate::data::dataset::{Dataset, Features, Scaling};
 use crate::error::{Error, Result};
 
 /// How values become inputs: learnt on the training rows, kept in the model, applied to every other set.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Transform {
     /// value / 255
     Bytes,

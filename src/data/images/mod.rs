@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom};
 use std::path::Path;
 
 use png::{BitDepth, ColorType, Decoder, DecodingError, Info, Transformations};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
@@ -27,7 +28,8 @@ const ADAM7: [[u32; 4]; 7] =
     [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
 
 /// The size of an image, and whether it has colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ImageForm {
     /// Rows of pixels.
     pub height: usize,

@@ -2,23 +2,28 @@
 
 pub(crate) mod folds;
 
+use serde::Serialize;
+
 use crate::random::{Purpose, words};
 
 /// Which rows of a data set are left out of training.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Split {
     /// Share of the rows of each class that validate.
+    #[serde(rename = "validation_fraction")]
     pub validation: f64,
     /// Share of the rows of each class that test.
+    #[serde(rename = "test_fraction")]
     pub test: f64,
     /// Decides which.
+    #[serde(skip)]
     pub seed: u64,
     /// The fold whose rows test, in the place of a share; those that validate are a share of the others.
     pub fold: Option<Fold>,
 }
 
 /// One of the parts of a cross-validation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Fold {
     /// The number of the fold, from 0.
     pub index: usize,

@@ -3,6 +3,9 @@
 pub(crate) mod formula;
 
 pub use formula::Tile;
+
+use serde::Serialize;
+
 use formula::{Whole, WithFormula};
 
 use crate::error::Result;
@@ -59,15 +62,17 @@ variants! {
 }
 
 /// An optimizer with its settings.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Optimizer {
     /// Which one.
+    #[serde(rename = "optimizer")]
     pub kind: OptimizerKind,
     /// Decay of the mean of gradients: momentum, or the first beta.
     pub beta1: f32,
     /// Decay of the mean of squared gradients: the second beta, or alpha of RMSprop.
     pub beta2: f32,
     /// What is added to denominators.
+    #[serde(rename = "eps")]
     pub epsilon: f32,
     /// Weight decay.
     pub weight_decay: f32,

@@ -1,11 +1,14 @@
 //! Settings of a run.
 
-pub(super) mod fixed;
 mod plan;
 mod preset;
+pub(super) mod settings;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::time::Duration;
+
+use serde::{Serialize, Serializer};
 
 use super::DataOptions;
 use crate::data::Split;
@@ -43,7 +46,7 @@ pub enum ClassWeights {
 const MANY_ROWS: usize = 4096;
 
 /// Everything that decides what a run computes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
     /// Sizes of the hidden layers, first to last; none is softmax regression.
     pub hidden: Vec<usize>,
@@ -56,6 +59,7 @@ pub struct Config {
     /// Share of the outputs that is left out of a step behind the hidden layers: one for all, or one for each.
     pub dropout: Vec<f32>,
     /// How the first weights are drawn.
+    #[serde(serialize_with = "as_text")]
     pub init: Init,
     /// What the network is trained for; it decides whether targets are classes or values.
     pub loss: Loss,
@@ -63,22 +67,30 @@ pub struct Config {
     pub label_smoothing: f32,
     /// Whether a model that was trained with label smoothing is divided by its temperature: the number that lessens the loss on the
     /// validation rows most, where there are any.
+    #[serde(skip)]
     pub temperature: bool,
     /// How much rows of each class count in the loss.
+    #[serde(serialize_with = "as_text")]
     pub class_weights: ClassWeights,
     /// How gradients change the parameters.
+    #[serde(flatten)]
     pub optimizer: Optimizer,
     /// Learning rate, the largest of the run.
+    #[serde(rename = "lr")]
     pub learning_rate: f32,
     /// How the learning rate changes during the run.
+    #[serde(rename = "lr_schedule")]
     pub rate_schedule: RateSchedule,
     /// Factor of the rate schedules that have one; nothing is their usual one.
+    #[serde(rename = "lr_gamma")]
     pub rate_gamma: Option<f32>,
     /// Epochs from one step of the rate to the next; nothing is a third of all.
+    #[serde(rename = "lr_every")]
     pub rate_every: Option<u64>,
     /// Steps over which the learning rate rises from 0 first.
     pub warmup: u64,
     /// Factors of the learning rate of weights, biases and layers.
+    #[serde(flatten)]
     pub factors: RateFactors,
     /// Whether the learning rate of each layer's weights is divided as if they were multiplied by 1 / sqrt(inputs) in the
     /// network: by sqrt(inputs) for optimizers that divide gradients by their size, else by the inputs (the neural tangent
@@ -95,17 +107,26 @@ pub struct Config {
     /// Most threads of the CPU engine; nothing is one for each core.
     pub threads: Option<usize>,
     /// What is done to the rows first.
+    #[serde(flatten)]
     pub data: DataOptions,
     /// Which model is kept: the best if there are validation rows, else the last, unless this says otherwise.
     pub keep: Option<Keep>,
     /// Ends the run after this many epochs in a row without improvement on the validation rows.
+    #[serde(skip)]
     pub patience: Option<usize>,
     /// Ends the run after the epoch that reaches it on the validation rows, or else on the training rows.
+    #[serde(skip)]
     pub target_accuracy: Option<f64>,
     /// Whether the AUC of classes is measured after every epoch, not only of the model that is kept.
+    #[serde(skip)]
     pub auc_by_epoch: bool,
     /// Ends the run this long after its start, within an epoch, too.
+    #[serde(skip)]
     pub max_time: Option<Duration>,
+}
+
+fn as_text<S: Serializer>(value: &impl Display, to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_str(value)
 }
 
 impl Default for Config {
@@ -168,43 +189,11 @@ impl Config {
         }
     }
 
-    /// What a model's file says of them.
+    /// The settings as entries of a model file, by their names, and the version of the program.
     pub fn settings(&self) -> BTreeMap<String, String> {
-        let default = Self::default();
-        let Self { epochs, batch_size, learning_rate, seed, data, optimizer, .. } = self;
-        let mut settings = vec![
-            ("version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("epochs", epochs.to_string()),
-            ("batch_size", batch_size.to_string()),
-            ("optimizer", optimizer.kind.to_string()),
-            ("learning_rate", learning_rate.to_string()),
-            ("seed", seed.to_string()),
-        ];
-        let kind = optimizer.kind;
-        let usual = kind.defaults();
-        let changed = [
-            ("momentum", optimizer.beta1.to_string(), kind.uses_momentum()),
-            ("betas", format!("{},{}", optimizer.beta1, optimizer.beta2), kind.betas() == 2),
-            ("betas", optimizer.beta2.to_string(), kind.betas() == 1),
-            ("eps", optimizer.epsilon.to_string(), kind.uses_epsilon()),
-            (
-                "weight_decay",
-                optimizer.weight_decay.to_string(),
-                optimizer.weight_decay != usual.weight_decay,
-            ),
-            ("lr_schedule", self.rate_schedule.to_string(), self.rate_schedule != default.rate_schedule),
-            ("warmup", self.warmup.to_string(), self.warmup > 0),
-            ("clip_norm", self.clip_norm.unwrap_or(0.0).to_string(), self.clip_norm.is_some()),
-            ("label_smoothing", self.label_smoothing.to_string(), self.label_smoothing > 0.0),
-            ("init", self.init.to_string(), self.init != default.init),
-            ("init_seed", self.initial_seed().to_string(), self.init_seed.is_some()),
-            ("parametrization", "ntk".to_owned(), self.ntk),
-            ("validation_fraction", data.split.validation.to_string(), !data.split.is_none()),
-            ("threads", self.threads.unwrap_or(0).to_string(), self.threads.is_some()),
-            ("test_fraction", data.split.test.to_string(), !data.split.is_none()),
-        ];
-        settings.extend(changed.into_iter().filter(|(.., told)| *told).map(|(key, value, _)| (key, value)));
-        settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+        let version = ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+        let settings = settings::object(self).into_iter().filter(|(_, value)| !value.is_null());
+        settings.map(|(name, value)| (name, settings::text(&value))).chain([version]).collect()
     }
 
     /// The update rule, for batches of at most `batch` of `rows` rows, if known.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::threads::block;
 use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
-use crate::train::config::fixed::check_fixed;
+use crate::train::config::settings::check_fixed;
 use crate::train::events::{End, Event};
 use crate::train::model_selection::SelectedModel;
 
