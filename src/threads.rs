@@ -4,7 +4,6 @@ mod beside;
 mod block;
 mod hand_over;
 mod in_order;
-mod pool;
 #[cfg(all(target_arch = "wasm32", target_feature = "atomics"))]
 pub mod workers;
 
@@ -19,7 +18,6 @@ pub use block::block;
 pub use hand_over::with_delays;
 pub use hand_over::{hand_over, steps_of_piece};
 pub use in_order::in_order;
-pub use pool::{LOOKS, Pool};
 
 /// Whether there are threads that can be started at any time. In browsers there are none: what one would do is done where it is asked for.
 pub const EXIST: bool = cfg!(not(target_arch = "wasm32"));

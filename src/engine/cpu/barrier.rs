@@ -4,7 +4,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
-use crate::threads::{LOOKS, hand_over};
+use crate::threads::hand_over;
+
+/// Looks before a thread goes to sleep: some tens of microseconds, about as long as waking it takes. It does not offer its core to others
+/// instead: a thread that sleeps gets it back at once when it is woken, one that yields only when the others have had their turn.
+const LOOKS: usize = 4000;
 
 /// Looks at the others before a thread takes the part of one that has not begun: about ten microseconds.
 pub const SPINS: usize = LOOKS / 4;

@@ -100,9 +100,9 @@ impl DenseLayer {
         if columns.is_empty() {
             return;
         }
-        let (bias, width) = (&parameters.read(0).values.bias, z.width());
-        let bias = Start::Row(&bias[columns.start..columns.start + width]);
-        let weights = parameters.read_all().enumerate();
+        let (pieces, width): (Vec<_>, _) = (parameters.read_all().collect(), z.width());
+        let bias = Start::Row(&pieces[0].values.bias[columns.start..columns.start + width]);
+        let weights = pieces.iter().enumerate();
         let weights = weights
             .map(|(number, piece)| (number, self.weights(number, &piece.values).columns(columns.clone())));
         if self.is_narrow {
@@ -118,7 +118,8 @@ impl DenseLayer {
 
     /// Z = X W for the columns of X that go with piece `number`.
     pub fn forward_piece(&self, number: usize, parameters: &Parts<Owned>, x: View<'_>, z: &mut Matrix) {
-        let (weights, width) = (self.weights(number, &parameters.read(number).values), z.width());
+        let (owned, width) = (parameters.read(number), z.width());
+        let weights = self.weights(number, &owned.values);
         if self.is_narrow {
             let factors = [(x, weights.transposed())];
             dots::begin(z.values_mut(), width, self.outputs, Start::Zeros, &factors);
@@ -127,7 +128,7 @@ impl DenseLayer {
         }
     }
 
-    /// dX = D W' for some rows and the columns of dX that go with piece `number`, `first` and those behind it: by the transpose of the
+    /// dX = D W' for the rows of D and the columns of dX that go with piece `number`, `first` and those behind it: by the transpose of the
     /// piece, which of a narrow layer is the piece.
     pub fn backward(
         &self,
@@ -138,12 +139,15 @@ impl DenseLayer {
         first: usize,
     ) {
         let width = dx.width();
+        let (owned, matrix);
         let weights = if self.is_narrow {
-            self.weights(number, &parameters.read(number).values).transposed()
+            owned = parameters.read(number);
+            self.weights(number, &owned.values).transposed()
         } else {
-            transposed.read(number).view()
+            matrix = transposed.read(number);
+            matrix.view()
         };
-        product::begin(dx.rows_mut(rows.clone()), width, first, Start::Zeros, delta.rows(rows), weights);
+        product::begin(dx.rows_mut(rows), width, first, Start::Zeros, delta, weights);
     }
 
     /// As [`DenseLayer::backward`], for all rows, with the piece itself instead of its transpose, and added to dX, for some columns of D.
@@ -155,7 +159,8 @@ impl DenseLayer {
         dx: &mut Matrix,
         first: usize,
     ) {
-        let weights = self.weights(number, &parameters.read(number).values).columns(columns);
+        let owned = parameters.read(number);
+        let weights = self.weights(number, &owned.values).columns(columns);
         let width = dx.width();
         product::add(dx.values_mut(), width, first, delta, weights.transposed());
     }

@@ -1,17 +1,18 @@
 //! The threads of a run, from its first batch to its last.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::CpuEngine;
 use super::barrier::{Barrier, SPINS};
 use super::costs::costs;
 use super::packed_rows::{PackedRows, share_taken};
 use super::partitioned_network::PartitionedNetwork;
-use super::parts::{PartAccess, Parts};
 use super::phases::Phases;
 use super::plan::{Phase, Plan};
 use crate::data::Rows;
 use crate::engine::BatchMetrics;
 use crate::step::StepRecord;
-use crate::threads::Pool;
+use crate::threads::beside;
 
 /// The threads of a pass over some rows.
 pub struct EpochWorkers<'a> {
@@ -25,10 +26,9 @@ pub struct EpochWorkers<'a> {
     regions: Vec<Vec<Phase>>,
     /// One for each step.
     records: Vec<StepRecord>,
-    metrics: Parts<BatchMetrics>,
+    /// Of the steps that are done.
+    metrics: Mutex<Vec<BatchMetrics>>,
     barrier: Barrier,
-    /// The first region among those of all passes.
-    first_region: u64,
     watched: Option<Phases>,
 }
 
@@ -59,16 +59,14 @@ impl CpuEngine {
             let costs = costs(plan, &phases, &network.network, options, rows, share);
             Phases::new(recorder, costs)
         });
-        let none = |record: &StepRecord| BatchMetrics { rows: record.rows as usize, loss: 0.0, correct: 0 };
         EpochWorkers {
             network,
             rows,
             order,
             batch,
             packed: sparse.then_some(&*packed),
-            metrics: records.iter().map(none).collect(),
+            metrics: Mutex::default(),
             barrier: Barrier::new(plan.threads(), patience),
-            first_region: PartAccess::regions(2 + records.len() * regions.len()),
             regions,
             records,
             watched,
@@ -77,11 +75,10 @@ impl CpuEngine {
 }
 
 impl EpochWorkers<'_> {
-    /// Trains on all batches, on threads of the pool; gives the metrics of each, in their order. Those that are there do the parts of one
-    /// that is not.
-    pub fn train(self, pool: &mut Pool) -> Vec<BatchMetrics> {
-        pool.run(self.network.plan.threads(), &|number| self.work(number));
-        self.metrics.into_values().collect()
+    /// Trains on all batches and returns the metrics of each, in their order. The threads that run do the parts of one that does not.
+    pub fn train(self) -> Vec<BatchMetrics> {
+        beside(self.network.plan.threads() - 1, |number| self.work(number));
+        self.metrics.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Thread `number`.
@@ -89,12 +86,7 @@ impl EpochWorkers<'_> {
         let _presence = self.barrier.panic_guard();
         let watch = self.watched.as_ref().map(|phases| phases.watch(number));
         let meet = |region: usize, work: &dyn Fn(usize)| {
-            let meet = || {
-                self.barrier.region(number, region, |part| {
-                    let _turn = PartAccess::enter(self.first_region + region as u64, part);
-                    work(part);
-                });
-            };
+            let meet = || self.barrier.region(number, region, work);
             match &watch {
                 None => meet(),
                 Some(watch) => watch.wait(meet),
@@ -165,7 +157,8 @@ impl EpochWorkers<'_> {
         let of_step = self.network.training_step(self.network.inputs_of(step), &self.records[step]);
         self.network.compute(phase, part, of_step);
         if phase == Phase::Update && part == 0 {
-            *self.metrics.write(step) = self.network.metrics(of_step);
+            let mut metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
+            metrics.push(self.network.metrics(of_step));
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Networks without training: outputs of rows, losses and predictions.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::groups::Groups;
@@ -93,7 +92,7 @@ pub fn evaluate(
     sparse: bool,
     wanted: EvaluationOutput,
 ) -> Vec<Evaluated> {
-    let networks: Vec<(&PartitionedNetwork, Vec<Cow<'_, Tensors>>)> =
+    let networks: Vec<(&PartitionedNetwork, Vec<Tensors>)> =
         networks.iter().map(|network| (&**network, first_layer(network))).collect();
     let order: Vec<u32> = (0..rows.len() as u32).collect();
     let parameters: usize = networks.iter().map(|(network, _)| network.network.parameter_count()).sum();
@@ -122,14 +121,9 @@ pub fn evaluate(
 }
 
 /// The first layer's parameters with the inputs in their own order: so outputs are the same bits whichever rows were trained.
-fn first_layer(network: &PartitionedNetwork) -> Vec<Cow<'_, Tensors>> {
-    let grouped = !network.groups.are_neighbours();
+fn first_layer(network: &PartitionedNetwork) -> Vec<Tensors> {
     let pieces = network.panels.iter().zip(network.parameters[0].read_all());
-    let ungrouped = pieces.map(|(panel, owned)| match grouped {
-        true => Cow::Owned(panel.ungrouped(&owned.values, &network.groups)),
-        false => Cow::Borrowed(&owned.values),
-    });
-    ungrouped.collect()
+    pieces.map(|(panel, owned)| panel.ungrouped(&owned.values, &network.groups)).collect()
 }
 
 /// One thread's walk through the networks.
@@ -142,7 +136,7 @@ struct Evaluator<'a> {
 /// A network, and what it makes of some rows.
 struct NetworkPass<'a> {
     network: &'a PartitionedNetwork,
-    first: &'a [Cow<'a, Tensors>],
+    first: &'a [Tensors],
     panel: Matrix,
     /// The outputs of each layer.
     outputs: Vec<Outputs>,
@@ -150,8 +144,8 @@ struct NetworkPass<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    fn new(networks: &'a [(&'a PartitionedNetwork, Vec<Cow<'a, Tensors>>)]) -> Self {
-        let walk = |(network, first): &'a (&'a PartitionedNetwork, Vec<Cow<'a, Tensors>>)| NetworkPass {
+    fn new(networks: &'a [(&'a PartitionedNetwork, Vec<Tensors>)]) -> Self {
+        let walk = |(network, first): &'a (&'a PartitionedNetwork, Vec<Tensors>)| NetworkPass {
             network,
             first,
             panel: Matrix::default(),
@@ -216,7 +210,7 @@ impl NetworkPass<'_> {
                 }
                 _ => {
                     for (panel, parameters) in panels.iter().zip(self.first) {
-                        let (columns, inputs) = (&panel.columns, [inputs].into_iter());
+                        let (columns, inputs) = (&panel.columns, &[inputs]);
                         if is_dense {
                             panel.forward(parameters, inputs, &mut here.y, 0..rows, columns.start);
                             continue;
@@ -228,7 +222,7 @@ impl NetworkPass<'_> {
                     for (panel, owned) in input.iter().zip(parameters[0].read_all()) {
                         let parameters = &owned.values;
                         self.panel.resize(rows, panel.inputs().len());
-                        panel.forward(parameters, [inputs].into_iter(), &mut self.panel);
+                        panel.forward(parameters, &[inputs], &mut self.panel);
                         panel.scale_into(parameters, &self.panel, &mut here.y, panel.inputs().start);
                     }
                 }

@@ -1,6 +1,6 @@
 //! The first layer, which is most of the work: its columns are divided between the parts, and zeros are skipped.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use super::aligned::Aligned;
 use super::groups::{Groups, QUAD};
@@ -73,10 +73,10 @@ impl Panel {
 
     /// Z = X W + b for these columns and some rows, over all shares of the inputs, in the columns from `first` on of `z`: from 0 on, and
     /// those alone and all rows, where the inputs are lists.
-    pub fn forward<'a>(
+    pub fn forward(
         &self,
         parameters: &Tensors,
-        inputs: impl Iterator<Item = &'a Inputs>,
+        inputs: &[impl Deref<Target = Inputs>],
         z: &mut Matrix,
         rows: Range<usize>,
         first: usize,
@@ -114,12 +114,7 @@ impl Panel {
     }
 
     /// Adds X'D to the weights and the column sums of D [rows, width] to the bias, over all shares of the inputs X.
-    pub fn add_gradient<'a>(
-        &self,
-        to: &mut Tensors,
-        inputs: impl Iterator<Item = &'a Inputs>,
-        delta: View<'_>,
-    ) {
+    pub fn add_gradient(&self, to: &mut Tensors, inputs: &[impl Deref<Target = Inputs>], delta: View<'_>) {
         delta.add_column_sums(&mut to.bias);
         let width = self.width;
         for share in inputs {
@@ -220,10 +215,11 @@ mod tests {
             let beside: Vec<f32> = (0..4 * 3 * width).map(padded).collect();
             let delta = View::new(&beside, 3 * width).columns(width..2 * width);
             let computed = |panel: &Panel, shares: &[Inputs]| {
+                let shares: Vec<&Inputs> = shares.iter().collect();
                 let (mut z, mut updated) = (Matrix::default(), tensors.clone());
                 z.resize(4, panel.columns.len());
-                panel.forward(&tensors, shares.iter(), &mut z, 0..4, 0);
-                panel.add_gradient(&mut updated, shares.iter(), delta);
+                panel.forward(&tensors, &shares, &mut z, 0..4, 0);
+                panel.add_gradient(&mut updated, &shares, delta);
                 [z.values().to_vec(), updated.weights.to_vec(), updated.bias]
             };
             let want = computed(&panel, &gathered(1, None));

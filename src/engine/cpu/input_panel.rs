@@ -1,7 +1,7 @@
 //! Some columns of a table that an input layer turns into inputs: the work of one part, as a panel of the first layer is
 //! where there is no input layer.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use super::inputs::{Inputs, ShareInputs};
 use super::matrix::Matrix;
@@ -78,12 +78,7 @@ impl InputPanel {
     }
 
     /// E [rows, inputs], from all shares of the rows.
-    pub fn forward<'a>(
-        &self,
-        parameters: &Tensors,
-        inputs: impl Iterator<Item = &'a Inputs>,
-        e: &mut Matrix,
-    ) {
+    pub fn forward(&self, parameters: &Tensors, inputs: &[impl Deref<Target = Inputs>], e: &mut Matrix) {
         for share in inputs {
             let ShareInputs::Rows(rows, values) = share.held() else { unreachable!("{DENSE}") };
             let (width, e) = (e.width(), e.rows_mut(rows));
@@ -128,10 +123,10 @@ impl InputPanel {
     }
 
     /// Adds the gradients by its parameters, from E and those by X, to `to`, over all shares of the rows.
-    pub fn add_gradient<'a>(
+    pub fn add_gradient(
         &self,
         parameters: &Tensors,
-        inputs: impl Iterator<Item = &'a Inputs>,
+        inputs: &[impl Deref<Target = Inputs>],
         e: &Matrix,
         dx: View<'_>,
         to: &mut Tensors,

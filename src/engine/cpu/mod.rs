@@ -62,10 +62,8 @@ use evaluation::{Evaluated, EvaluationOutput, evaluate};
 use groups::Groups;
 use packed_rows::{PackedRows, is_sparse};
 use partitioned_network::{PartitionedNetwork, Step};
-use parts::{PartAccess, Parts};
 use plan::{Phase, Plan};
 pub use team::{CpuTeam, TeamRows};
-use tensors::{Owned, Tensors};
 
 use crate::clock::Instant;
 use crate::data::Rows;
@@ -77,7 +75,7 @@ use crate::engine::{
 use crate::error::{Error, Result};
 use crate::model::{Network, Parameters};
 use crate::step::StepRecord;
-use crate::threads::{Pool, available, steps_of_piece};
+use crate::threads::{available, steps_of_piece};
 use crate::timing::Ceilings;
 
 /// Rows of the batch below which a thread more does not pay.
@@ -111,8 +109,6 @@ pub struct CpuEngine {
     slice: usize,
     /// Metrics of batches that were not polled yet.
     ended: Vec<BatchMetrics>,
-    /// The other threads of a step.
-    pool: Pool,
 }
 
 impl CpuEngine {
@@ -158,7 +154,6 @@ impl CpuEngine {
             steps: 0,
             slice,
             ended: Vec::new(),
-            pool: Pool::default(),
         }
     }
 
@@ -202,34 +197,23 @@ impl CpuEngine {
         }
         let packed = sparse.then_some(&packed);
         let regions = network.plan.regions(network.above.len(), false);
-        let region = |region: u64, work: &mut dyn FnMut(usize)| {
-            for part in 0..network.plan.parts() {
-                let _turn = PartAccess::enter(region, part);
-                work(part);
-            }
-        };
-        let first = PartAccess::regions(regions.len() + 1);
-        region(first, &mut |part| network.gather(part, step.inputs, rows, &order, packed));
-        for (number, phases) in (first + 1..).zip(&regions) {
-            region(number, &mut |part| {
+        let parts = 0..network.plan.parts();
+        parts.clone().for_each(|part| network.gather(part, step.inputs, rows, &order, packed));
+        for phases in &regions {
+            for part in parts.clone() {
                 let phases = phases.iter().filter(|phase| **phase != Phase::Update);
                 phases.for_each(|phase| network.compute(*phase, part, step));
-            });
+            }
         }
-        let of_piece = |layer: usize, (piece, owned): (usize, &Owned)| {
-            let mut gradients = owned.values.zeros();
-            let part = network.owner(layer, piece).0;
+        Ok(network.join(|layer, piece| {
+            let values = &network.parameters[layer].read(piece).values;
+            let (part, mut gradients) = (network.owner(layer, piece).0, values.zeros());
             match network.dense_number(layer) {
                 Some(_) => network.add_gradient(layer, piece, part, step, &mut gradients),
-                None => network.add_input_gradient(piece, part, step, &owned.values, &mut gradients),
+                None => network.add_input_gradient(piece, part, step, values, &mut gradients),
             }
             gradients
-        };
-        let of_layer = |(layer, pieces): (usize, &Parts<Owned>)| -> Vec<Tensors> {
-            pieces.read_all().enumerate().map(|piece| of_piece(layer, piece)).collect()
-        };
-        let gradients: Vec<Vec<Tensors>> = network.parameters.iter().enumerate().map(of_layer).collect();
-        Ok(network.join(|layer, piece| &gradients[layer][piece]))
+        }))
     }
 }
 
@@ -269,9 +253,7 @@ impl Engine for CpuEngine {
         let taken = order.len().min(steps_of_piece(self.slice).saturating_mul(self.options.batch));
         check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
         let begun = Instant::now();
-        let mut pool = std::mem::take(&mut self.pool);
-        self.ended = self.epoch_workers(&batches.rows, &order[..taken]).train(&mut pool);
-        self.pool = pool;
+        self.ended = self.epoch_workers(&batches.rows, &order[..taken]).train();
         self.steps += self.ended.len() as u64;
         self.slice = fitting_steps(begun.elapsed(), self.ended.len(), self.slice);
         self.host_order = host_order;

@@ -4,6 +4,7 @@
 //! these and their state pass through the caches once. What all tiles read, the deltas, is copied once where it is large.
 
 use std::marker::PhantomData;
+use std::ops::Deref;
 
 use pulp::{Simd, WithSimd};
 
@@ -48,21 +49,21 @@ pub struct Update<'a> {
 /// Updates the weights from X'D, for inputs X in shares; D has a row for each row of them.
 pub fn update_panel<'a>(
     panel: &Panel,
-    inputs: impl Iterator<Item = &'a Inputs> + Clone,
+    inputs: &'a [impl Deref<Target = Inputs>],
     delta: View<'a>,
     memory: &mut UpdateMemory,
     mut update: Update<'_>,
 ) {
     let width = panel.width;
     // The lists of a group are in one share; each share has all inputs of its own rows.
-    for share in inputs.clone() {
+    for share in inputs {
         if let ShareInputs::SparseRows(lists) = share.held() {
             let Update { owned, rule, record, factor } = &mut update;
             let coefficients = Coefficients::new(record, *factor * record.rate, record.decay);
             rule.optimizer.kind.with_formula(SparseUpdate { lists, width, delta, owned, coefficients });
         }
     }
-    let factors = inputs.filter_map(|share| match share.held() {
+    let factors = inputs.iter().filter_map(|share| match share.held() {
         ShareInputs::SparseRows(_) => None,
         ShareInputs::Rows(rows, x) => {
             let columns = 0..panel.columns.len();

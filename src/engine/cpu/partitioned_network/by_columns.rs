@@ -1,12 +1,12 @@
 //! The layers above the first where the columns of each are divided: a part has a tile of all rows and some columns of each
 //! layer's outputs, those that go with the weights that it owns of the layer above. No two parts pack the same weights.
 
+use std::ops::Range;
+
 use super::PartitionedNetwork;
-use crate::engine::cpu::dense_layer::Columns;
 use crate::engine::cpu::matrix::Matrix;
 use crate::engine::cpu::outputs::Tile;
 use crate::engine::cpu::partitioned_network::step::Step;
-use crate::engine::cpu::view::View;
 
 impl PartitionedNetwork {
     /// What part `part` has of a layer's outputs.
@@ -16,7 +16,7 @@ impl PartitionedNetwork {
 
     /// The part's tile of the first layer's outputs, from its panels.
     pub fn join_first(&self, part: usize, step: Step<'_>) {
-        let (tile, to) = (self.tile(0, part, step), self.outputs[0].write(part));
+        let (tile, mut to) = (self.tile(0, part, step), self.outputs[0].write(part));
         to.y.resize(tile.rows.len(), tile.columns.len());
         for number in self.owned(0, part) {
             let column = self.first_pieces[number].start - tile.columns.start;
@@ -32,19 +32,18 @@ impl PartitionedNetwork {
         to.activate(self.epilogue(0, step), &tile, tile.rows.clone());
     }
 
-    /// The columns of a layer's outputs that go with piece `piece` of the layer above.
-    pub fn columns_of_piece(&self, layer: usize, piece: usize) -> View<'_> {
-        let (part, first) = self.owner(layer + 1, piece);
-        let columns = &self.above[layer].pieces[piece];
-        self.outputs[layer].read(part).y.view().columns(columns.start - first..columns.end - first)
-    }
-
     /// The part's tile of the outputs of a layer above the first.
     pub fn forward_columns(&self, layer: usize, part: usize, step: Step<'_>) {
-        let (tile, to) = (self.tile(layer, part, step), self.outputs[layer].write(part));
+        let (tile, mut to) = (self.tile(layer, part, step), self.outputs[layer].write(part));
         to.y.resize(tile.rows.len(), tile.columns.len());
-        let x = |piece| self.columns_of_piece(layer - 1, piece);
-        self.above[layer - 1].forward(&self.parameters[layer], x, tile.columns.clone(), &mut to.y);
+        let (above, below) = (&self.above[layer - 1], self.outputs[layer - 1].read_all());
+        let below: Vec<_> = below.collect();
+        let x = |piece: usize| {
+            let (part, first) = self.owner(layer, piece);
+            let columns = &above.pieces[piece];
+            below[part].y.view().columns(columns.start - first..columns.end - first)
+        };
+        above.forward(&self.parameters[layer], x, tile.columns.clone(), &mut to.y);
         to.activate(self.epilogue(layer, step), &tile, tile.rows.clone());
     }
 
@@ -62,11 +61,11 @@ impl PartitionedNetwork {
 
     /// Takes the gradients of the loss for all rows and columns.
     fn take_loss_gradient(&self, part: usize, step: Step<'_>) {
-        let delta = &mut self.outputs[self.outputs.len() - 1].write(part).delta;
-        delta.resize(step.rows(), self.network.outputs());
+        let mut to = self.outputs[self.outputs.len() - 1].write(part);
+        to.delta.resize(step.rows(), self.network.outputs());
         for number in 0..self.plan.parts() {
-            let (from, share) = (&self.losses.read(number).delta, self.share(number, step));
-            delta.copy_block(share.start, 0, from, 0..share.len());
+            let (from, share) = (self.losses.read(number), self.share(number, step));
+            to.delta.copy_block(share.start, 0, &from.delta, 0..share.len());
         }
     }
 
@@ -75,31 +74,25 @@ impl PartitionedNetwork {
         if layer + 1 == self.outputs.len() {
             self.take_loss_gradient(part, step);
         }
-        let (tile, to) = (self.tile(layer - 1, part, step), self.outputs[layer - 1].write(part));
+        let (tile, mut to) = (self.tile(layer - 1, part, step), self.outputs[layer - 1].write(part));
         to.delta.resize(tile.rows.len(), tile.columns.len());
         to.delta.values_mut().fill(0.0);
         let above = &self.above[layer - 1];
         for piece in self.owned(layer, part) {
             let first = above.pieces[piece].start - tile.columns.start;
             for number in self.delta_parts(layer, part) {
-                let delta = self.delta_tile(layer, number);
+                let delta = self.outputs[layer].read(number);
+                let delta = (self.delta_columns(layer, number), delta.delta.view());
                 above.add_backward_packed(piece, &self.parameters[layer], delta, &mut to.delta, first);
             }
         }
         to.activate_backward(self.epilogue(layer - 1, step), &tile, tile.rows.clone());
     }
 
-    /// Gradients by the pre-activations of a layer above the first, in the tile of part `part`, or all of the last layer.
-    pub fn delta_tile(&self, layer: usize, part: usize) -> Columns<'_> {
+    /// The columns of a layer above the first of which part `part` has the gradients by the pre-activations: its tile, or all of the
+    /// last layer.
+    pub fn delta_columns(&self, layer: usize, part: usize) -> Range<usize> {
         let is_last = layer + 1 == self.outputs.len();
-        let columns = if is_last { 0..self.network.outputs() } else { self.columns(layer, part) };
-        (columns, self.outputs[layer].read(part).delta.view())
-    }
-
-    /// Gradients by the pre-activations of a panel that part `part` owns.
-    pub fn panel_delta_by_columns(&self, piece: usize, part: usize) -> View<'_> {
-        let panel = &self.panels[piece];
-        let first = panel.columns.start - self.columns(0, part).start;
-        self.outputs[0].read(part).delta.padded().columns(first..first + panel.width)
+        if is_last { 0..self.network.outputs() } else { self.columns(layer, part) }
     }
 }

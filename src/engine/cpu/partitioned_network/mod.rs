@@ -55,8 +55,6 @@ pub struct PartitionedNetwork {
     pub hidden: Parts<Outputs>,
     /// For each panel, what it adds to the second layer's pre-activations, where the two are paired.
     pub sums: Parts<Matrix>,
-    /// For each part, gradients by the second layer's pre-activations for all rows, where the two are paired.
-    pub deltas: Parts<Matrix>,
     /// For each layer, the outputs that each part computes.
     pub outputs: Vec<Parts<Outputs>>,
     /// A share of the rows for each part.
@@ -116,7 +114,6 @@ impl PartitionedNetwork {
                 .collect(),
             hidden: parts(first_pieces.len(), |_| Outputs::default()),
             sums: parts(first_pieces.len(), |_| Matrix::default()),
-            deltas: parts(plan.parts(), |_| Matrix::default()),
             outputs: layers.iter().map(|_| parts(plan.parts(), |_| Outputs::default())).collect(),
             losses: parts(plan.parts(), |_| RowLosses::default()),
             updates: parts(plan.parts(), |_| UpdateMemory::default()),
@@ -208,13 +205,14 @@ impl PartitionedNetwork {
 
     /// The parameters of the whole network.
     pub fn parameters(&self) -> Parameters {
-        self.join(|layer, part| &self.parameters[layer].read(part).values)
+        self.join(|layer, piece| self.parameters[layer].read(piece).values.clone())
     }
 
     /// The optimizer's state, as much as it has.
     pub fn states(&self) -> impl Iterator<Item = Parameters> {
-        let state =
-            |number: usize| self.join(|layer, part| &self.parameters[layer].read(part).states[number]);
+        let state = |number: usize| {
+            self.join(|layer, piece| self.parameters[layer].read(piece).states[number].clone())
+        };
         (0..self.rule.optimizer.kind.states()).map(state)
     }
 
@@ -222,7 +220,8 @@ impl PartitionedNetwork {
     pub fn transpose(&self, layer: usize, piece: usize) {
         let above = &self.above[layer - 1];
         if !self.plan.is_by_columns() && !above.is_narrow {
-            let weights = above.weights(piece, &self.parameters[layer].read(piece).values);
+            let owned = self.parameters[layer].read(piece);
+            let weights = above.weights(piece, &owned.values);
             self.transposed[layer - 1].write(piece).transpose(weights);
         }
     }
@@ -241,17 +240,18 @@ impl PartitionedNetwork {
     }
 
     /// The whole network, from the pieces of each layer.
-    pub fn join<'a>(&self, tensors: impl Fn(usize, usize) -> &'a Tensors) -> Parameters {
-        let first = self.panels.iter().enumerate().map(|(number, panel)| (panel, tensors(0, number)));
-        let mut layers = Vec::new();
+    pub fn join(&self, tensors: impl Fn(usize, usize) -> Tensors) -> Parameters {
+        let pieces = |layer| -> Vec<Tensors> {
+            (0..self.piece_count(layer)).map(|number| tensors(layer, number)).collect()
+        };
+        let first = pieces(0);
+        let (mut layers, mut input) = (Vec::new(), None);
         if self.has_dense_inputs() {
-            layers.push(Panel::join(first, &self.groups));
+            layers.push(Panel::join(self.panels.iter().zip(&first), &self.groups));
+        } else {
+            input = Some(InputPanel::join(first.iter()));
         }
-        let input = self.network.input_layer();
-        let input = input.map(|_| InputPanel::join((0..self.input.len()).map(|number| tensors(0, number))));
-        for (index, layer) in self.above.iter().enumerate() {
-            layers.push(layer.join((0..layer.pieces.len()).map(|number| tensors(index + 1, number))));
-        }
+        layers.extend((1..).zip(&self.above).map(|(number, layer)| layer.join(pieces(number).iter())));
         Parameters { layers, input }
     }
 }

@@ -3,6 +3,7 @@
 //! What does not depend on how layers above the first are divided stands here; `fused_layers.rs` and `by_columns.rs` have the rest.
 
 use std::ops::Range;
+use std::sync::RwLockReadGuard;
 
 use super::PartitionedNetwork;
 use crate::data::Rows;
@@ -39,12 +40,10 @@ impl<'a> Step<'a> {
     }
 
     /// The shares of the inputs that part `part` reads: its own where that has all rows, else all.
-    pub fn inputs_for(&self, part: usize) -> impl Iterator<Item = &'a Inputs> + Clone + use<'a> {
-        let inputs = self.inputs;
-        let is_whole =
-            matches!(inputs.read(part).held(), ShareInputs::Rows(rows, _) if rows.len() == self.rows());
-        let shares = if is_whole { part..part + 1 } else { 0..inputs.len() };
-        shares.map(|share| inputs.read(share))
+    pub fn inputs_for(&self, part: usize) -> Vec<RwLockReadGuard<'a, Inputs>> {
+        let own = self.inputs.read(part);
+        let is_whole = matches!(own.held(), ShareInputs::Rows(rows, _) if rows.len() == self.rows());
+        if is_whole { vec![own] } else { self.inputs.read_all().collect() }
     }
 }
 
@@ -69,7 +68,7 @@ impl PartitionedNetwork {
         order: &[u32],
         packed: Option<&PackedRows>,
     ) {
-        let (to, share) = (to.write(part), self.share_of(part, order.len()));
+        let (mut to, share) = (to.write(part), self.share_of(part, order.len()));
         match packed {
             None => {
                 // Of an input layer a part has some columns of the table, and does not read the others.
@@ -131,18 +130,19 @@ impl PartitionedNetwork {
     /// The panels that part `part` owns.
     fn first_layer(&self, part: usize, step: Step<'_>) {
         for number in self.owned(0, part) {
-            let (parameters, to) = (&self.parameters[0].read(number).values, self.hidden.write(number));
+            let (owned, mut to) = (self.parameters[0].read(number), self.hidden.write(number));
+            let (parameters, inputs) = (&owned.values, step.inputs_for(part));
             to.y.resize(step.rows(), self.first_pieces[number].len());
             if let Some(panel) = self.input.get(number) {
-                panel.forward(parameters, step.inputs_for(part), &mut to.y);
+                panel.forward(parameters, &inputs, &mut to.y);
                 continue;
             }
             let panel = &self.panels[number];
             // Lists are of all rows.
-            let is_sparse = matches!(step.inputs.read(part).held(), ShareInputs::SparseRows(_));
+            let is_sparse = matches!(inputs[0].held(), ShareInputs::SparseRows(_));
             let factor = if is_sparse { usize::MAX } else { parameters.weights.len() };
             for rows in product::row_tiles(step.rows(), to.y.width(), factor) {
-                panel.forward(parameters, step.inputs_for(part), &mut to.y, rows.clone(), 0);
+                panel.forward(parameters, &inputs, &mut to.y, rows.clone(), 0);
                 if !self.plan.is_by_columns() {
                     let tile = Tile { rows: rows.clone(), columns: panel.columns.clone() };
                     to.activate(self.epilogue(0, step), &tile, rows);
@@ -153,13 +153,12 @@ impl PartitionedNetwork {
 
     /// Share `part` of the loss, and of its gradient by the last layer's outputs.
     pub fn loss(&self, part: usize, step: Step<'_>) {
-        let to = self.losses.write(part);
-        let (loss, inputs, smoothing) =
-            (self.network.loss(), step.inputs.read(part), self.rule.label_smoothing);
+        let (mut to, inputs) = (self.losses.write(part), step.inputs.read(part));
+        let (loss, smoothing) = (self.network.loss(), self.rule.label_smoothing);
         if !self.plan.is_by_columns() && !self.above.is_empty() {
             // The part has its rows of the last layer whole.
-            let Outputs { y, delta, .. } = self.outputs[self.above.len()].write(part);
-            return to.compute_from(y, delta, loss, inputs, smoothing, step.scale);
+            let Outputs { y, delta, .. } = &mut *self.outputs[self.above.len()].write(part);
+            return to.compute_from(y, delta, loss, &inputs, smoothing, step.scale);
         }
         to.outputs.resize(self.share(part, step).len(), self.network.outputs());
         if self.plan.is_by_columns() {
@@ -167,7 +166,7 @@ impl PartitionedNetwork {
         } else {
             self.take_panels(part, step, &mut to.outputs);
         }
-        to.compute(loss, inputs, smoothing, step.scale);
+        to.compute(loss, &inputs, smoothing, step.scale);
     }
 
     /// Adds the gradient by a piece that part `part` owns of an input layer, with these parameters.
@@ -181,9 +180,9 @@ impl PartitionedNetwork {
     ) {
         let panel = &self.input[piece];
         let first = panel.inputs().start - self.columns(0, part).start;
-        let dx = self.outputs[0].read(part).delta.view();
-        let dx = dx.columns(first..first + panel.inputs().len());
-        panel.add_gradient(parameters, step.inputs_for(part), &self.hidden.read(piece).y, dx, to);
+        let outputs = self.outputs[0].read(part);
+        let dx = outputs.delta.view().columns(first..first + panel.inputs().len());
+        panel.add_gradient(parameters, &step.inputs_for(part), &self.hidden.read(piece).y, dx, to);
     }
 
     /// What part `part` owns: the layers with the numbers of their pieces.
@@ -195,7 +194,7 @@ impl PartitionedNetwork {
     /// Gradients by all that part `part` owns, and their sums of squares.
     fn gradient(&self, part: usize, step: Step<'_>) {
         for (layer, piece) in self.all_owned(part) {
-            let Owned { values, gradients, .. } = self.parameters[layer].write(piece);
+            let Owned { values, gradients, .. } = &mut *self.parameters[layer].write(piece);
             match self.dense_number(layer) {
                 Some(_) => self.add_gradient(layer, piece, part, step, gradients),
                 None => self.add_input_gradient(piece, part, step, values, gradients),
@@ -207,7 +206,7 @@ impl PartitionedNetwork {
     /// Updates all that part `part` owns: from gradients that are there where their norm is clipped, else as they are computed.
     fn update(&self, part: usize, step: Step<'_>) {
         let clips = self.rule.clip_norm.is_some();
-        let squares = || self.squares.iter().flat_map(Parts::read_all).sum();
+        let squares = || self.squares.iter().flat_map(Parts::read_all).map(|square| *square).sum();
         let scale = if clips { clip_scale(squares(), step.record.clip) } else { 1.0 };
         for (layer, piece) in self.all_owned(part) {
             self.update_piece(layer, piece, part, step, scale);
@@ -218,7 +217,7 @@ impl PartitionedNetwork {
     }
 
     fn update_piece(&self, layer: usize, piece: usize, part: usize, step: Step<'_>, scale: f32) {
-        let owned = self.parameters[layer].write(piece);
+        let owned = &mut *self.parameters[layer].write(piece);
         let Owned { values, gradients, .. } = owned;
         let Some(dense) = self.dense_number(layer) else {
             if self.rule.is_plain_sgd() {
@@ -244,11 +243,12 @@ impl PartitionedNetwork {
 
     /// What the step has given.
     pub fn metrics(&self, step: Step<'_>) -> BatchMetrics {
-        BatchMetrics {
-            rows: step.rows(),
+        let mut metrics = BatchMetrics { rows: step.rows(), loss: 0.0, correct: 0 };
+        for share in self.losses.read_all() {
             // Row by row, whoever has them.
-            loss: self.losses.read_all().flat_map(|share| &share.losses).sum(),
-            correct: self.losses.read_all().map(|share| share.correct).sum(),
+            share.losses.iter().for_each(|loss| metrics.loss += loss);
+            metrics.correct += share.correct;
         }
+        metrics
     }
 }
