@@ -20,7 +20,6 @@ pub use activation::Activation;
 pub use dropout::Dropout;
 pub(crate) use exp::exp_wide;
 pub use loss::{Loss, LossRows, Targets};
-pub(crate) use optimizer::formula;
 pub use optimizer::{Optimizer, OptimizerKind, Tile};
 pub use rate::{RateSchedule, Rates};
 pub use record::StepRecord;

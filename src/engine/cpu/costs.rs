@@ -28,12 +28,11 @@ pub struct Costs {
 /// | loss | 8 B C | 5 B C |
 /// | backward, of one layer | 4 i o + 4 B (i + o) | 2 B i o |
 /// | update | X + 4 B O + 8 I O, sum of 8 i o + 4 B (i + o) | 2 Z O, sum of 2 B i o |
-/// | the same with an optimizer | 8 S P more | F P more |
+/// | the same with an optimizer | 8 (S + 1) P more | F P more |
 /// | gradient, where it is clipped | X + 4 B O + 8 I O, sum of 8 i o + 4 B (i + o) | 2 Z O, sum of 2 B i o, and 2 P |
 /// | update behind it | (16 + 8 S) P | (F + 1) P |
 ///
-/// An input layer counts as the first layer, with the weights and the FLOP of its columns; an optimizer's gradients by its I
-/// weights are kept, 8 I bytes more.
+/// An input layer counts as the first layer, with the weights and the FLOP of its columns.
 pub fn costs(
     plan: Plan,
     phases: &[Phase],
@@ -111,9 +110,8 @@ pub fn costs(
             member("update", network.to_string(), bytes, (kind.flop() + 1) * weights)
         }
         Phase::Update => {
-            let kept = if network.input_layer().is_some() { 8 * of_first } else { 0 };
             let (bytes, flop) =
-                if rule.is_plain_sgd() { (0, 0) } else { (8 * kind.states() * weights + kept, kind.flop()) };
+                if rule.is_plain_sgd() { (0, 0) } else { (8 * (kind.states() + 1) * weights, kind.flop()) };
             let (bytes, flop) = (gradient_bytes + bytes, gradient_flop + flop * weights);
             member("update", network.to_string(), bytes, flop)
         }
@@ -162,7 +160,7 @@ mod tests {
         let with_adam = costs_of(&options, false, Plan::Rows(2));
         let (bytes, flop) = update;
         assert_eq!(with_adam[..5], dense[..5]);
-        assert_eq!(with_adam[5], (bytes + 16 * 50, flop + kind.flop() as u64 * 50));
+        assert_eq!(with_adam[5], (bytes + 24 * 50, flop + kind.flop() as u64 * 50));
         options.rule.clip_norm = Some(1.0);
         let clipped = costs_of(&options, false, Plan::Rows(2));
         assert_eq!(clipped[5], (bytes, flop + 2 * 50));
@@ -193,6 +191,6 @@ mod tests {
         let options = EngineOptions { rule, ..options };
         let costs = costs(plan, &phases, &network, &options, &data.view(), None);
         let update = &costs.step[costs.step.len() - 1];
-        assert_eq!(update.bytes, plain + (8 * (102 + products) + 8 * 102) as u64);
+        assert_eq!(update.bytes, plain + (16 * (102 + products)) as u64);
     }
 }

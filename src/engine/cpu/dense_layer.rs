@@ -128,57 +128,27 @@ impl DenseLayer {
         }
     }
 
-    /// dX = D W' for the rows of D and the columns of dX that go with piece `number`, `first` and those behind it: by the transpose of the
-    /// piece, which of a narrow layer is the piece.
+    /// dX = start + D W' for some columns of D and those of dX that go with piece `number`: from the given one on, in rows of the given
+    /// width.
     pub fn backward(
         &self,
         number: usize,
-        (parameters, transposed): (&Parts<Owned>, &Parts<Matrix>),
-        delta: View<'_>,
-        (dx, rows): (&mut Matrix, Range<usize>),
-        first: usize,
-    ) {
-        let width = dx.width();
-        let (owned, matrix);
-        let weights = if self.is_narrow {
-            owned = parameters.read(number);
-            self.weights(number, &owned.values).transposed()
-        } else {
-            matrix = transposed.read(number);
-            matrix.view()
-        };
-        product::begin(dx.rows_mut(rows), width, first, Start::Zeros, delta, weights);
-    }
-
-    /// As [`DenseLayer::backward`], for all rows, with the piece itself instead of its transpose, and added to dX, for some columns of D.
-    pub fn add_backward_packed(
-        &self,
-        number: usize,
         parameters: &Parts<Owned>,
+        start: Start<'_>,
         (columns, delta): Columns<'_>,
-        dx: &mut Matrix,
-        first: usize,
+        (dx, width, first): (&mut [f32], usize, usize),
     ) {
         let owned = parameters.read(number);
         let weights = self.weights(number, &owned.values).columns(columns);
-        let width = dx.width();
-        product::add(dx.values_mut(), width, first, delta, weights.transposed());
+        product::begin(dx, width, first, start, delta, weights.transposed());
     }
 
-    /// The factors of X'D, or of its transpose where that is what is stored; X has the columns that go with a piece, and D some columns, from a
-    /// multiple of the longest vectors on.
-    pub fn gradient_factors<'a>(
-        &self,
-        x: View<'a>,
-        (columns, delta): Columns<'a>,
-    ) -> (View<'a>, Columns<'a>) {
-        if self.is_narrow { (delta, (0..x.column_count(), x)) } else { (x, (columns, delta)) }
-    }
-
-    /// Adds X'D to the weights of piece `number`, for such X and D. Piece 0, which has the bias, has the column sums of D added to that.
+    /// Adds X'D, or its transpose where that is what is stored, to the weights of piece `number`; X has the columns that go with the
+    /// piece, and D some columns, from a multiple of the longest vectors on. Piece 0, which has the bias, has the column sums of D added to
+    /// that.
     pub fn add_gradient(&self, number: usize, to: &mut Tensors, x: View<'_>, (columns, delta): Columns<'_>) {
-        let (a, (of_b, b)) = self.gradient_factors(x, (columns.clone(), delta));
-        product::add(&mut to.weights, self.shape(number)[1], of_b.start, a.transposed(), b);
+        let (a, first, b) = if self.is_narrow { (delta, 0, x) } else { (x, columns.start, delta) };
+        product::add(&mut to.weights, self.shape(number)[1], first, a.transposed(), b);
         if !to.bias.is_empty() {
             delta.add_column_sums(&mut to.bias[columns]);
         }

@@ -212,11 +212,11 @@ impl NetworkPass<'_> {
                     for (panel, parameters) in panels.iter().zip(self.first) {
                         let (columns, inputs) = (&panel.columns, &[inputs]);
                         if is_dense {
-                            panel.forward(parameters, inputs, &mut here.y, 0..rows, columns.start);
+                            panel.forward(parameters, inputs, &mut here.y, columns.start);
                             continue;
                         }
                         self.panel.resize(rows, columns.len());
-                        panel.forward(parameters, inputs, &mut self.panel, 0..rows, 0);
+                        panel.forward(parameters, inputs, &mut self.panel, 0);
                         here.y.copy_block(0, columns.start, &self.panel, 0..rows);
                     }
                     for (panel, owned) in input.iter().zip(parameters[0].read_all()) {
@@ -228,7 +228,7 @@ impl NetworkPass<'_> {
                 }
             }
             let tile = Tile { rows: 0..rows, columns: 0..units };
-            here.activate(Epilogue { activation, dropout: None }, &tile, 0..rows);
+            here.activate(Epilogue { activation, dropout: None }, &tile);
         }
     }
 

@@ -71,14 +71,13 @@ impl Panel {
         Tensors { weights, bias: tensors.bias.clone() }
     }
 
-    /// Z = X W + b for these columns and some rows, over all shares of the inputs, in the columns from `first` on of `z`: from 0 on, and
-    /// those alone and all rows, where the inputs are lists.
+    /// Z = X W + b for these columns, over all shares of the inputs, in the columns from `first` on of `z`: from 0 on, and those alone,
+    /// where the inputs are lists.
     pub fn forward(
         &self,
         parameters: &Tensors,
         inputs: &[impl Deref<Target = Inputs>],
         z: &mut Matrix,
-        rows: Range<usize>,
         first: usize,
     ) {
         let (width, stride, bias) = (self.width, z.width(), Start::Row(&parameters.bias));
@@ -86,27 +85,21 @@ impl Panel {
         for share in inputs {
             match share.held() {
                 ShareInputs::SparseRows(lists) => {
-                    assert_eq!(
-                        (first, width, rows.len()),
-                        (0, stride, z.row_count()),
-                        "Z holds these columns alone"
-                    );
+                    assert_eq!((first, width), (0, stride), "Z holds these columns alone");
                     // The lists of each share are of all rows.
                     if !is_begun {
-                        bias.write(z.values_mut(), stride, rows.len(), width);
+                        bias.write(z.values_mut(), stride, usize::MAX, width);
                         is_begun = true;
                     }
                     let weights = &parameters.weights;
                     vectorized(ForwardSparse { weights, width, lists, z: z.values_mut() });
                 }
                 ShareInputs::Rows(held, dense) => {
-                    let both = rows.start.max(held.start)..rows.end.min(held.end);
-                    if !both.is_empty() {
+                    if !held.is_empty() {
                         let weights = View::new(&parameters.weights[..self.inputs * width], width);
                         let weights = weights.columns(0..self.columns.len());
                         let x = View::new(dense, self.inputs);
-                        let x = x.rows(both.start - held.start..both.end - held.start);
-                        product::begin(z.rows_mut(both), stride, first, bias, x, weights);
+                        product::begin(z.rows_mut(held), stride, first, bias, x, weights);
                     }
                 }
             }
@@ -218,7 +211,7 @@ mod tests {
                 let shares: Vec<&Inputs> = shares.iter().collect();
                 let (mut z, mut updated) = (Matrix::default(), tensors.clone());
                 z.resize(4, panel.columns.len());
-                panel.forward(&tensors, &shares, &mut z, 0..4, 0);
+                panel.forward(&tensors, &shares, &mut z, 0);
                 panel.add_gradient(&mut updated, &shares, delta);
                 [z.values().to_vec(), updated.weights.to_vec(), updated.bias]
             };

@@ -109,7 +109,6 @@ impl Inputs {
 
     fn copy<T: Input>(&mut self, values: &[T], Rows { inputs, scaling, .. }: &Rows<'_>, order: &[u32]) {
         let rows = order.iter().map(|row| &values[*row as usize * inputs..][..*inputs]);
-        T::fetch(rows.clone());
         let divisor = divisor(*scaling);
         self.dense.resize(order.len() * inputs, 0.0);
         vectorized_loops!({

@@ -15,8 +15,7 @@
 //! Several small networks are trained by one thread from batches that are gathered once (`team.rs`).
 //!
 //! Everything is cut into pieces, and sums have an order that does not depend on the number of threads: so any number gives the
-//! same bits. Nothing is written for two parts, and nothing is locked: who owns what in which
-//! phase is proved and checked in `parts.rs`.
+//! same bits. `parts.rs` lists which phase writes and reads which data. Its locks enforce that, and no thread waits for them.
 
 mod aligned;
 mod barrier;
@@ -32,11 +31,9 @@ mod input_panel;
 mod inputs;
 mod loss;
 mod matrix;
-mod outer;
 mod outputs;
 mod packed;
 mod packed_rows;
-mod packing;
 mod partition;
 mod partitioned_network;
 mod parts;
@@ -51,7 +48,6 @@ mod tensors;
 #[cfg(test)]
 mod tests;
 mod tiles;
-mod update;
 mod view;
 
 use std::future::ready;
@@ -208,10 +204,7 @@ impl CpuEngine {
         Ok(network.join(|layer, piece| {
             let values = &network.parameters[layer].read(piece).values;
             let (part, mut gradients) = (network.owner(layer, piece).0, values.zeros());
-            match network.dense_number(layer) {
-                Some(_) => network.add_gradient(layer, piece, part, step, &mut gradients),
-                None => network.add_input_gradient(piece, part, step, values, &mut gradients),
-            }
+            network.add_piece_gradient((layer, piece, part), step, values, &mut gradients);
             gradients
         }))
     }

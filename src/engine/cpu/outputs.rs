@@ -40,9 +40,9 @@ impl Epilogue<'_> {
         self.dropout.is_none() && !self.activation.keeps_z()
     }
 
-    fn drop_out(&self, tile: &Tile, matrix: &mut Matrix, rows: &Range<usize>) {
+    fn drop_out(&self, tile: &Tile, matrix: &mut Matrix) {
         if let Some((dropout, record)) = &self.dropout {
-            for (row, values) in tile.rows.clone().zip(matrix.each_row_mut().skip(rows.start)) {
+            for (row, values) in tile.rows.clone().zip(matrix.each_row_mut()) {
                 dropout.apply(record, row, tile.columns.start, values);
             }
         }
@@ -50,31 +50,31 @@ impl Epilogue<'_> {
 }
 
 impl Outputs {
-    /// From pre-activations, which stand in these rows of `y`, to the outputs of a tile.
-    pub fn activate(&mut self, behind: Epilogue<'_>, tile: &Tile, rows: Range<usize>) {
+    /// From pre-activations, which are in `y`, to the outputs of a tile.
+    pub fn activate(&mut self, behind: Epilogue<'_>, tile: &Tile) {
         let keeps_z = behind.activation.keeps_z();
         if keeps_z {
-            self.keep(&rows);
+            self.keep();
         }
-        behind.activation.value(self.y.rows_mut(rows.clone()));
+        behind.activation.value(self.y.values_mut());
         if self.y.column_count() < self.y.width() && behind.activation.at_zero() != 0.0 {
-            self.y.clear_padding(rows.clone());
+            self.y.clear_padding();
         }
         if !keeps_z && !behind.keeps_y() {
-            self.keep(&rows);
+            self.keep();
         }
-        behind.drop_out(tile, &mut self.y, &rows);
+        behind.drop_out(tile, &mut self.y);
     }
 
-    fn keep(&mut self, rows: &Range<usize>) {
+    fn keep(&mut self) {
         self.kept.resize(self.y.row_count(), self.y.column_count());
-        self.kept.rows_mut(rows.clone()).copy_from_slice(self.y.rows(rows.clone()));
+        self.kept.values_mut().copy_from_slice(self.y.values());
     }
 
-    /// From gradients by the outputs of a tile, which stand in these rows of `delta`, to those by the pre-activations.
-    pub fn activate_backward(&mut self, behind: Epilogue<'_>, tile: &Tile, rows: Range<usize>) {
-        behind.drop_out(tile, &mut self.delta, &rows);
+    /// From gradients by the outputs of a tile, which are in `delta`, to those by the pre-activations.
+    pub fn activate_backward(&mut self, behind: Epilogue<'_>, tile: &Tile) {
+        behind.drop_out(tile, &mut self.delta);
         let kept = if behind.keeps_y() { &self.y } else { &self.kept };
-        behind.activation.gradient(self.delta.rows_mut(rows.clone()), kept.rows(rows));
+        behind.activation.gradient(self.delta.values_mut(), kept.values());
     }
 }

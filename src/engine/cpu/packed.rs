@@ -6,12 +6,12 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
+use bytemuck::cast_slice_mut;
 use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
-use super::packing::{pack, pack_columns};
 use super::partition::{LANES, by_length, runs};
-use super::tiles::{add_columns, add_rows, height, next_height, width};
+use super::tiles::{add_outer, height, next_height, width};
 use super::view::View;
 use crate::vectors::vectorized;
 
@@ -50,7 +50,7 @@ pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     assert!(width <= stride && (rows - 1) * stride + columns <= c.len(), "C has the product's shape");
     let mut blocks = BLOCKS.take();
     if (rows - 1) * stride + width <= c.len() {
-        vectorized(AddPacked { c, stride, a, b: SecondFactor::View(b), blocks: &mut blocks });
+        vectorized(AddPacked { c, stride, a, b, blocks: &mut blocks });
     } else {
         // The first layer's inputs behind an input layer are divided where a column of the table ends.
         let mut copy = std::mem::take(&mut blocks.c);
@@ -59,7 +59,7 @@ pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
             to[..columns].copy_from_slice(&from[..columns]);
             to[columns..].fill(0.0);
         }
-        vectorized(AddPacked { c: whole, stride: width, a, b: SecondFactor::View(b), blocks: &mut blocks });
+        vectorized(AddPacked { c: whole, stride: width, a, b, blocks: &mut blocks });
         for (to, from) in c.chunks_mut(stride).zip(whole.chunks_exact(width)) {
             to[..columns].copy_from_slice(&from[..columns]);
         }
@@ -68,83 +68,17 @@ pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     BLOCKS.set(blocks);
 }
 
-/// B copied once as [`add_packed`] copies it, for products with several A.
-#[derive(Default)]
-pub struct PackedFactor {
-    values: Aligned,
-    depth: usize,
-    columns: usize,
-}
-
-impl PackedFactor {
-    /// Copies B in the place of what was copied before.
-    pub fn pack(&mut self, b: View<'_>) {
-        (self.depth, self.columns) = (b.row_count(), b.column_count());
-        self.values.room(self.depth * self.columns.next_multiple_of(LANES));
-        vectorized(Pack { b, to: self });
-    }
-
-    /// C += A B, as [`add_packed`] does it.
-    pub fn add(&self, c: &mut [f32], stride: usize, a: View<'_>) {
-        let (rows, width) = (a.row_count(), self.columns.next_multiple_of(LANES));
-        assert_eq!(a.column_count(), self.depth, "inner dimensions of a product agree");
-        if rows > 0 && self.depth > 0 && self.columns > 0 {
-            assert!(stride.is_multiple_of(LANES), "rows are whole vectors");
-            assert!(width <= stride && (rows - 1) * stride + width <= c.len(), "C has the product's shape");
-            let mut blocks = BLOCKS.take();
-            vectorized(AddPacked { c, stride, a, b: SecondFactor::Packed(self), blocks: &mut blocks });
-            BLOCKS.set(blocks);
-        }
-    }
-
-    /// Where a block of B stands.
-    fn place(&self, depth: &Range<usize>, columns: &Range<usize>) -> Range<usize> {
-        let width = self.columns.next_multiple_of(LANES);
-        let start = depth.start * width + columns.start * depth.len();
-        start..start + columns.len().next_multiple_of(LANES) * depth.len()
-    }
-}
-
 /// `length` in pieces of `most`.
 fn pieces(length: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     (0..length).step_by(most).map(move |start| start..length.min(start + most))
-}
-
-struct Pack<'a> {
-    b: View<'a>,
-    to: &'a mut PackedFactor,
-}
-
-impl WithSimd for Pack<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { b, to } = self;
-        for depth in pieces(to.depth, DEPTH) {
-            for columns in pieces(to.columns, COLUMNS) {
-                let (place, vectors) = (to.place(&depth, &columns), columns.len().div_ceil(S::F32_LANES));
-                let (to, _) = S::as_mut_simd_f32s(&mut to.values[place]);
-                pack(simd, b.rows(depth.clone()).columns(columns), vectors, &mut to[..vectors * depth.len()]);
-            }
-        }
-    }
 }
 
 struct AddPacked<'a> {
     c: &'a mut [f32],
     stride: usize,
     a: View<'a>,
-    b: SecondFactor<'a>,
+    b: View<'a>,
     blocks: &'a mut Blocks,
-}
-
-/// B of a product.
-#[derive(Clone, Copy)]
-enum SecondFactor<'a> {
-    /// Its blocks are copied when they are multiplied.
-    View(View<'a>),
-    Packed(&'a PackedFactor),
 }
 
 impl WithSimd for AddPacked<'_> {
@@ -154,10 +88,6 @@ impl WithSimd for AddPacked<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { c, stride, a, b, blocks } = self;
         let rows = a.row_count();
-        let width = match b {
-            SecondFactor::View(b) => b.column_count(),
-            SecondFactor::Packed(b) => b.columns,
-        };
         // Rows whose numbers stand side by side are not copied.
         let height = if a.column_stride() == 1 { rows } else { ROWS };
         for depth in pieces(a.column_count(), DEPTH) {
@@ -165,18 +95,11 @@ impl WithSimd for AddPacked<'_> {
             for rows in pieces(rows, height) {
                 let a = a.rows(rows.clone());
                 let factors = Factors::of::<S>(a, &mut blocks.a);
-                for columns in pieces(width, COLUMNS) {
+                for columns in pieces(b.column_count(), COLUMNS) {
                     let vectors = columns.len().div_ceil(S::F32_LANES);
-                    let packed = match b {
-                        SecondFactor::View(b) => {
-                            let packed = blocks.b.room(vectors * S::F32_LANES * depth.len());
-                            let b = b.rows(depth.clone()).columns(columns.clone());
-                            pack(simd, b, vectors, S::as_mut_simd_f32s(packed).0);
-                            packed
-                        }
-                        SecondFactor::Packed(b) => &b.values[b.place(&depth, &columns)],
-                    };
-                    let (packed, _) = S::as_simd_f32s(packed);
+                    let packed = blocks.b.room(vectors * S::F32_LANES * depth.len());
+                    let (packed, _) = S::as_mut_simd_f32s(packed);
+                    pack(simd, b.rows(depth.clone()).columns(columns.clone()), vectors, packed);
                     let (c, _) = S::as_mut_simd_f32s(&mut c[rows.start * stride + columns.start..]);
                     let block = Block {
                         factors,
@@ -266,16 +189,87 @@ impl<S: Simd> Block<'_, S> {
                 for (m, to) in rows.iter_mut().enumerate() {
                     *to = &a.values()[(row + m) * a.row_stride()..][..depth];
                 }
-                add_rows::<S, M, N>(simd, &mut sums, rows, b);
+                for (k, b) in b.iter().enumerate() {
+                    add_outer(simd, &mut sums, rows.iter().map(|row| row[k]), b);
+                }
             }
             Factors::Packed(a) => {
                 let a = &a[row * depth..][..M * depth].as_chunks::<M>().0[..depth];
-                add_columns::<S, M, N>(simd, &mut sums, a, b);
+                for (a, b) in a.iter().zip(b) {
+                    add_outer(simd, &mut sums, a.iter().copied(), b);
+                }
             }
         }
         for (m, sums) in sums.iter().enumerate() {
             c[(row + m) * self.stride + at..][..N].copy_from_slice(sums);
         }
+    }
+}
+
+/// Copies A, whose rows are columns in memory: for each tile, one step of the inner dimension after the other.
+#[inline(always)]
+fn pack_columns<S: Simd>(a: View<'_>, to: &mut [f32]) {
+    let (rows, depth) = (a.row_count(), a.column_count());
+    let mut row = 0;
+    while row < rows {
+        let height = next_height(height(S::F32_LANES), rows - row);
+        let to = &mut to[row * depth..][..height * depth];
+        match height {
+            8 => pack_tile::<8>(a, row, to),
+            6 => pack_tile::<6>(a, row, to),
+            4 => pack_tile::<4>(a, row, to),
+            2 => pack_tile::<2>(a, row, to),
+            _ => pack_tile::<1>(a, row, to),
+        }
+        row += height;
+    }
+}
+
+#[inline(always)]
+fn pack_tile<const M: usize>(a: View<'_>, row: usize, to: &mut [f32]) {
+    let values = &a.values()[row..];
+    for (k, to) in to.as_chunks_mut::<M>().0.iter_mut().enumerate() {
+        to.copy_from_slice(&values[k * a.column_stride()..][..M]);
+    }
+}
+
+/// Copies B as rows of whole vectors: the runs of columns one behind the other, each row by row; behind the last column
+/// zeros.
+#[inline(always)]
+fn pack<S: Simd>(simd: S, b: View<'_>, vectors: usize, to: &mut [S::f32s]) {
+    let depth = b.row_count();
+    for run in runs(vectors, width(S::F32_LANES)) {
+        let to = &mut to[run.start * depth..run.end * depth];
+        let first = run.start * S::F32_LANES;
+        by_length!(run.len(), width(S::F32_LANES), N => pack_run::<S, N>(simd, b, first, to));
+    }
+}
+
+/// Copies N vectors of columns from `first` on.
+#[inline(always)]
+fn pack_run<S: Simd, const N: usize>(simd: S, b: View<'_>, first: usize, to: &mut [S::f32s]) {
+    let columns = b.column_count().saturating_sub(first).min(N * S::F32_LANES);
+    let lanes = N * S::F32_LANES;
+    if b.column_stride() == 1 && columns == lanes {
+        let values = &b.values()[first..];
+        for (k, to) in to.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+            to.copy_from_slice(S::as_simd_f32s(&values[k * b.row_stride()..][..lanes]).0);
+        }
+        return;
+    }
+    if columns < lanes {
+        to.fill(simd.splat_f32s(0.0));
+    }
+    if columns == 0 {
+        return;
+    }
+    let to: &mut [f32] = cast_slice_mut(to);
+    if b.column_stride() == 1 {
+        for (k, to) in to.chunks_exact_mut(lanes).enumerate() {
+            to[..columns].copy_from_slice(&b.values()[k * b.row_stride() + first..][..columns]);
+        }
+    } else {
+        b.transposed().rows(first..first + columns).transpose_into(to, lanes);
     }
 }
 
@@ -311,17 +305,11 @@ mod tests {
                         [a, b]: [View<'_>; 2],
                     ) -> Vec<f32> {
                         let blocks = &mut Blocks::default();
-                        simd.vectorize(AddPacked { c: &mut c, stride, a, b: SecondFactor::View(b), blocks });
+                        simd.vectorize(AddPacked { c: &mut c, stride, a, b, blocks });
                         c
                     }
                     let mut here = c.clone();
                     add_packed(&mut here, stride, a, b);
-                    // Behind the last of some other product.
-                    let (mut kept, mut copied) = (PackedFactor::default(), c.clone());
-                    kept.pack(View::new(&a_values, 1));
-                    kept.pack(b);
-                    kept.add(&mut copied, stride, a);
-                    assert_eq!(copied, here);
                     for (lanes, got) in [
                         (0, here),
                         (1, with(pulp::Scalar, c.clone(), stride, [a, b])),

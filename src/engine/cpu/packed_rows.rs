@@ -172,13 +172,6 @@ pub trait Input: Copy + Default + PartialEq + 'static {
 
     /// Groups of this kind, mutably.
     fn packed_mut(values: &mut Packed) -> &mut Vec<[Self; QUAD]>;
-
-    /// Rows stand anywhere in memory: asked for at once, they come while others are on their way.
-    fn fetch<'a>(rows: impl Iterator<Item = &'a [Self]>) {
-        const LINE: usize = 64;
-        let lines = rows.flat_map(|row| row.iter().step_by(LINE / size_of::<Self>()));
-        std::hint::black_box(lines.filter(|value| **value == Self::default()).count());
-    }
 }
 
 impl Input for u8 {
@@ -200,16 +193,6 @@ impl Input for f32 {
     #[inline(always)]
     fn number(self) -> f32 {
         self
-    }
-
-    #[inline(always)]
-    fn scale_row(row: &[Self], divisor: f32, to: &mut [f32]) {
-        if divisor == 1.0 {
-            // Rows are short, and what is left of them behind whole vectors is divided number by number.
-            to.copy_from_slice(row);
-        } else {
-            to.iter_mut().zip(row).for_each(|(to, value)| *to = value / divisor);
-        }
     }
 
     fn packed(values: &Packed) -> &[[Self; QUAD]] {

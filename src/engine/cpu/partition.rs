@@ -17,22 +17,6 @@ pub fn columns(length: usize, number: usize, count: usize) -> Range<usize> {
     edge(number)..edge(number + 1)
 }
 
-/// Numbers of a tile of rows, or a few more: unless rows are long it stays in the nearest cache beside what belongs to it.
-const TILE: usize = 1 << 11;
-
-/// Rows of a tile are a multiple of this: products take 6 or 8 of them at once.
-const ROWS_OF_TILES: usize = 24;
-
-/// Rows of a tile whose rows have `width` numbers.
-pub fn tile_height(width: usize) -> usize {
-    (TILE / width).max(1).next_multiple_of(ROWS_OF_TILES)
-}
-
-/// Divides rows into tiles of so many, which are computed one behind the other.
-pub fn row_tiles(rows: usize, height: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..rows).step_by(height).map(move |first| first..rows.min(first + height))
-}
-
 /// Divides `vectors` vectors into nearly equal runs of at most `most`.
 pub fn runs(vectors: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     let count = vectors.div_ceil(most);

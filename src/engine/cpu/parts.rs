@@ -11,13 +11,11 @@
 //! |---|---|---|
 //! | first layer | `hidden[o]` | `parameters[0][o]`, `inputs[*]` of the step |
 //! | forward | `sums[o]` | `hidden[o]`, `parameters[1][o]` |
-//! | rows | `outputs[1][p]` to `outputs[last][p]`, `losses[p]` | `sums[*]`, `parameters[1..][*]`, `transposed[2..][*]`, `inputs[p]`; of a single layer `hidden[*]` |
+//! | rows | `outputs[1][p]` to `outputs[last][p]`, `losses[p]` | `sums[*]`, `parameters[1..][*]`, `inputs[p]`; of a single layer `hidden[*]` |
 //! | gather | `inputs[p]` of the next step | |
-//! | backward | `hidden[o]` | `outputs[1][*]`, `transposed[1][o]` |
+//! | backward | `hidden[o]` | `outputs[1][*]`, `parameters[1][o]` |
 //! | gradient | `parameters[*][o]`, `squares[*][o]`; of a single layer `hidden[o]` | `hidden[o]`, `outputs[*][*]`, `inputs[*]` of the step; of a single layer `losses[*]` |
-//! | update | the same but `squares`, `transposed[*][o]`, `updates[p]`, the metrics, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
-//!
-//! Narrow layers have no transposed pieces: `parameters` are read in their place.
+//! | update | the same but `squares`, the metrics, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
 //!
 //! With columns of each layer divided:
 //!
@@ -29,7 +27,7 @@
 //! | gather | `inputs[p]` of the next step | |
 //! | backward of layer l | `outputs[l - 1][p]`, of the last layer also `outputs[last][p]` | `outputs[l][*]`, but of the last layer `outputs[last][p]` and `losses[*]`; `parameters[l][o]` |
 //! | gradient | `parameters[*][o]`, `squares[*][o]` | `outputs[0][p]`, `outputs[l][*]` of the others, `inputs[*]` of the step |
-//! | update | `parameters[*][o]`, `updates[p]`, the metrics, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
+//! | update | `parameters[*][o]`, the metrics, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
 //!
 //! The last region of a step is one with the first of the next: the inputs of the two are different [`Parts`].
 

@@ -1,7 +1,5 @@
 //! The parameters of a layer that one part owns, and what belongs to them.
 
-use std::ops::Range;
-
 use super::aligned::Aligned;
 use crate::step::{StepRecord, Tile, UpdateRule};
 use crate::vectors::vectorized_loops;
@@ -22,7 +20,7 @@ pub struct Tensors {
 pub struct Owned {
     /// The parameters.
     pub values: Tensors,
-    /// Gradients of this step as a whole, all 0 between steps; empty where they are not stored.
+    /// Gradients of this step, all 0 between steps; empty where plain gradient descent adds its updates to the parameters.
     pub gradients: Tensors,
     /// The optimizer's state; unused tensors are empty.
     pub states: [Tensors; 2],
@@ -62,15 +60,10 @@ fn sum_of_squares(values: &[f32]) -> f64 {
 }
 
 impl Owned {
-    /// These parameters, with state where the rule needs any: `states` of it, or else zeros; and with room for gradients where
-    /// they are kept.
-    pub fn new(
-        values: Tensors,
-        rule: &UpdateRule,
-        states: impl IntoIterator<Item = Tensors>,
-        keeps_gradients: bool,
-    ) -> Self {
-        let gradients = if keeps_gradients { values.zeros() } else { Tensors::default() };
+    /// These parameters, with state where the rule needs any: `states` of it, or else zeros; and with room for gradients, which plain
+    /// gradient descent does not keep.
+    pub fn new(values: Tensors, rule: &UpdateRule, states: impl IntoIterator<Item = Tensors>) -> Self {
+        let gradients = if rule.is_plain_sgd() { Tensors::default() } else { values.zeros() };
         let (mut given, mut states) = (states.into_iter(), <[Tensors; 2]>::default());
         for state in &mut states[..rule.optimizer.kind.states()] {
             *state = given.next().unwrap_or_else(|| values.zeros());
@@ -81,56 +74,27 @@ impl Owned {
     /// Updates parameters and their state from `scale` times the gradients that are kept, which become 0; `factors` of the
     /// learning rate are those of weights and biases.
     pub fn update(&mut self, rule: &UpdateRule, record: &StepRecord, factors: [f32; 2], scale: f32) {
-        let mut all = std::mem::take(&mut self.gradients);
-        let each = |all: &mut [f32], update: &mut dyn FnMut(Range<usize>, &[f32])| {
-            for (chunk, start) in all.chunks_mut(CHUNK).zip((0..).step_by(CHUNK)) {
+        let Self { values, gradients, states: [first, second] } = self;
+        let (weights, biases) = (
+            (&mut *values.weights, &mut *gradients.weights, [&mut *first.weights, &mut *second.weights]),
+            (&mut *values.bias, &mut *gradients.bias, [&mut *first.bias, &mut *second.bias]),
+        );
+        let decays = [record.decay, record.decay * rule.bias_decay()];
+        for (((values, gradients, mut states), factor), decay) in
+            [weights, biases].into_iter().zip(factors).zip(decays)
+        {
+            let chunks = values.chunks_mut(CHUNK).zip(gradients.chunks_mut(CHUNK));
+            for ((parameters, gradients), start) in chunks.zip((0..).step_by(CHUNK)) {
                 if scale != 1.0 {
-                    chunk.iter_mut().for_each(|gradient| *gradient *= scale);
+                    gradients.iter_mut().for_each(|gradient| *gradient *= scale);
                 }
-                update(start..start + chunk.len(), chunk);
-                chunk.fill(0.0);
+                let places = start..start + parameters.len();
+                let states = states.each_mut().map(|state| state.get_mut(places.clone()).unwrap_or_default());
+                let rate = factor * record.rate;
+                rule.optimizer.apply(record, Tile { parameters, gradients, states, rate, decay });
+                gradients.fill(0.0);
             }
-        };
-        each(&mut all.weights, &mut |weights, gradients| {
-            self.update_weights(rule, record, factors[0], weights, gradients);
-        });
-        each(&mut all.bias, &mut |biases, gradients| {
-            self.update_bias(rule, record, factors[1], biases, gradients);
-        });
-        self.gradients = all;
-    }
-
-    /// Updates some weights and their state from the gradients by them.
-    pub fn update_weights(
-        &mut self,
-        rule: &UpdateRule,
-        record: &StepRecord,
-        factor: f32,
-        weights: Range<usize>,
-        gradients: &[f32],
-    ) {
-        let Self { values, states: [first, second], .. } = self;
-        let states = [&mut *first.weights, &mut *second.weights];
-        let states = states.map(|state| state.get_mut(weights.clone()).unwrap_or_default());
-        let (parameters, rate) = (&mut values.weights[weights], factor * record.rate);
-        rule.optimizer.apply(record, Tile { parameters, gradients, states, rate, decay: record.decay });
-    }
-
-    /// Updates some biases and their state from the gradients by them.
-    pub fn update_bias(
-        &mut self,
-        rule: &UpdateRule,
-        record: &StepRecord,
-        factor: f32,
-        biases: Range<usize>,
-        gradients: &[f32],
-    ) {
-        let Self { values, states: [first, second], .. } = self;
-        let states = [&mut *first.bias, &mut *second.bias];
-        let states = states.map(|state| state.get_mut(biases.clone()).unwrap_or_default());
-        let (parameters, rate) = (&mut values.bias[biases], factor * record.rate);
-        let decay = record.decay * rule.bias_decay();
-        rule.optimizer.apply(record, Tile { parameters, gradients, states, rate, decay });
+        }
     }
 }
 
@@ -175,7 +139,7 @@ mod tests {
             let values: Vec<f32> = (0..length).map(|i| number(i + shift)).collect();
             Tensors { weights: values[..].into(), bias: values }
         };
-        let mut owned = Owned::new(tensors(0), &rule, [], true);
+        let mut owned = Owned::new(tensors(0), &rule, []);
         owned.gradients = tensors(5);
         let record = rule.record(0);
         let whole = |rate, scale: f32| {

@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::outer;
 use super::partition::{LANES, by_length, runs};
 use super::view::View;
 use crate::vectors::vectorized;
@@ -29,11 +28,6 @@ pub const fn width(lanes: usize) -> usize {
 /// Rows of a tile at most.
 pub const fn height(lanes: usize) -> usize {
     shape(lanes).0
-}
-
-/// Rows of a tile at most whose rows have `vectors` vectors: one leaves room for more rows, which keep more multiply-adds on their way.
-const fn height_beside(vectors: usize, lanes: usize) -> usize {
-    if vectors == 1 { 8 } else { height(lanes) }
 }
 
 /// The height of the next tile when `rows` rows are left and tiles have at most `most`.
@@ -84,11 +78,10 @@ pub fn add_product(c: &mut [f32], stride: usize, start: Start<'_>, a: View<'_>, 
     let last = (a.row_count() - 1) * stride;
     assert!(columns <= stride && last + columns <= c.len(), "C has the product's shape");
     assert!(!matches!(start, Start::Row(row) if row.len() < columns), "a row of C is whole vectors");
-    match (a.column_count(), start) {
-        (0, _) => start.write(c, stride, a.row_count(), columns),
-        (1..=outer::MOST, Start::Zeros) if a.column_stride() == 1 => outer::multiply(c, stride, a, b),
-        _ => vectorized(AddProduct { c, stride, start, a, b }),
+    if a.column_count() == 0 {
+        return start.write(c, stride, a.row_count(), columns);
     }
+    vectorized(AddProduct { c, stride, start, a, b });
 }
 
 struct AddProduct<'a> {
@@ -120,15 +113,8 @@ impl WithSimd for AddProduct<'_> {
                 operands.start = Start::Sums;
             }
             let depth = first..a.column_count().min(first + DEPTH);
-            match a.row_count() {
-                1 => operands.few_rows::<1>(simd, c, depth, vectors),
-                2 => operands.few_rows::<2>(simd, c, depth, vectors),
-                3 => operands.few_rows::<3>(simd, c, depth, vectors),
-                _ => {
-                    for run in runs(vectors, width(S::F32_LANES)) {
-                        by_length!(run.len(), width(S::F32_LANES), N => operands.rows::<N>(simd, c, depth.clone(), run.start));
-                    }
-                }
+            for run in runs(vectors, width(S::F32_LANES)) {
+                by_length!(run.len(), width(S::F32_LANES), N => operands.rows::<N>(simd, c, depth.clone(), run.start));
             }
         }
     }
@@ -144,35 +130,24 @@ struct Operands<'a, S: Simd> {
 }
 
 impl<S: Simd> Operands<'_, S> {
-    /// Adds to so many vectors of all rows of C, which are M, what some columns of A give. Tiles are 5, 4 or 3 vectors long, the fewer rows the
-    /// more, so that enough multiply-adds are on their way.
-    #[inline(always)]
-    fn few_rows<const M: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, vectors: usize) {
-        for run in runs(vectors, 6 - M) {
-            by_length!(run.len(), 6 - M, N => self.tile::<M, N>(simd, c, 0, depth.clone(), run.start));
-        }
-    }
-
     /// Adds to the vectors `at..at + N` of all rows of C what some columns of A give.
     #[inline(always)]
     fn rows<const N: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, at: usize) {
         let (rows, mut row) = (self.a.row_count(), 0);
         while row < rows {
-            let depth = depth.clone();
-            row += match rows - row {
-                // Behind 8 of 10 rows two would be left, which keep few multiply-adds on their way.
-                left @ 8.. if const { height_beside(N, S::F32_LANES) == 8 } && left != 10 => {
-                    self.tile::<8, N>(simd, c, row, depth, at)
-                }
-                6.. => self.tile::<6, N>(simd, c, row, depth, at),
-                4.. => self.tile::<4, N>(simd, c, row, depth, at),
-                2.. => self.tile::<2, N>(simd, c, row, depth, at),
+            let (depth, next) = (depth.clone(), next_height(height(S::F32_LANES), rows - row));
+            match next {
+                8 if const { height(S::F32_LANES) == 8 } => self.tile::<8, N>(simd, c, row, depth, at),
+                6 if const { height(S::F32_LANES) == 6 } => self.tile::<6, N>(simd, c, row, depth, at),
+                4 => self.tile::<4, N>(simd, c, row, depth, at),
+                2 => self.tile::<2, N>(simd, c, row, depth, at),
                 _ => self.tile::<1, N>(simd, c, row, depth, at),
-            };
+            }
+            row += next;
         }
     }
 
-    /// For M rows from `row` on; returns M.
+    /// For M rows from `row` on.
     #[inline(always)]
     fn tile<const M: usize, const N: usize>(
         &self,
@@ -181,7 +156,7 @@ impl<S: Simd> Operands<'_, S> {
         row: usize,
         depth: Range<usize>,
         at: usize,
-    ) -> usize {
+    ) {
         let mut sums = [[simd.splat_f32s(0.0); N]; M];
         match self.start {
             Start::Sums => {
@@ -220,54 +195,6 @@ impl<S: Simd> Operands<'_, S> {
         for (m, sums) in sums.iter().enumerate() {
             c[(row + m) * self.c_stride + at..][..N].copy_from_slice(sums);
         }
-        M
-    }
-}
-
-/// Steps of the inner dimension that are written out one behind the other: counting them takes instructions, too, of which a
-/// processor begins only so many at once.
-const STEPS: usize = 4;
-
-/// `sums` += A B for some rows of A, each as long as B has rows.
-#[inline(always)]
-pub fn add_rows<S: Simd, const M: usize, const N: usize>(
-    simd: S,
-    sums: &mut [[S::f32s; N]; M],
-    a: [&[f32]; M],
-    b: &[[S::f32s; N]],
-) {
-    let (steps, rest) = b.as_chunks::<STEPS>();
-    for (number, b) in steps.iter().enumerate() {
-        // Loops, not `map`: compilers make a function of that of an array.
-        let mut factors = [&[][..]; M];
-        for (factors, row) in factors.iter_mut().zip(&a) {
-            *factors = &row[number * STEPS..][..STEPS];
-        }
-        for (step, b) in b.iter().enumerate() {
-            add_outer(simd, sums, factors.iter().map(|row| row[step]), b);
-        }
-    }
-    for (k, b) in (steps.len() * STEPS..).zip(rest) {
-        add_outer(simd, sums, a.iter().map(|row| row[k]), b);
-    }
-}
-
-/// `sums` += A B for some rows of A, of which the numbers of each column stand side by side.
-#[inline(always)]
-pub fn add_columns<S: Simd, const M: usize, const N: usize>(
-    simd: S,
-    sums: &mut [[S::f32s; N]; M],
-    a: &[[f32; M]],
-    b: &[[S::f32s; N]],
-) {
-    let ((a_steps, a_rest), (b_steps, b_rest)) = (a.as_chunks::<STEPS>(), b.as_chunks::<STEPS>());
-    for (a, b) in a_steps.iter().zip(b_steps) {
-        for (a, b) in a.iter().zip(b) {
-            add_outer(simd, sums, a.iter().copied(), b);
-        }
-    }
-    for (a, b) in a_rest.iter().zip(b_rest) {
-        add_outer(simd, sums, a.iter().copied(), b);
     }
 }
 

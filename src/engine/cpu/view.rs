@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use pulp::{Simd, WithSimd};
-
-use super::partition::{LANES, by_length, runs};
-use crate::vectors::vectorized;
+use super::partition::LANES;
+use crate::vectors::vectorized_loops;
 
 /// A row-major matrix or its transpose.
 #[derive(Clone, Copy)]
@@ -129,10 +127,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Adds the sum of each column to `sums`, in the order of the rows, which are whole vectors.
+    /// Adds the sum of each column to `sums`, in the order of the rows.
     pub fn add_column_sums(self, sums: &mut [f32]) {
-        assert!(self.columns == sums.len() && self.has_whole_vectors(), "a sum for each column");
-        vectorized(AddColumnSums { rows: self, sums });
+        assert_eq!(self.columns, sums.len(), "a sum for each column");
+        vectorized_loops!(for row in self.each_row() {
+            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+        });
     }
 
     /// Whether the last element lies within the slice.
@@ -143,48 +143,12 @@ impl<'a> View<'a> {
     }
 }
 
-/// Vectors of sums that stand in registers while all rows are added.
-const SUMS: usize = 4;
-
-struct AddColumnSums<'a> {
-    rows: View<'a>,
-    sums: &'a mut [f32],
-}
-
-impl WithSimd for AddColumnSums<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { rows, sums } = self;
-        let (values, stride) = (S::as_simd_f32s(rows.values).0, rows.row_stride / S::F32_LANES);
-        for run in runs(rows.columns.div_ceil(S::F32_LANES), SUMS) {
-            let columns = run.start * S::F32_LANES..rows.columns.min(run.end * S::F32_LANES);
-            let sums = &mut sums[columns];
-            let mut padded = [0.0; SUMS * LANES];
-            padded[..sums.len()].copy_from_slice(sums);
-            let (vectors, _) = S::as_mut_simd_f32s(&mut padded);
-            by_length!(run.len(), SUMS, N => {
-                let mut held = [simd.splat_f32s(0.0); N];
-                held.copy_from_slice(&vectors[..N]);
-                for row in 0..rows.rows {
-                    for (sum, value) in held.iter_mut().zip(&values[row * stride + run.start..][..N]) {
-                        *sum = simd.add_f32s(*sum, *value);
-                    }
-                }
-                vectors[..N].copy_from_slice(&held);
-            });
-            sums.copy_from_slice(&padded[..sums.len()]);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tiles::tests::number;
     use super::*;
 
-    /// The sums of rows in their order, whatever the vectors; nothing of what stands behind the columns.
+    /// The sums of rows in their order; nothing of what stands behind the columns.
     #[test]
     fn columns_are_summed_in_the_order_of_their_rows() {
         for (rows, columns) in [(0, 1), (1, 3), (3, 16), (65, 17), (257, 65), (17, 100)] {
@@ -196,21 +160,23 @@ mod tests {
             for row in view.each_row() {
                 want.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
             }
-            fn with<S: Simd>(simd: S, rows: View<'_>, mut sums: Vec<f32>) -> Vec<f32> {
-                simd.vectorize(AddColumnSums { rows, sums: &mut sums });
-                sums
-            }
-            for got in [
-                with(pulp::Scalar, view, begun.clone()),
-                with(pulp::Scalar128b, view, begun.clone()),
-                with(pulp::Scalar256b, view, begun.clone()),
-                with(pulp::Scalar512b, view, begun.clone()),
-            ] {
-                assert_eq!(got, want, "{rows} {columns}");
-            }
             let mut sums = begun;
             view.add_column_sums(&mut sums);
             assert_eq!(sums, want, "{rows} {columns}");
+        }
+    }
+
+    #[test]
+    fn rows_become_columns() {
+        for (rows, columns) in [(1, 1), (3, 17), (17, 5), (80, 10), (5, 100), (35, 50)] {
+            let values: Vec<f32> = (0..rows * columns).map(|i| i as f32).collect();
+            let width = rows + 3;
+            let mut transposed = vec![-1.0; columns * width];
+            View::new(&values, columns).transpose_into(&mut transposed, width);
+            for (column, values) in transposed.chunks(width).enumerate() {
+                let want = (0..rows).map(|row| (row * columns + column) as f32).chain([-1.0; 3]);
+                assert_eq!(values, want.collect::<Vec<_>>());
+            }
         }
     }
 }

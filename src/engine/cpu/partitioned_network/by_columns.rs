@@ -7,6 +7,7 @@ use super::PartitionedNetwork;
 use crate::engine::cpu::matrix::Matrix;
 use crate::engine::cpu::outputs::Tile;
 use crate::engine::cpu::partitioned_network::step::Step;
+use crate::engine::cpu::tiles::Start;
 
 impl PartitionedNetwork {
     /// What part `part` has of a layer's outputs.
@@ -29,7 +30,7 @@ impl PartitionedNetwork {
                 None => to.y.copy_block(0, column, from, tile.rows.clone()),
             }
         }
-        to.activate(self.epilogue(0, step), &tile, tile.rows.clone());
+        to.activate(self.epilogue(0, step), &tile);
     }
 
     /// The part's tile of the outputs of a layer above the first.
@@ -44,7 +45,7 @@ impl PartitionedNetwork {
             below[part].y.view().columns(columns.start - first..columns.end - first)
         };
         above.forward(&self.parameters[layer], x, tile.columns.clone(), &mut to.y);
-        to.activate(self.epilogue(layer, step), &tile, tile.rows.clone());
+        to.activate(self.epilogue(layer, step), &tile);
     }
 
     /// The outputs of a share of rows from which its loss is computed.
@@ -77,16 +78,17 @@ impl PartitionedNetwork {
         let (tile, mut to) = (self.tile(layer - 1, part, step), self.outputs[layer - 1].write(part));
         to.delta.resize(tile.rows.len(), tile.columns.len());
         to.delta.values_mut().fill(0.0);
-        let above = &self.above[layer - 1];
+        let (above, width) = (&self.above[layer - 1], to.delta.width());
         for piece in self.owned(layer, part) {
             let first = above.pieces[piece].start - tile.columns.start;
             for number in self.delta_parts(layer, part) {
                 let delta = self.outputs[layer].read(number);
                 let delta = (self.delta_columns(layer, number), delta.delta.view());
-                above.add_backward_packed(piece, &self.parameters[layer], delta, &mut to.delta, first);
+                let dx = (to.delta.values_mut(), width, first);
+                above.backward(piece, &self.parameters[layer], Start::Sums, delta, dx);
             }
         }
-        to.activate_backward(self.epilogue(layer - 1, step), &tile, tile.rows.clone());
+        to.activate_backward(self.epilogue(layer - 1, step), &tile);
     }
 
     /// The columns of a layer above the first of which part `part` has the gradients by the pre-activations: its tile, or all of the

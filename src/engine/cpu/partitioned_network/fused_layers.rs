@@ -6,7 +6,7 @@ use super::PartitionedNetwork;
 use super::step::Step;
 use crate::engine::cpu::matrix::Matrix;
 use crate::engine::cpu::outputs::Tile;
-use crate::engine::cpu::product;
+use crate::engine::cpu::tiles::Start;
 use crate::vectors::vectorized_loops;
 
 impl PartitionedNetwork {
@@ -36,38 +36,30 @@ impl PartitionedNetwork {
                 let x = |piece: usize| below.y.view().columns(above.pieces[piece].clone());
                 above.forward(&self.parameters[layer], x, tile.columns.clone(), &mut to.y);
             }
-            to.activate(self.epilogue(layer, step), &tile, 0..tile.rows.len());
+            to.activate(self.epilogue(layer, step), &tile);
         }
         self.loss(part, step);
         for layer in (2..layers).rev() {
             let (here, tile) = (self.outputs[layer].read(part), tile(layer - 1));
             let mut to = self.outputs[layer - 1].write(part);
             to.delta.resize(tile.rows.len(), tile.columns.len());
-            let (above, rows) = (&self.above[layer - 1], 0..tile.rows.len());
-            let weights = (&self.parameters[layer], &self.transposed[layer - 1]);
+            let (above, width) = (&self.above[layer - 1], to.delta.width());
             for (number, columns) in above.pieces.iter().enumerate() {
-                above.backward(
-                    number,
-                    weights,
-                    here.delta.view(),
-                    (&mut to.delta, rows.clone()),
-                    columns.start,
-                );
+                let delta = (0..above.outputs, here.delta.view());
+                let dx = (to.delta.values_mut(), width, columns.start);
+                above.backward(number, &self.parameters[layer], Start::Zeros, delta, dx);
             }
-            to.activate_backward(self.epilogue(layer - 1, step), &tile, rows);
+            to.activate_backward(self.epilogue(layer - 1, step), &tile);
         }
     }
 
     /// The second layer's pre-activations: the bias and what the panels have added to it, in their order.
     fn join_sums(&self, tile: &Tile, z: &mut Matrix) {
-        for (number, sums) in self.sums.read_all().enumerate() {
+        let (width, z) = (z.width(), z.values_mut());
+        Start::Row(&self.parameters[1].read(0).values.bias).write(z, width, tile.rows.len(), width);
+        for sums in self.sums.read_all() {
             let sums = sums.rows(tile.rows.clone());
-            if number == 0 {
-                z.set_to_sums(&self.parameters[1].read(0).values.bias, sums);
-            } else {
-                let z = z.values_mut();
-                vectorized_loops!(z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum));
-            }
+            vectorized_loops!(z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum));
         }
     }
 
@@ -83,18 +75,15 @@ impl PartitionedNetwork {
         for number in self.owned(0, part) {
             let (panel, mut to) = (&self.panels[number], self.hidden.write(number));
             to.delta.resize(step.rows(), panel.columns.len());
-            let weights = (&self.parameters[1], &self.transposed[0]);
-            let factor = self.above[0].shape(number).iter().product();
+            let (above, width) = (&self.above[0], to.delta.width());
             for share in 0..self.plan.parts() {
-                let (above, first) = (self.outputs[1].read(share), self.share(share, step).start);
-                for rows in product::row_tiles(above.delta.row_count(), to.delta.width(), factor) {
-                    let delta = above.delta.view().rows(rows.clone());
-                    let rows = first + rows.start..first + rows.end;
-                    self.above[0].backward(number, weights, delta, (&mut to.delta, rows.clone()), 0);
-                    let tile = Tile { rows: rows.clone(), columns: panel.columns.clone() };
-                    to.activate_backward(self.epilogue(0, step), &tile, rows);
-                }
+                let (from, rows) = (self.outputs[1].read(share), self.share(share, step));
+                let delta = (0..above.outputs, from.delta.view());
+                let dx = (to.delta.rows_mut(rows), width, 0);
+                above.backward(number, &self.parameters[1], Start::Zeros, delta, dx);
             }
+            let tile = Tile { rows: 0..step.rows(), columns: panel.columns.clone() };
+            to.activate_backward(self.epilogue(0, step), &tile);
         }
     }
 

@@ -1,7 +1,4 @@
-//! Gradients by the parameters of dense layers, and the updates that they are for.
-//!
-//! Plain gradient descent adds its updates to the weights. Other optimizers take the gradient a tile at a time (`update.rs`). It is kept as a
-//! whole only where its norm is clipped, and by an input layer.
+//! Gradients by the parameters of dense layers. Plain gradient descent adds its updates to the weights in their place.
 
 use std::ops::Range;
 use std::sync::RwLockReadGuard;
@@ -10,10 +7,8 @@ use super::PartitionedNetwork;
 use crate::engine::cpu::dense_layer::Columns;
 use crate::engine::cpu::outputs::Outputs;
 use crate::engine::cpu::partitioned_network::step::Step;
-use crate::engine::cpu::tensors::{Owned, Tensors};
-use crate::engine::cpu::update::{Update, update_panel, update_weights, zeros};
+use crate::engine::cpu::tensors::Tensors;
 use crate::engine::cpu::view::View;
-use crate::step::UpdateRule;
 
 /// Some rows and columns of X and all of D: X'D is a part of the sum that the gradient by a piece is.
 struct Factors<'a> {
@@ -46,43 +41,6 @@ impl PartitionedNetwork {
             Some(above) => {
                 for factors in self.factors(layer, piece, part, step) {
                     self.above[above].add_gradient(piece, to, factors.x(), factors.delta());
-                }
-            }
-        }
-    }
-
-    /// Updates a piece that part `part` owns of a dense layer as an optimizer does that is not plain gradient descent.
-    pub fn update_by_tiles(
-        &self,
-        (layer, piece, part): (usize, usize, usize),
-        step: Step<'_>,
-        owned: &mut Owned,
-        factors: [f32; 2],
-    ) {
-        let (rule, record): (&UpdateRule, _) = (&self.rule, step.record);
-        let memory = &mut *self.updates.write(part);
-        match layer.checked_sub(1) {
-            None => {
-                let (panel, (outputs, columns)) = (&self.panels[piece], self.panel_delta(piece, part, step));
-                let delta = outputs.delta.padded().columns(columns);
-                let update = Update { owned, rule, record, factor: factors[0] };
-                update_panel(panel, &step.inputs_for(part), delta, memory, update);
-                let gradients = zeros(&mut memory.tile, panel.width);
-                delta.add_column_sums(gradients);
-                owned.update_bias(rule, record, factors[1], 0..gradients.len(), gradients);
-            }
-            Some(above) => {
-                let above = &self.above[above];
-                let all: Vec<_> = self.factors(layer, piece, part, step).collect();
-                let pairs = all.iter().map(|factors| above.gradient_factors(factors.x(), factors.delta()));
-                let update = Update { owned, rule, record, factor: factors[0] };
-                update_weights(above.shape(piece), pairs, memory, update);
-                if piece == 0 {
-                    let gradients = zeros(&mut memory.tile, owned.values.bias.len());
-                    for (columns, delta) in all.iter().map(Factors::delta) {
-                        delta.add_column_sums(&mut gradients[columns]);
-                    }
-                    owned.update_bias(rule, record, factors[1], 0..gradients.len(), gradients);
                 }
             }
         }

@@ -22,7 +22,6 @@ use super::partition::{columns, range};
 use super::parts::Parts;
 use super::plan::{Phase, Plan};
 use super::tensors::{Owned, Tensors};
-use super::update::UpdateMemory;
 use crate::model::{Network, Parameters};
 use crate::step::UpdateRule;
 
@@ -47,8 +46,6 @@ pub struct PartitionedNetwork {
     pub above: Vec<DenseLayer>,
     /// The pieces of each layer.
     pub parameters: Vec<Parts<Owned>>,
-    /// The transposed pieces of each layer above the first; empty where columns of layers are divided, and of narrow layers.
-    pub transposed: Vec<Parts<Matrix>>,
     /// For the batches of one region of steps and of the next, a share for each part.
     pub inputs: Vec<Parts<Inputs>>,
     /// What each panel computes for all rows. Where columns of layers are divided, its pre-activations alone.
@@ -59,8 +56,6 @@ pub struct PartitionedNetwork {
     pub outputs: Vec<Parts<Outputs>>,
     /// A share of the rows for each part.
     pub losses: Parts<RowLosses>,
-    /// For each part, room for a tile of gradients.
-    pub updates: Parts<UpdateMemory>,
     /// For each layer, the sum of squares of each piece's gradients, where they are clipped.
     pub squares: Vec<Parts<f64>>,
 }
@@ -108,7 +103,6 @@ impl PartitionedNetwork {
             groups: Arc::new(Groups::neighbours(layers[0].0)),
             above: above.collect(),
             parameters: Vec::new(),
-            transposed: Vec::new(),
             inputs: (0..2 * plan.steps_of_region())
                 .map(|_| parts(plan.parts(), |_| Inputs::default()))
                 .collect(),
@@ -116,7 +110,6 @@ impl PartitionedNetwork {
             sums: parts(first_pieces.len(), |_| Matrix::default()),
             outputs: layers.iter().map(|_| parts(plan.parts(), |_| Outputs::default())).collect(),
             losses: parts(plan.parts(), |_| RowLosses::default()),
-            updates: parts(plan.parts(), |_| UpdateMemory::default()),
             squares: Vec::new(),
             panels,
             input,
@@ -178,19 +171,11 @@ impl PartitionedNetwork {
     pub fn set(&mut self, parameters: &Parameters, states: &[Parameters]) {
         let owned = |layer, number| {
             let states = states.iter().map(|state| self.cut(state, layer, number));
-            let is_input = self.dense_number(layer).is_none();
-            let keeps = !self.rule.is_plain_sgd() && (is_input || self.rule.clip_norm.is_some());
-            Owned::new(self.cut(parameters, layer, number), &self.rule, states, keeps)
+            Owned::new(self.cut(parameters, layer, number), &self.rule, states)
         };
         let layers = 0..self.outputs.len();
         self.parameters =
             layers.map(|layer| parts(self.piece_count(layer), |number| owned(layer, number))).collect();
-        let transposed =
-            (1..self.outputs.len()).map(|layer| parts(self.piece_count(layer), |_| Matrix::default()));
-        self.transposed = transposed.collect();
-        for layer in 1..self.outputs.len() {
-            (0..self.piece_count(layer)).for_each(|piece| self.transpose(layer, piece));
-        }
     }
 
     /// Takes the first layer's inputs in other groups.
@@ -214,16 +199,6 @@ impl PartitionedNetwork {
             self.join(|layer, piece| self.parameters[layer].read(piece).states[number].clone())
         };
         (0..self.rule.optimizer.kind.states()).map(state)
-    }
-
-    /// Makes the transpose of a piece of a layer above the first, where it is needed.
-    pub fn transpose(&self, layer: usize, piece: usize) {
-        let above = &self.above[layer - 1];
-        if !self.plan.is_by_columns() && !above.is_narrow {
-            let owned = self.parameters[layer].read(piece);
-            let weights = above.weights(piece, &owned.values);
-            self.transposed[layer - 1].write(piece).transpose(weights);
-        }
     }
 
     /// A piece of a layer.

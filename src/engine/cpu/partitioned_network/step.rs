@@ -14,7 +14,6 @@ use crate::engine::cpu::packed_rows::PackedRows;
 use crate::engine::cpu::partition::range;
 use crate::engine::cpu::parts::Parts;
 use crate::engine::cpu::plan::Phase;
-use crate::engine::cpu::product;
 use crate::engine::cpu::tensors::{Owned, Tensors, clip_scale};
 use crate::step::{Activation, StepRecord};
 
@@ -138,15 +137,10 @@ impl PartitionedNetwork {
                 continue;
             }
             let panel = &self.panels[number];
-            // Lists are of all rows.
-            let is_sparse = matches!(inputs[0].held(), ShareInputs::SparseRows(_));
-            let factor = if is_sparse { usize::MAX } else { parameters.weights.len() };
-            for rows in product::row_tiles(step.rows(), to.y.width(), factor) {
-                panel.forward(parameters, &inputs, &mut to.y, rows.clone(), 0);
-                if !self.plan.is_by_columns() {
-                    let tile = Tile { rows: rows.clone(), columns: panel.columns.clone() };
-                    to.activate(self.epilogue(0, step), &tile, rows);
-                }
+            panel.forward(parameters, &inputs, &mut to.y, 0);
+            if !self.plan.is_by_columns() {
+                let tile = Tile { rows: 0..step.rows(), columns: panel.columns.clone() };
+                to.activate(self.epilogue(0, step), &tile);
             }
         }
     }
@@ -169,8 +163,22 @@ impl PartitionedNetwork {
         to.compute(loss, &inputs, smoothing, step.scale);
     }
 
+    /// Adds the gradient by a piece that part `part` owns of a layer, with these parameters, to `to`, scaled as the step says.
+    pub fn add_piece_gradient(
+        &self,
+        (layer, piece, part): (usize, usize, usize),
+        step: Step<'_>,
+        parameters: &Tensors,
+        to: &mut Tensors,
+    ) {
+        match self.dense_number(layer) {
+            Some(_) => self.add_gradient(layer, piece, part, step, to),
+            None => self.add_input_gradient(piece, part, step, parameters, to),
+        }
+    }
+
     /// Adds the gradient by a piece that part `part` owns of an input layer, with these parameters.
-    pub fn add_input_gradient(
+    fn add_input_gradient(
         &self,
         piece: usize,
         part: usize,
@@ -195,10 +203,7 @@ impl PartitionedNetwork {
     fn gradient(&self, part: usize, step: Step<'_>) {
         for (layer, piece) in self.all_owned(part) {
             let Owned { values, gradients, .. } = &mut *self.parameters[layer].write(piece);
-            match self.dense_number(layer) {
-                Some(_) => self.add_gradient(layer, piece, part, step, gradients),
-                None => self.add_input_gradient(piece, part, step, values, gradients),
-            }
+            self.add_piece_gradient((layer, piece, part), step, values, gradients);
             *self.squares[layer].write(piece) = gradients.sum_of_squares();
         }
     }
@@ -210,35 +215,28 @@ impl PartitionedNetwork {
         let scale = if clips { clip_scale(squares(), step.record.clip) } else { 1.0 };
         for (layer, piece) in self.all_owned(part) {
             self.update_piece(layer, piece, part, step, scale);
-            if layer > 0 {
-                self.transpose(layer, piece);
-            }
         }
     }
 
     fn update_piece(&self, layer: usize, piece: usize, part: usize, step: Step<'_>, scale: f32) {
         let owned = &mut *self.parameters[layer].write(piece);
         let Owned { values, gradients, .. } = owned;
-        let Some(dense) = self.dense_number(layer) else {
-            if self.rule.is_plain_sgd() {
-                // What is added depends on what it is added to.
-                let mut update = values.zeros();
-                self.add_input_gradient(piece, part, step, values, &mut update);
-                return values.add(&update);
-            }
-            if self.rule.clip_norm.is_none() {
-                self.add_input_gradient(piece, part, step, values, gradients);
-            }
-            return owned.update(&self.rule, step.record, self.rule.factors.for_input_layer(), scale);
-        };
-        let factors = self.rule.factors.for_layer(dense);
+        let dense = self.dense_number(layer);
         if self.rule.is_plain_sgd() {
-            self.add_gradient(layer, piece, part, step, values);
-        } else if self.rule.clip_norm.is_some() {
-            owned.update(&self.rule, step.record, factors, scale);
-        } else {
-            self.update_by_tiles((layer, piece, part), step, owned, factors);
+            if dense.is_some() {
+                return self.add_gradient(layer, piece, part, step, values);
+            }
+            // The gradient of an input layer depends on the parameters that it is added to.
+            let mut update = values.zeros();
+            self.add_input_gradient(piece, part, step, values, &mut update);
+            return values.add(&update);
         }
+        if self.rule.clip_norm.is_none() {
+            self.add_piece_gradient((layer, piece, part), step, values, gradients);
+        }
+        let factors = &self.rule.factors;
+        let factors = dense.map_or(factors.for_input_layer(), |dense| factors.for_layer(dense));
+        owned.update(&self.rule, step.record, factors, scale);
     }
 
     /// What the step has given.
