@@ -13,8 +13,8 @@
 //! | forward | `sums[o]` | `hidden[o]`, `parameters[1][o]` |
 //! | rows | `outputs[1][p]` to `outputs[last][p]`, `losses[p]` | `sums[*]`, `parameters[1..][*]`, `inputs[p]`; of a single layer `hidden[*]` |
 //! | gather | `inputs[p]` of the next step | |
-//! | backward | `hidden[o]` | `outputs[1][*]`, `parameters[1][o]` |
-//! | gradient | `parameters[*][o]`, `squares[*][o]`; of a single layer `hidden[o]` | `hidden[o]`, `outputs[*][*]`, `inputs[*]` of the step; of a single layer `losses[*]` |
+//! | backward | `deltas[p]`, `hidden[o]` | `outputs[1][*]`, `parameters[1][o]` |
+//! | gradient | `parameters[*][o]`, `squares[*][o]`; of a single layer `hidden[o]` | `hidden[o]`, `deltas[p]`, `outputs[*][*]`, `inputs[*]` of the step; of a single layer `losses[*]` |
 //! | update | the same but `squares`, the metrics, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
 //!
 //! With columns of each layer divided:

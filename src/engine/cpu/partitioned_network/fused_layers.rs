@@ -2,10 +2,12 @@
 //! second layer's weights that go with them: between parts go only sums of the second layer, and its deltas. Above it, each
 //! part takes its rows of the batch through all layers.
 
+use std::sync::RwLockReadGuard;
+
 use super::PartitionedNetwork;
 use super::step::Step;
 use crate::engine::cpu::matrix::Matrix;
-use crate::engine::cpu::outputs::Tile;
+use crate::engine::cpu::outputs::{Outputs, Tile};
 use crate::engine::cpu::tiles::Start;
 use crate::vectors::vectorized_loops;
 
@@ -72,19 +74,35 @@ impl PartitionedNetwork {
 
     /// Deltas of the panels of part `part`, for all rows.
     pub fn backward_pair(&self, part: usize, step: Step<'_>) {
+        if self.plan.parts() > 1 {
+            let to = &mut self.deltas.write(part).delta;
+            to.resize(step.rows(), self.above[0].outputs);
+            for number in 0..self.plan.parts() {
+                let (share, from) = (self.share(number, step), self.outputs[1].read(number));
+                to.copy_block(share.start, 0, &from.delta, 0..share.len());
+            }
+        }
+        let from = self.second_deltas(part);
         for number in self.owned(0, part) {
             let (panel, mut to) = (&self.panels[number], self.hidden.write(number));
             to.delta.resize(step.rows(), panel.columns.len());
             let (above, width) = (&self.above[0], to.delta.width());
-            for share in 0..self.plan.parts() {
-                let (from, rows) = (self.outputs[1].read(share), self.share(share, step));
-                let delta = (0..above.outputs, from.delta.view());
-                let dx = (to.delta.rows_mut(rows), width, 0);
-                above.backward(number, &self.parameters[1], Start::Zeros, delta, dx);
-            }
+            let delta = (0..above.outputs, from.delta.view());
+            above.backward(
+                number,
+                &self.parameters[1],
+                Start::Zeros,
+                delta,
+                (to.delta.values_mut(), width, 0),
+            );
             let tile = Tile { rows: 0..step.rows(), columns: panel.columns.clone() };
             to.activate_backward(self.epilogue(0, step), &tile);
         }
+    }
+
+    /// Outputs that have the gradients by the second layer's pre-activations for all rows: copies, unless there is only one part.
+    pub fn second_deltas(&self, part: usize) -> RwLockReadGuard<'_, Outputs> {
+        if self.plan.parts() == 1 { self.outputs[1].read(part) } else { self.deltas.read(part) }
     }
 
     /// Deltas of a panel of the only layer, for all rows: its columns of the gradients of the loss.

@@ -10,10 +10,9 @@ use crate::engine::cpu::partitioned_network::step::Step;
 use crate::engine::cpu::tensors::Tensors;
 use crate::engine::cpu::view::View;
 
-/// Some rows and columns of X and all of D: X'D is a part of the sum that the gradient by a piece is.
+/// Some columns of X and all of D: X'D is a part of the sum that the gradient by a piece is.
 struct Factors<'a> {
     x: RwLockReadGuard<'a, Outputs>,
-    rows: Range<usize>,
     of_piece: Range<usize>,
     delta: RwLockReadGuard<'a, Outputs>,
     columns: Range<usize>,
@@ -21,7 +20,7 @@ struct Factors<'a> {
 
 impl Factors<'_> {
     fn x(&self) -> View<'_> {
-        self.x.y.view().rows(self.rows.clone()).columns(self.of_piece.clone())
+        self.x.y.view().columns(self.of_piece.clone())
     }
 
     fn delta(&self) -> Columns<'_> {
@@ -39,7 +38,7 @@ impl PartitionedNetwork {
                 self.panels[piece].add_gradient(to, &step.inputs_for(part), delta);
             }
             Some(above) => {
-                for factors in self.factors(layer, piece, part, step) {
+                for factors in self.factors(layer, piece, part) {
                     self.above[above].add_gradient(piece, to, factors.x(), factors.delta());
                 }
             }
@@ -66,38 +65,30 @@ impl PartitionedNetwork {
     }
 
     /// The factors of the gradient by a piece that part `part` owns of a layer above the first, in the order of the rows or columns.
-    fn factors(
-        &self,
-        layer: usize,
-        piece: usize,
-        part: usize,
-        step: Step<'_>,
-    ) -> impl Iterator<Item = Factors<'_>> {
+    fn factors(&self, layer: usize, piece: usize, part: usize) -> impl Iterator<Item = Factors<'_>> {
         let of_piece = self.above[layer - 1].pieces[piece].clone();
         self.delta_parts(layer, part).map(move |number| {
-            let delta = self.outputs[layer].read(number);
             if self.plan.is_by_columns() {
                 let first = self.columns(layer - 1, part).start;
                 let of_piece = of_piece.start - first..of_piece.end - first;
-                let (x, columns) = (self.outputs[layer - 1].read(part), self.delta_columns(layer, number));
-                return Factors { x, rows: 0..step.rows(), of_piece, delta, columns };
+                let (x, delta) = (self.outputs[layer - 1].read(part), self.outputs[layer].read(number));
+                return Factors { x, of_piece, delta, columns: self.delta_columns(layer, number) };
             }
             let columns = 0..self.above[layer - 1].outputs;
-            let rows = self.share(number, step);
             if layer == 1 {
-                let x = self.hidden.read(piece);
-                return Factors { x, rows, of_piece: 0..of_piece.len(), delta, columns };
+                let (x, delta) = (self.hidden.read(piece), self.second_deltas(number));
+                return Factors { x, of_piece: 0..of_piece.len(), delta, columns };
             }
-            let x = self.outputs[layer - 1].read(number);
-            Factors { x, rows: 0..rows.len(), of_piece: of_piece.clone(), delta, columns }
+            let (x, delta) = (self.outputs[layer - 1].read(number), self.outputs[layer].read(number));
+            Factors { x, of_piece: of_piece.clone(), delta, columns }
         })
     }
 
     /// Which parts have the gradients by the pre-activations of a layer above the first, as part `part` reads them: that part alone
-    /// where each has all, as of the last layer where columns are divided.
+    /// where each has all, as of the last layer where columns are divided, and else of the second.
     pub fn delta_parts(&self, layer: usize, part: usize) -> impl Iterator<Item = usize> + Clone {
         let by_columns = self.plan.is_by_columns();
-        let has_all = by_columns && layer + 1 == self.outputs.len();
+        let has_all = if by_columns { layer + 1 == self.outputs.len() } else { layer == 1 };
         let parts = if has_all { part..part + 1 } else { 0..self.plan.parts() };
         parts.filter(move |number| has_all || !by_columns || !self.columns(layer, *number).is_empty())
     }

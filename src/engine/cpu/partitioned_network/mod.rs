@@ -52,6 +52,8 @@ pub struct PartitionedNetwork {
     pub hidden: Parts<Outputs>,
     /// For each panel, what it adds to the second layer's pre-activations, where the two are paired.
     pub sums: Parts<Matrix>,
+    /// For each part, gradients by the second layer's pre-activations for all rows, where the two are paired.
+    pub deltas: Parts<Outputs>,
     /// For each layer, the outputs that each part computes.
     pub outputs: Vec<Parts<Outputs>>,
     /// A share of the rows for each part.
@@ -108,6 +110,7 @@ impl PartitionedNetwork {
                 .collect(),
             hidden: parts(first_pieces.len(), |_| Outputs::default()),
             sums: parts(first_pieces.len(), |_| Matrix::default()),
+            deltas: parts(plan.parts(), |_| Outputs::default()),
             outputs: layers.iter().map(|_| parts(plan.parts(), |_| Outputs::default())).collect(),
             losses: parts(plan.parts(), |_| RowLosses::default()),
             squares: Vec::new(),
