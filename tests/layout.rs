@@ -63,15 +63,19 @@ fn every_shader_file_has_a_kernel() {
 fn mutations_are_of_what_stands_in_the_shaders() {
     let read =
         |path: &str| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
-    let list = read("scripts/mutations");
-    let mutations: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix("mutate ")).collect();
-    assert!(mutations.len() > 350);
-    for mutation in mutations {
-        let [file, from, " ", to, ""] = mutation.split('\'').collect::<Vec<_>>()[..] else {
-            panic!("{mutation}")
-        };
-        assert!(read(&format!("shaders/{}", file.trim())).contains(from) && from != to, "{mutation}");
+    let list = read("scripts/mutations").replace("\\\n", "");
+    let mut count = 0;
+    for line in list.lines().filter_map(|line| line.strip_prefix("mutate ")) {
+        let (file, mutations) = line.split_once(' ').unwrap();
+        let shader = read(&format!("shaders/{file}"));
+        for mutation in mutations.split('\'').map(str::trim).filter(|mutation| !mutation.is_empty()) {
+            let parts: Vec<&str> = mutation.split(['⟨', '→', '⟩']).collect();
+            let [before, from, to, after] = parts[..] else { panic!("{file}: {mutation}") };
+            assert!(shader.contains(&[before, from, after].concat()) && from != to, "{file}: {mutation}");
+            count += 1;
+        }
     }
+    assert!(count > 350);
 }
 
 #[test]

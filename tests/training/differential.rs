@@ -1,6 +1,6 @@
 //! Random networks, rules and batches on every engine against the reference: what nobody thought of writing a case for.
 //!
-//! `TINYTRAIN_CASES` sets how many, `TINYTRAIN_FIRST_CASE` with which to begin: see `scripts/test-differential`.
+//! `TINYTRAIN_CASES` sets how many, `TINYTRAIN_FIRST_CASE` with which to begin: see docs/RELIABILITY.md.
 
 use tinytrain::data::{Dataset, Features, Targets};
 use tinytrain::engine::block;

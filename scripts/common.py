@@ -1,0 +1,84 @@
+"""Helpers that several scripts share."""
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLES, MNIST = ROOT / "data/tables", ROOT / "data/mnist"
+
+
+def enter(name, *packages):
+    """Starts the script again in the virtual environment target/NAME with these packages, unless it runs there."""
+    place = ROOT / "target" / name
+    python = place / "bin/python"
+    if Path(sys.prefix) == place:
+        return
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+    os.execv(python, [str(python), *sys.argv])
+
+
+def program(given=None):
+    """The program that is given, here or by TINYTRAIN; else that of the release profile, which is built."""
+    given = given or os.environ.get("TINYTRAIN")
+    if not given:
+        subprocess.run(["cargo", "build", "--release"], cwd=ROOT, check=True)
+    return str(Path(given or ROOT / "target/release/tinytrain").resolve())
+
+
+class Measured(NamedTuple):
+    """A process that has ended: seconds from start to end, seconds of processors, and its largest resident set in MiB."""
+
+    output: str
+    seconds: float
+    busy: float
+    peak: float
+
+
+def measured(command, **options):
+    """Runs a command, which must succeed."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        begun = time.perf_counter()
+        process = subprocess.Popen([*map(str, command)], stdout=output, stderr=errors, **options)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - begun
+        output.seek(0)
+        errors.seek(0)
+        if status:
+            sys.exit(f"{' '.join(map(str, command))[:500]} failed:\n{errors.read()[-2000:]}")
+        return Measured(output.read(), seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def processor():
+    """The number of cores and the name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        name = platform.processor() or platform.machine()
+    return f"{os.cpu_count()} cores of {name}"
+
+
+def row(*cells):
+    """A row of a table in Markdown."""
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def head(*names):
+    """The head of a table in Markdown, whose first column is text and whose others are numbers."""
+    return row(*names) + "\n|---|" + "--:|" * (len(names) - 1)
+
+
+def replace_section(page, name, lines):
+    """Writes lines between the comments that begin and end a section of a page in docs/."""
+    page, begin, end = ROOT / "docs" / page, f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    text = page.read_text()
+    before, after = text.split(begin)[0], text.split(end)[1]
+    page.write_text("\n".join([before + begin, *lines, end]) + after)
