@@ -1,5 +1,6 @@
 """Helpers that several scripts share."""
 
+import gzip
 import os
 import platform
 import subprocess
@@ -11,6 +12,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES, MNIST = ROOT / "data/tables", ROOT / "data/mnist"
+# The environment of scripts that drive Chromium, as `enter` takes it.
+BROWSER = ("browser", "playwright==1.65.2")
 
 
 def enter(name, *packages):
@@ -82,3 +85,16 @@ def replace_section(page, name, lines):
     text = page.read_text()
     before, after = text.split(begin)[0], text.split(end)[1]
     page.write_text("\n".join([before + begin, *lines, end]) + after)
+
+
+def first_images(folder, train=60_000, test=10_000):
+    """MNIST with its first rows alone, as IDX files in a folder; without rows to test where these are 0."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in MNIST.glob("*.gz"):
+        contents = gzip.decompress(path.read_bytes())
+        rows = train if path.name.startswith("train") else test
+        begin, size = (16, 784) if contents[3] == 3 else (8, 1)
+        if rows:
+            kept = contents[8 : begin + rows * size]
+            (folder / path.stem).write_bytes(contents[:4] + rows.to_bytes(4, "big") + kept)
+    return folder

@@ -2,7 +2,7 @@
 //! needs for the same bytes.
 //!
 //! `cargo bench --bench loading` ends with the ratio of the two, taken in turn. `-- --write FILE ROWS` writes that table of numbers and
-//! text, and `-- --read FILE` reads a table once and prints the seconds: `scripts/bench-reading` calls both.
+//! text, and `-- --read FILE` reads a table once and prints the seconds: `scripts/bench reading` calls both.
 
 mod mixed;
 

@@ -1,4 +1,4 @@
-"""Prints which peers this Python can run, by the names that compare.py takes."""
+"""Prints which peers this Python can run, by the names that peers.py gives them."""
 
 import importlib.util
 
@@ -6,7 +6,7 @@ found = []
 if importlib.util.find_spec("torch") and importlib.util.find_spec("numpy"):
     import torch
 
-    found += ["torch-cuda", "torch-cuda-graph"] if torch.cuda.is_available() else ["torch-cpu"]
+    found += ["torch-cpu"] + ["torch-cuda", "torch-cuda-graph"] * torch.cuda.is_available()
 if importlib.util.find_spec("jax"):
     found.append("jax")
 print(*found)
