@@ -1,14 +1,10 @@
-"""Trains tinytrain, models of scikit-learn, LightGBM and XGBoost on the same tables and writes docs/TABLES.md.
+"""Trains tinytrain, models of scikit-learn, LightGBM and XGBoost on the same tables and writes docs/TABLES.md."""
 
-usage: compare.py TINYTRAIN [TABLE...]
-"""
-
-import os
-import pathlib
-import platform
+import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -18,31 +14,24 @@ import pandas
 import sklearn
 import xgboost
 from scipy.stats import rankdata
+from sklearn import ensemble, linear_model, neural_network
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
 
-from problems import PROBLEMS
-from splits import SEEDS, VALIDATED, is_class, ours, parts
+import common
+from benchmarks.problems import PROBLEMS
 
-DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "TABLES.md"
-BEGIN, END = "<!-- bench tables: begin -->", "<!-- bench tables: end -->"
+SEEDS = range(5)
 OURS = {
-    "tinytrain": [],
-    "held out": VALIDATED,
-    "refit": [*VALIDATED, "--refit"],
-    "all rows": ["--validation-fraction", "0"],
-    "plain": ["--preset", "plain"],
+    "tinytrain": "",
+    "held out": "--validation-fraction 0.2",
+    "refit": "--validation-fraction 0.2 --refit",
+    "all rows": "--validation-fraction 0",
+    "plain": "--preset plain",
 }
 
 
@@ -57,42 +46,60 @@ def numbers(model):
     return make_pipeline(prepared, model)
 
 
-# For classes, and for values.
+def linear(is_class, seed):
+    return linear_model.LogisticRegression(max_iter=1000, random_state=seed) if is_class else linear_model.RidgeCV()
+
+
+def either(library, name, **options):
+    """A function that makes the classifier or the regressor of this name."""
+    return lambda is_class, seed: getattr(library, name + ("Classifier" if is_class else "Regressor"))(
+        random_state=seed, **options
+    )
+
+
 PEERS = {
-    "MLP": (
-        lambda seed: numbers(MLPClassifier(random_state=seed)),
-        lambda seed: numbers(MLPRegressor(random_state=seed)),
-    ),
-    "linear": (
-        lambda seed: numbers(LogisticRegression(max_iter=1000, random_state=seed)),
-        lambda seed: numbers(RidgeCV()),
-    ),
-    "random forest": (
-        lambda seed: numbers(RandomForestClassifier(random_state=seed)),
-        lambda seed: numbers(RandomForestRegressor(random_state=seed)),
-    ),
-    "HistGB": (
-        lambda seed: HistGradientBoostingClassifier(random_state=seed),
-        lambda seed: HistGradientBoostingRegressor(random_state=seed),
-    ),
-    "LightGBM": (
-        lambda seed: lightgbm.LGBMClassifier(random_state=seed, verbose=-1),
-        lambda seed: lightgbm.LGBMRegressor(random_state=seed, verbose=-1),
-    ),
-    "XGBoost": (
-        lambda seed: xgboost.XGBClassifier(random_state=seed, enable_categorical=True),
-        lambda seed: xgboost.XGBRegressor(random_state=seed, enable_categorical=True),
-    ),
+    "MLP": either(neural_network, "MLP"),
+    "linear": linear,
+    "random forest": either(ensemble, "RandomForest"),
+    "HistGB": either(ensemble, "HistGradientBoosting"),
+    "LightGBM": either(lightgbm, "LGBM", verbose=-1),
+    "XGBoost": either(xgboost, "XGB", enable_categorical=True),
 }
 # Those that take text as categories themselves.
 TREES = ["HistGB", "LightGBM", "XGBoost"]
 
 
+def is_class(target):
+    return not pandas.api.types.is_numeric_dtype(target)
+
+
+def parts(problem, seed):
+    """Rows to train on and rows to test on, each with their targets."""
+    frame, target = PROBLEMS[problem]()
+    classes = target if is_class(target) else None
+    divided = train_test_split(frame, target, test_size=0.2, stratify=classes, random_state=seed)
+    return (divided[0], divided[2]), (divided[1], divided[3])
+
+
+def ours(program, options, seed, train, test):
+    """Accuracy or R2 on the test rows, and seconds of the whole process."""
+    task, measure = ("classification", "test_accuracy") if is_class(train[1]) else ("regression", "test_r2")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (frame, target) in (("train", train), ("test", test)):
+            frame.assign(target=target).to_csv(f"{folder}/{name}.csv", index=False)
+        command = [program, "train", "--data", f"{folder}/train.csv", "--test", f"{folder}/test.csv", "--target", "target"]
+        command += ["--task", task, "--seed", seed, "--device", "cpu", "--format", "json"]
+        run = common.measured([*command, "--out", f"{folder}/model.safetensors", *options.split()])
+    return json.loads(run.output.splitlines()[-1])[measure], run.seconds
+
+
 def peer(name, seed, train, test):
     """Accuracy or R2 on the test rows, and seconds of `fit`."""
     (frame, target), (test_frame, test_target) = train, test
-    model = PEERS[name][0 if is_class(target) else 1](seed)
-    if name in TREES:
+    model = PEERS[name](is_class(target), seed)
+    if name not in TREES:
+        model = numbers(model)
+    else:
         text = [column for column in frame if not pandas.api.types.is_numeric_dtype(frame[column])]
         kinds = {column: pandas.CategoricalDtype(sorted(frame[column].dropna().unique())) for column in text}
         frame, test_frame = frame.astype(kinds), test_frame.astype(kinds)
@@ -123,10 +130,9 @@ def measured(tinytrain, wanted):
     return results
 
 
-def rows(results, names, cell):
-    lines = [f"| table | {' | '.join(names)} |", "|---|" + "--:|" * len(names)]
-    lines += [f"| {problem} | {' | '.join(cell(runs[name]) for name in names)} |" for problem, runs in results.items()]
-    return lines
+def rows(results, cell):
+    lines = [common.row(problem, *map(cell, runs.values())) for problem, runs in results.items()]
+    return [common.head("table", *OURS, *PEERS), *lines]
 
 
 def score(runs):
@@ -138,50 +144,34 @@ def seconds(runs):
     return f"{statistics.mean(seconds for _, seconds in runs):.2f}"
 
 
-def ranks(results, names):
+def ranks(results):
     """The mean over the tables of each program's place by its mean score; equal ones share a place."""
     places = []
     for runs in results.values():
-        means = [round(statistics.mean(share for share, _ in runs[name]), 4) for name in names]
+        means = [round(statistics.mean(share for share, _ in run), 4) for run in runs.values()]
         places.append(rankdata([-mean for mean in means]))
     return numpy.mean(places, axis=0)
 
 
-def processor():
-    try:
-        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
-def main():
-    tinytrain, *wanted = sys.argv[1:]
+def tables(*wanted):
+    tinytrain = common.program()
     version = subprocess.run([tinytrain, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     results = measured(tinytrain, wanted)
-    names = [*OURS, *PEERS]
-    mean_ranks = " | ".join(f"{rank:.1f}" for rank in ranks(results, names))
+    mean_ranks = [f"{rank:.1f}" for rank in ranks(results)]
     section = [
-        BEGIN,
         f"{time.strftime('%Y-%m-%d')}: {version}, scikit-learn {sklearn.__version__}, LightGBM {lightgbm.__version__},",
-        f"XGBoost {xgboost.__version__}; {os.cpu_count()} cores of {processor()}.",
+        f"XGBoost {xgboost.__version__}; {common.processor()}.",
         "",
         "Accuracy, or of values R2, on the test rows in percent: mean and standard deviation of the five splits. The last",
         "line is the mean rank.",
         "",
-        *rows(results, names, score),
-        f"| mean rank | {mean_ranks} |",
+        *rows(results, score),
+        common.row("mean rank", *mean_ranks),
         "",
         "Seconds for a fit: mean of the five splits.",
         "",
-        *rows(results, names, seconds),
-        END,
+        *rows(results, seconds),
     ]
     if not wanted:
-        text = DOCUMENT.read_text()
-        before, after = text.split(BEGIN)[0], text.split(END)[1]
-        DOCUMENT.write_text(before + "\n".join(section) + after)
-    print("\n".join(section[1:-1]))
-
-
-main()
+        common.replace_section("TABLES.md", "bench tables", section)
+    print("\n".join(section))
