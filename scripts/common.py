@@ -3,6 +3,7 @@
 import gzip
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -98,3 +99,9 @@ def first_images(folder, train=60_000, test=10_000):
             kept = contents[8 : begin + rows * size]
             (folder / path.stem).write_bytes(contents[:4] + rows.to_bytes(4, "big") + kept)
     return folder
+
+
+def chromium():
+    """The path of Chromium; nothing where none is installed."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next(filter(None, map(shutil.which, names)), None)

@@ -5,9 +5,9 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from common import ROOT
+
 MODULE = ("tinytrain_web.js", "tinytrain_web_bg.wasm")
 # WASM's vectors have 128 bits. LLVM's reduction of loops makes one counter of all addresses of a loop, and counts: an instruction for each
 # in WASM, which has displacements that are constant.
@@ -30,20 +30,17 @@ def bindgen():
     return shutil.which(os.environ.get("WASM_BINDGEN", "wasm-bindgen"))
 
 
-def has_target():
-    """Whether rustup has the library for WASM."""
+def has(kind, name):
+    """Whether rustup has installed this target or component."""
     if shutil.which("rustup") is None:
         return False
-    found = subprocess.run(["rustup", "target", "list", "--installed"], capture_output=True, text=True)
-    return TARGET in found.stdout.split()
+    found = subprocess.run(["rustup", kind, "list", "--installed"], capture_output=True, text=True)
+    return name in found.stdout.split()
 
 
 def has_sources():
     """Whether the standard library can be compiled: WASM's, as it is handed out, has no threads."""
-    if not has_target():
-        return True
-    found = subprocess.run(["rustup", "component", "list", "--installed"], capture_output=True, text=True)
-    return "rust-src" in found.stdout.split()
+    return not has("target", TARGET) or has("component", "rust-src")
 
 
 def build_module(out, has_threads=False):
@@ -59,10 +56,10 @@ def build_module(out, has_threads=False):
     if has_threads:
         # wgpu takes no threads for granted.
         build.append("--no-default-features")
-    if not has_target():
+    if not has("target", TARGET):
         # Debian has the sources of the standard library for this target, not the library.
         environment |= {"RUSTC": "/usr/bin/rustc", "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER": "wasm-ld"}
-    if has_threads or not has_target():
+    if has_threads or not has("target", TARGET):
         environment["RUSTC_BOOTSTRAP"] = "1"
         build.append("-Zbuild-std=std,panic_abort")
     subprocess.run(build, cwd=ROOT, env=environment, check=True)

@@ -5,9 +5,9 @@ import os
 import shutil
 import subprocess
 
-from . import program
-from .build import ROOT
-from .program import expect
+from browser import program
+from browser.program import expect
+from common import ROOT, TABLES
 
 PENGUINS = {"file": "penguins.csv", "target": "species"}
 DIABETES = {"file": "diabetes.csv", "target": "progression"}
@@ -22,15 +22,21 @@ RUNS = (
 SCHEDULES = ("fused", "two-dispatch", "resident", "plain")
 # The browser's loss behind the last epoch, beside that of the CPU engine.
 LOSS_BOUND = 1e-3
+# Runs trial.js in a worker, as the page runs the module, and keeps what it finds: text, or bytes as base64.
+COLLECT = """(() => {
+  globalThis.found = {};
+  const worker = new Worker("trial/trial.js", { type: "module" });
+  worker.onerror = event => console.error(event.message);
+  worker.onmessage = ({ data: [name, value] }) => { found[name] = value; };
+})()"""
 
 
 def add_to(site):
     """Puts the trial beside the page: its files, the kernels, tables, and what is to be trained."""
     trial = site / "trial"
     trial.mkdir()
-    for name in ("collect.js", "trial.js"):
-        shutil.copyfile(ROOT / "scripts/browser" / name, trial / name)
-    shutil.copytree(ROOT / "data/tables", trial / "tables")
+    shutil.copyfile(ROOT / "scripts/browser/trial.js", trial / "trial.js")
+    shutil.copytree(TABLES, trial / "tables")
     dump = ["cargo", "test", "--quiet", "--test", "layout", "kernels_are_handed_to_browsers"]
     environment = {**os.environ, "TINYTRAIN_KERNELS": str(trial / "kernels.json")}
     subprocess.run(dump, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -49,13 +55,13 @@ def add_to(site):
 def test(browser, address, folder):
     """Chromium's compiler takes all kernels, WASM trains the program's bits, and every schedule trains by WebGPU."""
     browser.open(f"{address}/")
-    browser.run("import('./trial/collect.js').then(() => 0)")
+    browser.run(COLLECT)
     browser.wait("found.done", 120)
     found = browser.run("found")
-    contents = lambda name: base64.b64decode(found[name]["base64"])
+    contents = lambda name: base64.b64decode(found[name])
     print(f"{int(found['kernels'])} kernels are taken by the browser's compiler")
     for name, table, settings in RUNS:
-        file = ROOT / "data/tables" / table["file"]
+        file = TABLES / table["file"]
         model, predictions = folder / f"{name}.safetensors", folder / f"{name}.csv"
         program.train(file, model, {"target": table["target"], **settings})
         expected = program.predict(model, file, predictions)

@@ -5,14 +5,13 @@ import math
 import re
 import time
 
-from . import program
-from .build import ROOT
-from .program import expect
-from .server import in_background
+from browser import library, program
+from browser.program import expect
+from browser.server import in_background
+from common import TABLES, first_images
 
 ROWS = 2000
 SETTINGS = {"hidden": "32", "epochs": 2, "seed": 3}
-TABLES = ROOT / "data/tables"
 HELD_OUT = {"test-fraction": 0.2, "validation-fraction": 0.2, "epochs": 12}
 # A loss on WebGPU beside that of the CPU engine, as a share of it.
 LOSS_BOUND = 1e-3
@@ -58,7 +57,7 @@ class Page:
     def native(self):
         """The program's model of the subset, and what it told of its epochs."""
         model = self.folder / "native.safetensors"
-        told = program.train(program.first_images(self.folder / "mnist", ROWS), model, SETTINGS)
+        told = program.train(first_images(self.folder / "mnist", ROWS), model, SETTINGS)
         return model, [event for event in told if event["event"] == "epoch"]
 
     def mnist(self, browser, device):
@@ -73,8 +72,12 @@ class Page:
         expect(not notes, f"{device}: {notes}")
         browser.run("document.querySelector('#mnist-run details').open = true")
         epochs = browser.run("[...document.querySelectorAll('#mnist-run tbody tr')].map(row => [...row.cells].map(it => it.textContent))")
-        model = browser.download(self.folder, "model.safetensors", button("#mnist-run", "model.safetensors"))
+        model = browser.download("model.safetensors", button("#mnist-run", "model.safetensors"))
         return model, epochs
+
+    def library(self, browser):
+        """The module without the page."""
+        library.test(browser, self.address, self.folder)
 
     def trains_as_the_program(self, browser):
         """WASM trains the program's bits, WebGPU to nearly its loss."""
@@ -111,7 +114,7 @@ class Page:
             browser.wait(f"{state('mnist')} === 'ended'", 60)
             by = browser.text("#mnist-run .figures")
             expect(f"({threads} thread{'s' * (threads > 1)})" in by, f"{threads} threads were asked for: {by}")
-            model = browser.download(self.folder, "model.safetensors", button("#mnist-run", "model.safetensors"))
+            model = browser.download("model.safetensors", button("#mnist-run", "model.safetensors"))
             expect(program.tensors(model) == program.tensors(native.read_bytes()), f"{threads} threads train other bits than the program")
         server.shutdown()
         print("MNIST: 1, 2 and 3 threads in WASM train the program's bits")
@@ -119,13 +122,15 @@ class Page:
     def draws_a_digit(self, browser, model):
         """What is drawn is classified as the program classifies the same pixels, while the pen moves."""
         points = [browser.place("#pad", *point) for point in THREE]
-        browser.mouse("mousePressed", *points[0])
+        mouse = browser.page.mouse
+        mouse.move(*points[0])
+        mouse.down()
         for point in points[1:12]:
-            browser.mouse("mouseMoved", *point)
+            mouse.move(*point)
         browser.wait("document.querySelector('.bars .best')", 10)
         for point in points[12:]:
-            browser.mouse("mouseMoved", *point)
-        browser.mouse("mouseReleased", *points[-1])
+            mouse.move(*point)
+        mouse.up()
         browser.wait("document.querySelector('#digit-answer').textContent", 10)
         # What the network sees stands in the picture's opacity.
         pixels = browser.run("[...document.querySelector('.seen').getContext('2d').getImageData(0, 0, 28, 28).data].filter((_, at) => at % 4 === 3)")
@@ -194,9 +199,9 @@ class Page:
         browser.choose("#table-use-model input[type=file]", file)
         browser.wait("document.querySelector('#table-predicted').textContent.includes('178 rows predicted')", 20)
         self.shoot(browser, "table")
-        predictions = browser.download(self.folder, "predictions.csv", button("#table-use-model", "predictions.csv"))
-        contents = browser.download(self.folder, "model.safetensors", button("#table-use-model", "model.safetensors"))
-        onnx = browser.download(self.folder, "model.onnx", button("#table-use-model", "model.onnx"))
+        predictions = browser.download("predictions.csv", button("#table-use-model", "predictions.csv"))
+        contents = browser.download("model.safetensors", button("#table-use-model", "model.safetensors"))
+        onnx = browser.download("model.onnx", button("#table-use-model", "model.onnx"))
         native, page = self.folder / "wine.safetensors", self.folder / "page.safetensors"
         summary = program.train(file, native, HELD_OUT)[-1]
         page.write_bytes(contents)
@@ -243,7 +248,7 @@ class Page:
         browser.wait("!document.querySelector('#table-use-model').hidden", 10)
         browser.choose("#table-use-model input[type=file]", file)
         browser.wait("document.querySelector('#table-predicted').textContent.includes('442 rows')", 10)
-        predictions = browser.download(self.folder, "predictions.csv", button("#table-use-model", "predictions.csv"))
+        predictions = browser.download("predictions.csv", button("#table-use-model", "predictions.csv"))
         expect(program.predict(values, file, self.folder / "values.csv") == predictions, "a model of the program predicts something else in the page")
         self.shoot(browser, "model")
         images, _ = self.native()
@@ -277,14 +282,14 @@ class Page:
         """All can be reached by the keyboard, and has a name."""
         browser.open(f"{self.address}/?rows=500&epochs=1&hidden=16&device=cpu")
         browser.run("document.querySelector('#tab-mnist').focus()")
-        for key, tab in (("ArrowRight", "table"), ("ArrowRight", "machine"), ("ArrowRight", "mnist"), ("ArrowLeft", "machine"), ("ArrowRight", "mnist")):
-            browser.key(key)
+        for key, tab in zip(["ArrowRight"] * 3 + ["ArrowLeft", "ArrowRight"], ["table", "machine", "mnist", "machine", "mnist"]):
+            browser.page.keyboard.press(key)
             expect(browser.run(f"!document.querySelector('#{tab}').hidden && document.activeElement.id") == f"tab-{tab}", f"{key} does not open {tab}")
         for _ in range(60):
-            browser.key("Tab")
+            browser.page.keyboard.press("Tab")
             if browser.run("document.activeElement.id") == "mnist-train":
                 break
-        browser.key("Enter")
+        browser.page.keyboard.press("Enter")
         browser.wait(f"{state('mnist')} === 'ended'", 30)
         unnamed = browser.run(
             "[...document.querySelectorAll('button, input, select, [role=img], [role=region], progress')].filter(it =>"

@@ -1,21 +1,16 @@
 """The program, as what the page does is compared with it, and its files."""
-import gzip
 import json
 import os
 import struct
 import subprocess
-from pathlib import Path
 
-from .build import ROOT
+from browser.devtools import Failure
+from common import ROOT
 
 PROGRAM = ROOT / "target/debug/tinytrain"
 # The vectors of WASM, and no fused multiply-adds: the same bits.
 ENVIRONMENT = {**os.environ, "TINYTRAIN_VECTORS": "128"}
 DEVICE = ("--device", "cpu")
-
-
-class Failure(Exception):
-    """What the page does otherwise than the program."""
 
 
 def expect(is_so, text):
@@ -51,19 +46,6 @@ def tensors(contents):
     """The numbers of a model file: what stands behind its header."""
     (length,) = struct.unpack("<Q", contents[:8])
     return contents[8 + length :]
-
-
-def first_images(folder, rows):
-    """MNIST with its first training rows alone, as IDX files in a folder."""
-    folder.mkdir()
-    for path in (ROOT / "data/mnist").glob("*.gz"):
-        contents = gzip.decompress(path.read_bytes())
-        if path.name.startswith("train"):
-            begin = 4 + 4 * contents[3]
-            size = 28 * 28 if contents[3] == 3 else 1
-            contents = contents[:4] + struct.pack(">I", rows) + contents[8 : begin + rows * size]
-        (folder / path.name.removesuffix(".gz")).write_bytes(contents)
-    return folder
 
 
 def image_file(path, pixels):

@@ -3,10 +3,6 @@ import functools
 import http.server
 import threading
 
-TYPES = {
-    ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-    ".wasm": "application/wasm", ".svg": "image/svg+xml", ".gz": "application/gzip", ".csv": "text/csv; charset=utf-8",
-}
 # Isolated from other origins, as threads in WASM need.
 ISOLATED = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
 # Nothing is loaded from or sent to elsewhere, by the worker neither.
@@ -20,8 +16,6 @@ HEADERS = {
 
 class Handler(http.server.SimpleHTTPRequestHandler):
     """Hands out files of a folder."""
-
-    extensions_map = {"": "application/octet-stream", **TYPES}
 
     def end_headers(self):
         for name, value in self.server.headers.items():

@@ -1,7 +1,7 @@
 // What scripts/test-web asks a browser: whether its compiler takes all kernels, and what the library trains in it.
 import init, * as tinytrain from "../module/tinytrain_web.js";
 
-const tell = (name, value) => postMessage([name, value]);
+const tell = (name, value) => postMessage([name, typeof value === "string" ? value : value.toBase64()]);
 const bytes = async path => new Uint8Array(await (await fetch(path)).arrayBuffer());
 
 /** Modules of all kernels; browsers compile a shader wholly only for a pipeline, but refuse what is wrong with it here. */
