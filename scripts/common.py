@@ -3,6 +3,7 @@
 import gzip
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,15 @@ def program(given=None):
     if not given:
         subprocess.run(["cargo", "build", "--release"], cwd=ROOT, check=True)
     return str(Path(given or ROOT / "target/release/tinytrain").resolve())
+
+
+def benchmark(name):
+    """The program that `cargo bench --bench NAME` runs, which is built; TINYTRAIN_BENCHMARK names one that is there."""
+    if "TINYTRAIN_BENCHMARK" in os.environ:
+        return os.environ["TINYTRAIN_BENCHMARK"]
+    command = ["cargo", "bench", "--bench", name, "--no-run"]
+    said = subprocess.run(command, cwd=ROOT, check=True, stderr=subprocess.PIPE, text=True).stderr
+    return ROOT / re.findall(r"Executable.*\((.*)\)", said)[-1]
 
 
 class Measured(NamedTuple):

@@ -2,7 +2,6 @@
 then the same table with quotes."""
 
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -20,15 +19,6 @@ begun = time.perf_counter()
 table = {0}.read_csv(sys.argv[1])
 print(len(table), time.perf_counter() - begun)
 """
-
-
-def benchmark():
-    """The program that `cargo bench --bench loading` runs; TINYTRAIN_LOADING names one that is built already."""
-    if "TINYTRAIN_LOADING" in os.environ:
-        return os.environ["TINYTRAIN_LOADING"]
-    command = ["cargo", "bench", "--bench", "loading", "--no-run"]
-    said = subprocess.run(command, cwd=common.ROOT, check=True, stderr=subprocess.PIPE, text=True).stderr
-    return common.ROOT / re.findall(r"Executable.*\((.*)\)", said)[-1]
 
 
 def write_quoted(table, quoted):
@@ -63,7 +53,7 @@ def compare(programs, rounds, rows):
 
 
 def reading(rounds="11", rows="1000000"):
-    bench, rounds, rows = benchmark(), int(rounds), int(rows)
+    bench, rounds, rows = common.benchmark("loading"), int(rounds), int(rows)
     with tempfile.TemporaryDirectory() as folder:
         plain, quoted = Path(folder, "table.csv"), Path(folder, "quoted.csv")
         subprocess.run([bench, "--write", plain, str(rows)], check=True)
