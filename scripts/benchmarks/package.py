@@ -52,7 +52,8 @@ def kind(library, name, is_classes):
 def networks(X, y, is_classes, seed=0):
     """The same network, optimizer, batches and epochs: scikit-learn's and ours."""
     rows = min(200, len(X))
-    settings = {"hidden": (100,), "optimizer": "adam", "lr": 0.001, "batch_size": rows, "epochs": EPOCHS, "init": "xavier-uniform"}
+    settings = {"hidden": (100,), "optimizer": "adam", "lr": 0.001, "batch_size": rows, "epochs": EPOCHS}
+    settings["init"] = "xavier-uniform"
     if not is_classes:
         settings["scale_target"] = "none"
     network = kind(neural_network, "MLP", is_classes)(

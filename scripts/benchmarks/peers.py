@@ -132,7 +132,8 @@ def peers(rounds="5"):
         for name, reports in runs.items():
             epoch = float(shown(reports, "epoch_s", "f"))
             memory, wall = shown(reports, "memory_mib", ".0f", " MiB"), shown(reports, "wall_s", ".1f", " s")
-            begun, quality = shown(reports, "first_batch_s", ".2f", " s"), shown(reports, "quality", ".2%").replace("%", " %")
+            begun = shown(reports, "first_batch_s", ".2f", " s")
+            quality = shown(reports, "quality", ".2%").replace("%", " %")
             lines.append(common.row(name, f"{epoch:.4f}", f"{epoch / first:.1f}", begun, wall, memory, quality))
     common.replace_section("BENCHMARKS.md", "bench peers", lines)
     print("\n".join(lines))

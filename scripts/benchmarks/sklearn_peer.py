@@ -19,7 +19,8 @@ work = PACKS[sys.argv[1]]
 def member(rate):
     model = MLPClassifier(
         work.sizes[1:-1], solver="adam" if work.adam else "sgd", learning_rate_init=float(rate), batch_size=work.batch,
-        max_iter=work.epochs, alpha=0, momentum=0, nesterovs_momentum=False, n_iter_no_change=work.epochs + 1, random_state=1,
+        max_iter=work.epochs, alpha=0, momentum=0, nesterovs_momentum=False, n_iter_no_change=work.epochs + 1,
+        random_state=1,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

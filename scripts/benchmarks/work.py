@@ -104,5 +104,5 @@ def run(peer, work, rows, one_epoch, classes, targets):
         if work.members or epoch + 1 == work.epochs:
             right.append((np.asarray(classes()) == np.asarray(targets)).mean(-1).max())
     # The first epoch compiles.
-    report = {"peer": peer, "epoch_s": float(np.median(times[1:] or times)), "first_batch_s": first, "quality": float(max(right))}
-    print(json.dumps(report))
+    epoch = float(np.median(times[1:] or times))
+    print(json.dumps({"peer": peer, "epoch_s": epoch, "first_batch_s": first, "quality": float(max(right))}))

@@ -85,7 +85,8 @@ class Summary:
         """The rows of the parts of a kind, in the order of the networks."""
         names = [name.removeprefix(f"{kind}-") for name in self.outcomes if name.startswith(f"{kind}-")]
         splits = [re.fullmatch("(W3-64|W[123])-?(.*)", name).groups() for name in names]
-        return [make(network, *filter(None, [rest])) for network, rest in sorted(splits, key=lambda it: [*BATCHES].index(it[0]))]
+        splits.sort(key=lambda split: [*BATCHES].index(split[0]))
+        return [make(*filter(None, split)) for split in splits]
 
     def text(self):
         day = self.day
@@ -98,15 +99,15 @@ class Summary:
         lines = [
             f"# A day on {day.device}",
             "",
-            f"`scripts/gpu-day`, {time.strftime('%Y-%m-%d', time.gmtime())}, revision {revision}: {day.device}, driver {day.driver};"
-            f" {common.processor()}. MNIST, {day.rows} rows. The median of all epochs but the first.",
+            f"`scripts/gpu-day`, {time.strftime('%Y-%m-%d', time.gmtime())}, revision {revision}: {day.device},"
+            f" driver {day.driver}; {common.processor()}. MNIST, {day.rows} rows. The median of all epochs but the first.",
             "",
             *(line for name, title in checks.items() if name in self.outcomes for line in self.check(name, title)),
             "",
             common.head("network", "schedule", *columns),
             *self.rows("steps", self.steps),
             "",
-            *([common.head("network", "peer", *of_peers)] if day.peers else ["Neither PyTorch nor JAX was there, or asked for."]),
+            common.head("network", "peer", *of_peers) if day.peers else "Neither PyTorch nor JAX was there, or asked for.",
             *self.rows("peers", self.peer),
             "",
             "Where the time of a step goes (`tinytrain profile`, 200 steps), microseconds:",
@@ -114,7 +115,7 @@ class Summary:
             common.head("network", "schedule", *TIMES),
             *self.rows("profile", self.profile),
             "",
-            "Whole runs, from start to exit: the preset for tables on digits, and a sweep of 64 networks 784-32-10 in batches of 64:",
+            "Whole runs, from start to exit: the preset for tables on digits, and a sweep of 64 networks 784-32-10:",
             "",
             common.head("run", "seconds", "how it ended"),
             *(line.replace("| runs-", "| ", 1) for line in parts if line.startswith("| runs-")),

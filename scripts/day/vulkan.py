@@ -1,5 +1,5 @@
-"""Vulkan on machines that were set up for CUDA alone: there the loader, or the file that names NVIDIA's driver to it, may be
-missing while the driver is there."""
+"""Vulkan on machines that were set up for CUDA alone: there the loader, or the file that names NVIDIA's driver to it,
+may be missing while the driver is there."""
 
 import json
 import os
@@ -43,4 +43,5 @@ def find(tinytrain, work):
             found.append(str(file))
     if found:
         os.environ["VK_DRIVER_FILES"] = ":".join(found)
-    print(f"no file here leads to NVIDIA's driver for Vulkan: {':'.join(found) or 'and no driver was found'}", file=sys.stderr)
+    shown = ":".join(found) or "and no driver was found"
+    print(f"no file here leads to NVIDIA's driver for Vulkan: {shown}", file=sys.stderr)
