@@ -14,6 +14,7 @@ use crate::train::{ClassWeights, Config};
 
 /// Inputs, hidden layers and outputs of the network.
 const INPUTS: usize = 20;
+/// Units of the hidden layers of the network in the record.
 pub const HIDDEN: [usize; 3] = [32, 24, 16];
 const OUTPUTS: usize = 10;
 

@@ -1,7 +1,5 @@
 //! `tinytrain devices`, and `--device`.
 
-use std::fs;
-
 use serde_json::Value;
 
 use crate::program::Workplace;

@@ -152,7 +152,7 @@ fn a_checkpoint_of_other_data_or_settings_is_refused() {
     let error = resumed(&Config { hidden: vec![7, 6], ..own.clone() }, false, ROWS).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot resume with other settings than the checkpoint's: hidden was 7,5 and is 7,6; start the run again"
+        "cannot resume with settings other than in the checkpoint: hidden was 7,5 and is 7,6; start the run again"
     );
     let error = resumed(&own, false, ROWS - 30).unwrap_err();
     assert_eq!(error.to_string(), "expected the 267 training rows of the run, found 243");

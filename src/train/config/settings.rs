@@ -57,7 +57,7 @@ pub(in crate::train) fn check_fixed(then: &Settings, now: &Settings) -> Result<(
         return Ok(());
     }
     Err(Error::Config(format!(
-        "cannot resume with other settings than the checkpoint's: {}; start the run again",
+        "cannot resume with settings other than in the checkpoint: {}; start the run again",
         differ.join(", ")
     )))
 }
