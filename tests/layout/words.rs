@@ -22,6 +22,19 @@ const PHRASES: [(&str, &str); 14] = [
     ("mend what", "correct"),
 ];
 
+/// Habits that plain English avoids, and how often pages and comments of the code may show them: these numbers only fall.
+const HABITS: [(&[&str], [usize; 2]); 9] = [
+    (&["told", "tells", "says", "said"], [0, 0]),
+    (&["those that", "those of", "that of"], [0, 0]),
+    (&["behind", "beside"], [0, 0]),
+    (&["stand", "stands", "stood"], [0, 0]),
+    (&["as many", "so many"], [0, 0]),
+    (&["alone", "but for"], [0, 0]),
+    (&["go on", "goes on", "anew"], [0, 0]),
+    (&["of its own", "in the place of", "nobody", "without a word", "rows that validate"], [0, 0]),
+    (&["is what", "are what", "of what", "what it", "what is", "what a", "what the"], [0, 0]),
+];
+
 /// Ordinary English in which such a phrase occurs.
 const ORDINARY: [&str; 3] = ["there is no ", "is no longer", "is no better"];
 
@@ -120,6 +133,38 @@ fn pages_are_in_plain_words() {
     assert!(newest.len() > 1000);
     wrong.extend(found(newest).into_iter().map(|found| format!("CHANGELOG.md: {found}")));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// How often a text has these phrases, as whole words.
+fn count(text: &str, phrases: &[&str]) -> usize {
+    let text = text.to_lowercase();
+    let words: Vec<&str> =
+        text.split(|letter: char| !letter.is_alphanumeric()).filter(|it| !it.is_empty()).collect();
+    let of_phrase = |phrase: &&str| {
+        let phrase: Vec<&str> = phrase.split(' ').collect();
+        words.windows(phrase.len()).filter(|found| *found == phrase).count()
+    };
+    phrases.iter().map(of_phrase).sum()
+}
+
+#[test]
+fn habits_of_language_fade() {
+    let read = |file: PathBuf| fs::read_to_string(file).unwrap();
+    let pages = files(&root().join("docs"), "md").into_iter().chain([root().join("README.md")]);
+    let pages: String = pages.map(read).collect();
+    let code: String = files(&root().join("src"), "rs").into_iter().map(read).collect();
+    let comments = code.lines().filter(|line| line.trim_start().starts_with("//"));
+    let comments: String = comments.map(|line| format!("{line}\n")).collect();
+    assert!(pages.len() > 100_000 && comments.len() > 500_000);
+    let mut wrong = Vec::new();
+    for (phrases, [in_pages, in_comments]) in HABITS {
+        let (found, found_in_comments) = (count(&pages, phrases), count(&comments, phrases));
+        if found > in_pages || found_in_comments > in_comments {
+            wrong.push(format!("{phrases:?}: {found} in pages, {found_in_comments} in comments"));
+        }
+    }
+    assert!(wrong.is_empty(), "more than before:\n{}", wrong.join("\n"));
+    assert_eq!(count("Told, untold: as many, as\nmany", &["told", "as many"]), 3);
 }
 
 #[test]
