@@ -1,7 +1,5 @@
 //! A batch with its gradients in a file, so that another framework can be asked for its opinion.
 
-use std::collections::HashMap;
-
 use super::problem::Problem;
 use super::tensor_file::TensorFile;
 use crate::engine::Device;
@@ -45,6 +43,6 @@ impl GradientRecord {
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) when the format cannot hold them.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        tensor_file(&self.file.tensors, HashMap::new())
+        tensor_file(&self.file.tensors, None)
     }
 }

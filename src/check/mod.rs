@@ -22,7 +22,7 @@ use ndarray::{Array, Array1, Array2, Dimension};
 
 pub use gradient_record::GradientRecord;
 pub use network::{cpu_engine, gpu_engine, gpu_engine_async};
-pub use training_record::{HIDDEN, TrainingRecord};
+pub use training_record::TrainingRecord;
 
 use crate::error::Result;
 use crate::kernels::{Compute, blocks, pad_rows, unpad_rows};

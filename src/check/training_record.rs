@@ -1,6 +1,6 @@
 //! Some steps of training in a file, so that another framework can be asked for its opinion.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::targets::dataset;
 use super::tensor_file::TensorFile;
@@ -8,14 +8,14 @@ use crate::data::{Dataset, Features, Targets};
 use crate::engine::{Device, Drive};
 use crate::error::{Error, Result};
 use crate::model::{Parameters, tensor_file};
+use crate::settings::{DatasetInfo, TrainSettings};
 use crate::step::{Loss, UpdateRule};
 use crate::threads::block;
 use crate::train::{ClassWeights, Config};
 
 /// Inputs, hidden layers and outputs of the network.
 const INPUTS: usize = 20;
-/// Units of the hidden layers of the network in the record.
-pub const HIDDEN: [usize; 3] = [32, 24, 16];
+const HIDDEN: [usize; 3] = [32, 24, 16];
 const OUTPUTS: usize = 10;
 
 /// Rows of a batch, and steps of what counts as an epoch.
@@ -27,31 +27,32 @@ const EPOCH_STEPS: usize = 5;
 pub struct TrainingRecord {
     file: TensorFile,
     /// By their names.
-    settings: HashMap<String, String>,
+    settings: BTreeMap<String, String>,
 }
 
 impl TrainingRecord {
-    /// The settings with the sizes of the network and the rows of a batch that are fixed, for `steps` steps.
+    /// The settings of `steps` steps, with the sizes of the network and the rows of a batch, which are fixed.
     ///
     /// # Errors
     /// [`Error::Setting`] for the first that is out of range.
-    pub fn config(config: &Config, steps: usize) -> Result<Config> {
-        let epochs = steps.div_ceil(EPOCH_STEPS);
-        let config = Config { hidden: HIDDEN.to_vec(), batch_size: BATCH, epochs, ..config.clone() };
-        config.validate()?;
-        Ok(config)
+    pub fn config(settings: &TrainSettings, steps: usize) -> Result<Config> {
+        let settings = TrainSettings {
+            hidden: Some(HIDDEN.to_vec().into()),
+            batch_size: Some(BATCH),
+            epochs: Some(steps.div_ceil(EPOCH_STEPS)),
+            ..settings.clone()
+        };
+        settings.resolve(&DatasetInfo::default())
     }
 
-    /// Has the device train `steps` steps of a random network on random rows, with the settings of `config` but for sizes
-    /// and rows of a batch, which are fixed.
+    /// Trains a random network for `steps` steps on random rows on the device, with the settings of [`TrainingRecord::config`].
     ///
     /// # Errors
     /// Those of the settings and of the device.
     pub fn from_device(device: &Device, config: &Config, steps: usize) -> Result<Self> {
-        let config = Self::config(config, steps)?;
         let network = config.network(INPUTS, OUTPUTS, BATCH)?;
         let before = Parameters::initial(&network, config.init, config.seed);
-        let data = rows(&config, steps * BATCH)?;
+        let data = rows(config, steps * BATCH)?;
         let is_weighted = !data.weights.is_empty();
         let options = config.training_options(&network, BATCH, Some(EPOCH_STEPS * BATCH), is_weighted);
         let mut engine = device.engine(&before, &network, &options)?;
@@ -88,18 +89,19 @@ impl TrainingRecord {
             ]
             .map(|(name, value)| (name.to_owned(), value)),
         );
-        Ok(Self { file, settings: settings.into_iter().collect() })
+        Ok(Self { file, settings })
     }
 
     /// As a safetensors file: `x [steps, batch, inputs]` (f32); `targets`, classes [steps, batch] (i64) or values
     /// [steps, batch, outputs] (f32); `weights [steps, batch]` (f32), where rows have some; for layer n = 1, 2, ...
     /// `wn [inputs, outputs]` and `bn [outputs]` before, `wn_after` and `bn_after` behind all steps, and `wn_state1` and so
-    /// on of the optimizer's state (f32). The metadata hold the settings by their names.
+    /// on of the optimizer's state (f32). The metadata have one entry, `tinytrain`: the settings
+    /// by their names, as a JSON object.
     ///
     /// # Errors
     /// [`Error::Config`] when the format cannot hold them.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        tensor_file(&self.file.tensors, self.settings.clone())
+        tensor_file(&self.file.tensors, Some(serde_json::json!(self.settings).to_string()))
     }
 }
 

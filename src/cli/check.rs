@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::check::{GradientRecord, HIDDEN, Outcome, TrainingRecord, cpu_engine, gpu_engine, kernels};
+use crate::check::{GradientRecord, Outcome, TrainingRecord, cpu_engine, gpu_engine, kernels};
 use crate::engine::{Device, DeviceRequest};
 use crate::error::{Error, Result};
 use crate::kernels::Compute;
-use crate::settings::{DatasetInfo, LEARNING, NETWORK, TrainSettings};
+use crate::settings::{LEARNING, NETWORK, TrainSettings};
 use clap::Args;
 use serde_json::Value;
 
@@ -72,10 +72,7 @@ fn of_networks(heading: Option<&str>, id: &str) -> bool {
 /// # Errors
 /// Those of the device and the output, and when a check has failed.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    // The network of the record: lists of activations and dropout have a value for each of its hidden layers.
-    let learning = TrainSettings { hidden: Some(HIDDEN.to_vec().into()), ..options.learning.clone() };
-    let config = learning.resolve(&DatasetInfo::default())?;
-    TrainingRecord::config(&config, options.steps.unwrap_or(1))?;
+    let config = TrainingRecord::config(&options.learning, options.steps.unwrap_or(1))?;
     let record = options.save.as_ref().zip(options.steps);
     let record = record.map(|(folder, steps)| Ok((destination("--save", &folder.join(SAVED_STEPS))?, steps)));
     let record = record.transpose().map_err(|error: Error| error)?;

@@ -1,5 +1,6 @@
 //! The network as numbers: its shape, its parameters, its file. Knows neither GPU nor training.
 
+mod checks;
 mod duplicate_keys;
 mod ensemble;
 mod input_layer;

@@ -1,7 +1,7 @@
 //! The model file: safetensors with the tensors of its networks (`tensors.rs`) and all else as JSON in its metadata
 //! (`metadata.rs`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -9,15 +9,16 @@ use safetensors::tensor::TensorView;
 use safetensors::{SafeTensors, serialize};
 use serde_json::Value;
 
+use super::checks::Fault;
 use super::duplicate_keys::repeated_key;
-use super::metadata::{DataSchema, Fault, Metadata, Origin};
+use super::metadata::{DataSchema, Metadata, Origin};
 use super::tensors::{self, Tensor, prefix};
 use super::{Ensemble, EnsembleMember, Network, Parameters};
 use crate::data::Transform;
 use crate::error::{Error, Place, Result, excerpt};
 use crate::input;
 
-/// The only entry of a file's metadata.
+/// The only entry of a file's metadata: several would be in the random order of a hash map.
 const ENTRY: &str = "tinytrain";
 
 /// A trained network with what is needed to use it.
@@ -82,7 +83,7 @@ impl Model {
             ..Metadata::new(networks, self.transform.clone(), self.data_schema.clone())
         };
         let text = serde_json::to_string(&metadata).map_err(|error| unwritten(&error))?;
-        tensor_file(&tensors, [(ENTRY.to_owned(), text)].into())
+        tensor_file(&tensors, Some(text))
     }
 
     /// What it is, for people: its network, or how many an ensemble has.
@@ -189,18 +190,18 @@ fn unwritten(error: &dyn fmt::Display) -> Error {
     Error::Config(format!("cannot write safetensors: {error}"))
 }
 
-/// A file in safetensors format. The same tensors give the same bytes, with at most one entry of metadata.
+/// A file in safetensors format, with this entry of metadata, if any. The same tensors and entry give the same bytes.
 ///
 /// # Errors
 /// [`Error::Config`] if the format cannot hold them.
-pub(crate) fn tensor_file(tensors: &[Tensor], metadata: HashMap<String, String>) -> Result<Vec<u8>> {
+pub(crate) fn tensor_file(tensors: &[Tensor], entry: Option<String>) -> Result<Vec<u8>> {
     let views = tensors
         .iter()
         .map(|(name, kind, shape, bytes)| Ok((name, TensorView::new(*kind, shape.clone(), bytes)?)))
         .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
         .map_err(|error| unwritten(&error))?;
-    serialize(views, Some(metadata).filter(|metadata| !metadata.is_empty()))
-        .map_err(|error| unwritten(&error))
+    let metadata = entry.map(|entry| [(ENTRY.to_owned(), entry)].into());
+    serialize(views, metadata).map_err(|error| unwritten(&error))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
 
-use super::metadata::Fault;
+use super::checks::Fault;
 use super::{
     FREQUENCIES, InputColumn, InputLayer, InputParameters, Layer, MIXED, Network, Parameters, PlacedColumn,
     blocks, pad_rows,
@@ -113,28 +113,27 @@ pub(super) fn read(
     Ok((Parameters { layers, input }, count))
 }
 
-/// The columns of an encoding that have quantiles.
-fn normal(transform: &mut Transform) -> Vec<&mut Vec<f64>> {
-    let Transform::Columns(Encoding { columns, .. }) = transform else { return Vec::new() };
-    let quantiles = columns.iter_mut().filter_map(|code| match code {
-        ColumnEncoding::Number { map: NumericScaling::Normal(quantiles), .. } => Some(quantiles),
-        _ => None,
-    });
-    quantiles.collect()
-}
-
 /// The tensor of the quantiles of an encoding, if it has any.
 pub(super) fn write_quantiles(transform: &Transform) -> Option<Tensor> {
-    let mut transform = transform.clone();
-    let quantiles = normal(&mut transform);
-    let shape = vec![quantiles.len(), quantiles.first()?.len()];
-    let bytes = quantiles.iter().flat_map(|row| row.iter()).flat_map(|value| value.to_le_bytes());
+    let Transform::Columns(Encoding { columns, .. }) = transform else { return None };
+    let quantiles = columns.iter().filter_map(|code| match code {
+        ColumnEncoding::Number { map: NumericScaling::Normal(quantiles), .. } => Some(&quantiles[..]),
+        _ => None,
+    });
+    let rows: Vec<&[f64]> = quantiles.collect();
+    let shape = vec![rows.len(), rows.first()?.len()];
+    let bytes = rows.into_iter().flatten().flat_map(|value| value.to_le_bytes());
     Some((QUANTILES.to_owned(), Dtype::F64, shape, bytes.collect()))
 }
 
 /// Fills in the quantiles of an encoding from their tensor; returns the number of tensors.
 pub(super) fn read_quantiles(transform: &mut Transform, file: &SafeTensors<'_>) -> Result<usize, Fault> {
-    let rows = normal(transform);
+    let Transform::Columns(Encoding { columns, .. }) = transform else { return Ok(0) };
+    let quantiles = columns.iter_mut().filter_map(|code| match code {
+        ColumnEncoding::Number { map: NumericScaling::Normal(quantiles), .. } => Some(quantiles),
+        _ => None,
+    });
+    let rows: Vec<&mut Vec<f64>> = quantiles.collect();
     if rows.is_empty() {
         return Ok(0);
     }
