@@ -9,7 +9,6 @@ use super::{Config, TrainingData};
 use crate::data::{Dataset, Dictionary, Targets, UnknownCells};
 use crate::engine::{Batches, Device, Engine, EngineState, Order};
 use crate::error::{Error, Result};
-use crate::memory::check_memory;
 use crate::model::Model;
 use crate::step::{RateSchedule, demand};
 use crate::threads::block;
@@ -98,8 +97,7 @@ impl Pass {
             _ => {}
         }
         let (states, batch) = (config.optimizer.kind.states(), config.batch_size.min(rows.rows().max(1)));
-        let bytes = (network.parameter_count() as u128) * ((5 + states) * size_of::<f32>()) as u128;
-        check_memory(bytes, &format!("a {network} network"))?;
+        config.check_network_memory(network)?;
         device.check(network, states, batch)?;
         let options = config.training_options(network, batch, None, !rows.weights.is_empty());
         options.rule.validate()?;

@@ -126,15 +126,24 @@ impl Config {
             None => network,
         };
         let sizes = network.sizes();
-        // The engine's with the optimizer's state, and while the model is saved the model's own and three forms of the
-        // file's contents.
-        let copies = 5 + self.optimizer.kind.states();
-        let bytes = (network.parameter_count() as u128).saturating_mul((copies * size_of::<f32>()) as u128);
-        check_memory(bytes, &format!("a {network} network"))?;
+        self.check_network_memory(&network)?;
         let widths: u128 = sizes.iter().map(|size| *size as u128).sum();
         // Activations and their gradients, f32.
         let bytes = widths.saturating_mul(batch as u128).saturating_mul(2 * size_of::<f32>() as u128);
         check_memory(bytes, &format!("a batch of {batch} rows of a {network} network"))?;
         Ok(network)
+    }
+
+    /// Checks that memory holds all copies of the parameters of a network.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if not.
+    pub(in crate::train) fn check_network_memory(&self, network: &Network) -> Result<()> {
+        // The engine's with an optimizer's gradients and state, and while the model is saved the model's own and three forms of
+        // the file's contents.
+        let gradients = usize::from(!self.rule(self.batch_size, None).is_plain_sgd());
+        let copies = 5 + gradients + self.optimizer.kind.states();
+        let bytes = (network.parameter_count() as u128).saturating_mul((copies * size_of::<f32>()) as u128);
+        check_memory(bytes, &format!("a {network} network"))
     }
 }

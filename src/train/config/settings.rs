@@ -19,7 +19,7 @@ pub(super) fn object(config: &Config) -> Settings {
     serde_json::from_str(&text).expect("the text is an object")
 }
 
-/// A value as an option has it.
+/// A value as text; a list is joined by commas.
 pub(super) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
