@@ -1,4 +1,4 @@
-"""Times training beside endless loops: none, as many as cores, and twice as many."""
+"""Times training while endless loops run: none, one and two per core."""
 
 import os
 import random

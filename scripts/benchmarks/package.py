@@ -1,4 +1,4 @@
-"""Measures the Python package beside scikit-learn: the tables of docs/PYTHON.md, one run."""
+"""Measures the Python package and scikit-learn: the tables of docs/PYTHON.md, one run."""
 
 import os
 import subprocess

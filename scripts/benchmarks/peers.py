@@ -16,7 +16,7 @@ OURS = {
     "W1": "--epochs 10",
     "W1-Adam": "--epochs 10 --optimizer adam --lr 0.001",
     "W3": "--epochs 3 --hidden 32 --batch-size 16",
-    # Last: the memory that writing its rows takes here would be counted as that of the smaller ones.
+    # The largest table is last: writing its rows takes memory of this process, which would count for smaller ones.
     "W2": "--epochs 3 --hidden 2500,2000,1500,1000,500 --batch-size 256",
 }
 TITLES = {
@@ -27,7 +27,7 @@ TITLES = {
 }
 # No CUDA graph of Adam's steps is written, and a thousand networks of scikit-learn take too long.
 LEFT_OUT = {("torch-cuda-graph", "W1-Adam"), ("sklearn", "1,000 of 784-32-10")}
-# Members of a pack that are trained alone, to tell how long all of them would take.
+# Members of a pack that are trained one by one, to estimate the time of all of them.
 ALONE = 8
 DEVICE = os.environ.get("TINYTRAIN_DEVICE", "cpu")
 
@@ -86,7 +86,7 @@ def members(program, pack, common_options, folder):
 
 
 def ideal(program, pack, common_options, folder):
-    """How long all cores would take for members alone, each on one thread."""
+    """The time of all cores for members trained one by one, each on one thread."""
     count, times = PACKS[pack].members, []
     for rate in rates(PACKS[pack])[:: count // ALONE][:ALONE]:
         chosen = ["--threads", "1", "--lr", f"{rate:.5g}", "--out", folder / "alone.safetensors"]
@@ -117,7 +117,7 @@ def shown(reports, key, form, unit=""):
 def peers(rounds="5"):
     """Writes a table of each workload into docs/BENCHMARKS.md."""
     program = common.program()
-    # In a process of its own, as the memory of this one counts as that of the programs it starts.
+    # A separate process: the memory of this one counts for the programs that it starts.
     names = common.measured([sys.executable, Path(__file__).with_name("there.py")]).output.split()
     names += ["torch-compiled"] * bool(shutil.which(os.environ.get("CXX", "g++")))
     lines = [

@@ -43,7 +43,7 @@ PACKS = {
         [20, 256, 256, 4], 128, 30, rows=8000, adam=True, members=64, rates=ADAM_RATES, data="table"
     ),
 }
-# Of Adam: the decay of both means, and what is added to the root.
+# Adam's decays of both means, and the term added to the root.
 BETAS, EPS = (0.9, 0.999), 1e-8
 
 
@@ -77,7 +77,7 @@ def mnist(part, rows):
 
 
 def data(work):
-    """Inputs and labels to train on, as many as the workload or ROWS of the environment says, and others to test with."""
+    """Inputs and labels to train on, whose number the workload or ROWS of the environment gives, and others to test with."""
     if work.data == "mnist":
         return mnist("train", int(os.environ.get("ROWS") or work.rows)), mnist("t10k", 10_000)
     from sklearn.datasets import make_classification

@@ -1,4 +1,4 @@
-"""The benchmark of the page in Chromium beside the program."""
+"""The benchmark of the page in Chromium and of the program."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from browser.build import assemble
 from browser.devtools import WEBGPU, Browser
 from browser.server import in_background
 
-ABOUT = """Times the benchmark of the page in Chromium beside the program: the CPU engine with one thread and more, and kernels
+ABOUT = """Times the benchmark of the page in Chromium and of the program: the CPU engine with one thread and more, and kernels
 on a software adapter. W1 is 784-300-100-10 with batch 64 and W3 784-32-10 with batch 16, on MNIST. Seconds are those of the
 fastest epoch after the first, of training alone, over all rounds; the page and the program take turns. On a software adapter it
 is an epoch of fewer rows."""
