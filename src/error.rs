@@ -5,6 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::printable::time_text;
+
 /// The library's result type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -166,8 +168,8 @@ pub enum Error {
     /// The time of a run was over before it began to train.
     #[error(
         "the time limit of {} ended before the first step: reading the data and preparing the network took {}",
-        humantime::format_duration(Duration::from_millis(limit.as_millis() as u64)),
-        humantime::format_duration(Duration::from_millis(taken.as_millis() as u64))
+        time_text(*limit),
+        time_text(*taken)
     )]
     NoTime {
         /// How long the run might take.

@@ -1,5 +1,9 @@
 //! Text that a terminal takes as it stands.
 
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
 /// Whether a character may reach the terminal as it is: no control character, no separator of lines or paragraphs, and
 /// none that changes the direction of what follows.
 pub fn is_printable(letter: char) -> bool {
@@ -21,6 +25,12 @@ pub fn printable_json(json: &str) -> String {
         let mut units = [0; 2];
         letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect()
     })
+}
+
+/// A time as options take it, to milliseconds: `1h 5m`.
+pub fn time_text(time: Duration) -> String {
+    let milliseconds = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    format!("{:#}", SignedDuration::from_millis(milliseconds))
 }
 
 fn escaped(text: &str, escape: impl Fn(char) -> String) -> String {

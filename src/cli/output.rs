@@ -200,9 +200,9 @@ impl Console {
 
     fn log(&self, line: &str) {
         if let Some(mut file) = self.log.as_ref() {
-            let time = humantime::format_rfc3339_millis(super::process::now());
+            let time = super::process::now();
             // What is told is no result: a run does not end because its log cannot be written.
-            let _ = file.write_all(format!("{time} {}\n", printable(line)).as_bytes());
+            let _ = file.write_all(format!("{time:.3} {}\n", printable(line)).as_bytes());
         }
     }
 

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::Destination;
 
+use super::process::stamp;
 use crate::report::text::shell_word;
 use crate::runs::{CONFIG, MODEL, RUN_FILES, RUNS, RunFolder, new_folder, refuse_used};
 use crate::sweep::{Folder, is_sweep};
@@ -82,8 +83,7 @@ impl OutputPlace {
     /// # Errors
     /// [`Error::Write`] when nothing can be written there, [`Error::Config`] for a folder with a run in it.
     pub fn find(out: Option<&Path>, data: &str) -> Result<Self> {
-        let time = humantime::format_rfc3339_seconds(super::process::now()).to_string().replace(':', "-");
-        let name = format!("{time}-{data}");
+        let name = format!("{}-{data}", stamp());
         if let Some(path) = out {
             refuse_file_name(path, "a folder, or a file named *.safetensors")?;
             let is_model =

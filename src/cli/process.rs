@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use std::{env, fmt, io, thread};
 
+use jiff::Timestamp;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
@@ -42,14 +43,14 @@ pub fn cache_folder() -> Option<PathBuf> {
     caches.filter(|caches| caches.is_absolute()).map(|caches| caches.join("tinytrain"))
 }
 
-/// The time, within the years 1970 to 9999 that a time stamp can hold, however the clock is set.
-pub fn now() -> SystemTime {
-    stampable(SystemTime::now())
+/// The time, or 1970 where the clock shows a time that no time stamp holds.
+pub fn now() -> Timestamp {
+    Timestamp::try_from(SystemTime::now()).unwrap_or_default().max(Timestamp::UNIX_EPOCH)
 }
 
-fn stampable(time: SystemTime) -> SystemTime {
-    const LAST: Duration = Duration::from_secs(253_402_300_799);
-    time.clamp(SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH + LAST)
+/// The time to seconds, as names of folders have it: `2026-11-22T10-20-30Z`.
+pub fn stamp() -> String {
+    format!("{:.0}", now()).replace(':', "-")
 }
 
 /// What a shell adds to a signal's number for the exit code of a program that the signal has ended.
@@ -163,19 +164,5 @@ impl Interrupts {
     /// The error that ends the program after a signal.
     pub fn ended(&self, message: String) -> Interrupted {
         Interrupted { code: (SIGNALLED as usize + self.signal.load(Ordering::Relaxed)) as u8, message }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn any_clock_gives_a_time_stamp() {
-        let year = Duration::from_secs(365 * 24 * 60 * 60);
-        let stamp = |time| humantime::format_rfc3339_seconds(stampable(time)).to_string();
-        assert_eq!(stamp(SystemTime::UNIX_EPOCH - 20 * year), "1970-01-01T00:00:00Z");
-        assert_eq!(stamp(SystemTime::UNIX_EPOCH + 9000 * year), "9999-12-31T23:59:59Z");
-        assert_eq!(stamp(SystemTime::UNIX_EPOCH + year), "1971-01-01T00:00:00Z");
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::error::{Error, Result};
+use crate::printable::time_text;
 use crate::settings::values::duration;
 
 /// How often.
@@ -30,7 +31,7 @@ impl fmt::Display for CheckpointInterval {
         match self {
             CheckpointInterval::Epochs(count) => write!(f, "{count}epochs"),
             CheckpointInterval::Steps(count) => write!(f, "{count}steps"),
-            CheckpointInterval::Time(time) => humantime::format_duration(*time).fmt(f),
+            CheckpointInterval::Time(time) => time_text(*time).fmt(f),
         }
     }
 }

@@ -11,6 +11,7 @@ use toml::{Table, Value};
 
 use super::values::{duration, parse};
 use crate::error::{Error, excerpt};
+use crate::printable::time_text;
 
 /// A number where its text is that of the number, else text; several numbers with commas between them are a list.
 fn value_of(text: &str) -> Value {
@@ -92,7 +93,7 @@ pub mod time {
     /// # Errors
     /// Those of the serializer.
     pub fn serialize<S: Serializer>(time: &Option<std::time::Duration>, to: S) -> Result<S::Ok, S::Error> {
-        time.map(|time| humantime::format_duration(time).to_string()).serialize(to)
+        time.map(time_text).serialize(to)
     }
 
     /// For `#[serde(with)]`.

@@ -5,6 +5,8 @@ use std::ops::{Deref, RangeInclusive};
 use std::str::FromStr;
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 use crate::error::{Error, Result};
 use crate::named::named;
 
@@ -193,6 +195,7 @@ pub fn threads(text: &str) -> Result<usize, String> {
 /// What was expected.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let duration = seconds.or_else(|| humantime::parse_duration(text).ok());
+    let duration =
+        seconds.or_else(|| text.parse::<SignedDuration>().ok().and_then(|time| time.try_into().ok()));
     duration.filter(|time| !time.is_zero()).ok_or_else(|| "expected a time such as 60s, 5m or 1h".to_owned())
 }

@@ -52,9 +52,7 @@ fn reader(table: Table) -> Reader {
 fn file() -> String {
     let row = |row: usize| {
         let size = number(row).map(|number| number.to_string()).unwrap_or_default();
-        let at = humantime::format_rfc3339_seconds(
-            std::time::UNIX_EPOCH + std::time::Duration::from_secs(time(row)),
-        );
+        let at = jiff::Timestamp::from_second(time(row) as i64).unwrap();
         format!("{size},{},{at},{}\n", COLORS[row * 5 % 3], label(row))
     };
     "size,color,at,class\n".to_owned() + &(0..ROWS).map(row).collect::<String>()

@@ -21,7 +21,7 @@ use self::setup::PreparedSweep;
 use crate::cli::config_file;
 use crate::cli::output::{Console, warn};
 use crate::cli::output_place::refuse_file_name;
-use crate::cli::process::Interrupts;
+use crate::cli::process::{Interrupts, stamp};
 use crate::cli::progress::Bar;
 use crate::cli::train_options;
 use crate::report::leaderboard::command;
@@ -216,10 +216,7 @@ fn place(options: &Options) -> Result<PathBuf> {
             refuse_file_name(path, "a folder")?;
             Ok(path.clone())
         }
-        None => {
-            let now = humantime::format_rfc3339_seconds(crate::cli::process::now()).to_string();
-            new_folder(&(now.replace(':', "-") + "-sweep"))
-        }
+        None => new_folder(&format!("{}-sweep", stamp())),
     }
 }
 

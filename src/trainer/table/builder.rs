@@ -80,7 +80,11 @@ impl TableBuilder {
                     inputs.push(rows.iter().map(|text| text.map_or(f32::NAN, |text| text as f32)).collect());
                 }
                 (Cells::Times(seconds), Holds::Dates(parts, _)) => {
-                    let dates: Vec<_> = seconds.into_iter().map(date_of).collect();
+                    let dates: Option<Vec<_>> = seconds.into_iter().map(date_of).collect();
+                    let dates = dates.ok_or_else(|| {
+                        let expected = "times between the years -9999 and 9999";
+                        Error::data(name, Place::default(), expected, "a time beyond them")
+                    })?;
                     if dates.iter().any(|date| date[DATE_PARTS.len() - 1] > 0.0) {
                         *parts = DATE_PARTS.len();
                     }
