@@ -210,7 +210,7 @@ class Page:
         # The graph has the name of its file.
         exported = self.folder / "exported" / "model.onnx"
         exported.parent.mkdir()
-        program.run("export", "--onnx", "--model", page, "--out", exported)
+        program.run("export", "--format", "onnx", "--model", page, "--out", exported)
         expect(onnx == exported.read_bytes(), "the page's ONNX is not the program's")
         shown = dict(browser.run("[...[...document.querySelectorAll('#table-training .table')].at(-2).querySelectorAll('tbody tr')].map(row => [row.cells[0].textContent, row.cells[1].textContent])"))
         scores = {"loss": "test_loss", "accuracy": "test_accuracy", "auc": "test_auc"}

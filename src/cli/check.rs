@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::args::{self, Format};
 use super::devices;
-use super::output::{Console, object, print_line};
+use super::output::{Console, object, print_line, write};
 use super::output_place::destination;
 use super::training::only;
 use crate::report::text::counted;
@@ -80,10 +80,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         options.save.as_ref().map(|folder| destination("--save", &folder.join(SAVED))).transpose()?;
     let choice = devices::find_and_report(&options.device, options.bounds_checks, false)?;
     if let Some((destination, steps)) = record {
-        destination.write(&TrainingRecord::from_device(&choice, &config, steps)?.to_bytes()?)?;
-        if options.format == Format::Text {
-            print_line(&format!("steps saved to {}", destination.path().display()))?;
-        }
+        write(&destination, &TrainingRecord::from_device(&choice, &config, steps)?.to_bytes()?)?;
     }
     if options.only_save {
         return Ok(());
@@ -112,10 +109,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     };
     table.end()?;
     if let Some(destination) = destination {
-        destination.write(&GradientRecord::from_device(&choice)?.to_bytes()?)?;
-        if options.format == Format::Text {
-            print_line(&format!("gradients saved to {}", destination.path().display()))?;
-        }
+        write(&destination, &GradientRecord::from_device(&choice)?.to_bytes()?)?;
     }
     if table.failed > 0 {
         anyhow::bail!("{} failed on {device}", counted(table.failed, "check", "checks"));

@@ -6,7 +6,7 @@ use crate::export::{Form, export};
 use clap::Args;
 
 use super::model_choice::ModelChoice;
-use super::output::{print, shown};
+use super::output::{print, shown, write};
 use super::output_place::destination;
 use crate::data::data_paths;
 
@@ -16,31 +16,22 @@ use crate::data::data_paths;
 /// the ensemble, and probabilities or values in their units. A row is its columns as 32-bit floats: NaN for a
 /// missing value, the index for a category. docs/EXPORT.md describes them.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tinytrain export --onnx --model model.safetensors --out model.onnx\n  \
-                        tinytrain export --c --model model.safetensors --out wine.c")]
+#[command(
+    after_help = "Examples:\n  tinytrain export --format onnx --model model.safetensors --out model.onnx\n  \
+                        tinytrain export --format c --model model.safetensors --out wine.c"
+)]
 pub struct Options {
-    #[command(flatten)]
-    form: Formats,
+    /// Format.
+    #[arg(long, value_enum)]
+    format: Form,
     /// Model file, or the folder of a run or sweep.
     #[arg(long, value_name = "FILE-or-DIR")]
     model: PathBuf,
     #[command(flatten)]
     which: ModelChoice,
     /// File to write; `-` is standard output.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
-}
-
-/// Exactly one of the formats.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-struct Formats {
-    /// ONNX, opset 17: from `columns` [batch, columns] to `probabilities` and `class`, or to `values`.
-    #[arg(long)]
-    onnx: bool,
-    /// One C99 file without dependencies, for microcontrollers too. Its names begin with the name of the file.
-    #[arg(long)]
-    c: bool,
 }
 
 /// Reads and writes.
@@ -55,10 +46,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     data_paths::spare_files("--out", Some(&options.out), read.into_iter())?;
     let name =
         options.out.file_stem().filter(|_| !is_stdout).map_or("model".into(), |name| name.to_string_lossy());
-    let form = if options.form.onnx { Form::Onnx } else { Form::C };
-    let contents = export(&model, form, &name)?;
+    let contents = export(&model, options.format, &name)?;
     match destination {
-        Some(destination) => destination.write(&contents)?,
+        Some(destination) => write(&destination, &contents)?,
         None => print(&shown(contents))?,
     }
     Ok(())

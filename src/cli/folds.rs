@@ -51,7 +51,7 @@ pub fn run(
     // As long as the others, about.
     let first = rows.fold(0).map_err(|error| in_fold(0)(error.into()))?;
     let is_short = first.config.is_short(&first.data)?;
-    let (device, mut notices) = options.kernels.device(training, "training", false, is_short)?;
+    let (device, mut notices) = options.kernels.device(training, options.verbose, false, is_short)?;
     notices.extend(notice);
     notices.extend(of_columns);
     let mut folds = Folds {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::args::{self, Format};
 use super::devices::DeviceChoice;
 use super::model_choice::ModelChoice;
-use super::output::{print_line, print_lines, print_object, warn};
+use super::output::{print_line, print_lines, print_object, warn, write};
 use super::output_place::{destination, ending_of};
 use super::progress;
 use super::table_options::DialectOptions;
@@ -115,7 +115,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     bar.clear();
     let (value, found) = found?;
     if let Some(svg) = svg {
-        svg.write(picture(&found, &names, scoring, value, &format!("{samples} of {file}")).as_bytes())?;
+        let picture = picture(&found, &names, scoring, value, &format!("{samples} of {file}"));
+        write(&svg, picture.as_bytes())?;
     }
     match options.format {
         Format::Json => {

@@ -9,7 +9,7 @@ use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
 
-use super::output::print;
+use super::output::{print, wrote};
 
 /// Print a completion script for a shell.
 ///
@@ -80,6 +80,7 @@ pub fn man(options: &ManOptions, program: Command) -> anyhow::Result<()> {
     for (destination, page) in pages {
         destination.write(&page)?;
     }
+    wrote(&options.folder);
     Ok(())
 }
 

@@ -49,11 +49,33 @@ use anyhow::Context;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+const AFTER_HELP: &str = "Example:\n  tinytrain train --epochs 3\n\n\
+    Exit codes:\n  0  done\n  1  failure of the machine: a device, a disk, memory\n  \
+    2  wrong options or data\n  3  numbers that are not finite, or results beyond their bounds\n  \
+    130 and 143  ended by Ctrl-C and by SIGTERM";
+
+/// Options and commands of other tools, with their names here.
+const SYNONYMS: [(&str, &str); 13] = [
+    ("--learning-rate", "--lr"),
+    ("--eta", "--lr"),
+    ("--random-state", "--seed"),
+    ("--early-stopping", "--patience"),
+    ("--cv", "--folds"),
+    ("--validation-split", "--validation-fraction"),
+    ("--test-size", "--test-fraction"),
+    ("--n-jobs", "--threads"),
+    ("--layers", "--hidden"),
+    ("--l2", "--weight-decay"),
+    ("fit", "train"),
+    ("test", "eval"),
+    ("list", "runs"),
+];
+
 /// Train tiny neural networks on any GPU or on the CPU.
 ///
 /// Trains classifiers and regressors on tables and images, and saves them as safetensors files.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true, after_help = "Example:\n  tinytrain train --epochs 3")]
+#[command(version, arg_required_else_help = true, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -112,9 +134,18 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         .map_or(1, crate::error::Error::exit_code)
 }
 
-/// Where a file stands alone, as in `train table.csv`, the error suggests `--data`.
+/// Adds a suggestion: the word for a synonym, and `--data` for a file without an option, as in `train table.csv`.
 fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return error };
+    let unknown = error.get(ContextKind::InvalidArg).or(error.get(ContextKind::InvalidSubcommand));
+    let Some(ContextValue::String(word)) = unknown else { return error };
+    let name = word.split('=').next().unwrap_or_default();
+    if let Some((_, own)) = SYNONYMS.iter().find(|(synonym, _)| *synonym == name) {
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::SuggestedSubcommand);
+        let tip = format!("the same is called {own} here");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        return error;
+    }
     let command = words.get(1).and_then(|name| Cli::command().find_subcommand(name).cloned());
     let takes_data = command.is_some_and(|it| it.get_arguments().any(|it| it.get_long() == Some("data")));
     if error.kind() == ErrorKind::UnknownArgument && takes_data && !word.starts_with('-') {

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
@@ -10,7 +11,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::progress::Progress;
-use crate::report::text::{printable, printable_json};
+use crate::output::Destination;
+use crate::report::text::{printable, printable_json, shell_word};
 
 /// The line for an error: settings by the names of their options, and which option may help.
 fn error_line(error: &anyhow::Error) -> String {
@@ -135,6 +137,21 @@ pub fn note(line: &str) {
     let _ = notice(line);
 }
 
+/// Writes a file and names it on standard error: standard output is for results.
+///
+/// # Errors
+/// Those of the file.
+pub fn write(destination: &Destination, contents: &[u8]) -> Result<()> {
+    destination.write(contents)?;
+    wrote(destination.path());
+    Ok(())
+}
+
+/// Names what was written.
+pub fn wrote(path: &Path) {
+    note(&format!("wrote {}", shell_word(path)));
+}
+
 /// Tells on standard error what makes a result doubtful.
 pub fn warn(line: &str) {
     // A result stays one where nobody listens to what is said beside it.
@@ -249,6 +266,21 @@ impl Console {
             // A run does not end because nobody listens to what it says beside its results.
             let _ = self.progress.bar.suspend(|| notice(line));
         }
+    }
+
+    /// Writes a file and names it on standard error: standard output is for results.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn write(destination: &Destination, contents: &[u8]) -> Result<()> {
+        destination.write(contents)?;
+        wrote(destination.path());
+        Ok(())
+    }
+
+    /// Names what was written.
+    pub fn wrote(path: &Path) {
+        note(&format!("wrote {}", shell_word(path)));
     }
 
     /// Tells on standard error what makes a result doubtful, even where notices are not wanted.

@@ -21,11 +21,12 @@ const OTHERS: &str = "onnx c h npz json csv gz zst pt pth py txt toml pkl joblib
 pub fn refuse_file_name(path: &Path, wanted: &str) -> Result<()> {
     let Some(ending) = ending_of(path, OTHERS).filter(|_| !path.is_dir()) else { return Ok(()) };
     let path = shell_word(path);
-    let export =
-        |form| format!("use tinytrain export {form} --model RUN --out {path} to export a trained model");
+    let export = |form| {
+        format!("use tinytrain export --format {form} --model RUN --out {path} to export a trained model")
+    };
     let remedy = match &ending[..] {
-        "onnx" => export("--onnx"),
-        "c" | "h" => export("--c"),
+        "onnx" => export("onnx"),
+        "c" | "h" => export("c"),
         _ => "use tinytrain export to export a trained model to other programs".to_owned(),
     };
     Err(Error::Config(format!("--out: expected {wanted}, found {path}; {remedy}")))

@@ -17,7 +17,7 @@ use clap::Args;
 
 use super::devices::DeviceChoice;
 use super::model_choice::ModelChoice;
-use super::output::{shown, warn};
+use super::output::{shown, warn, wrote};
 use super::output_place::{destination, ending_of};
 use super::{args, table_options};
 use crate::report::text::{counted, shell_word, unknown_cells};
@@ -42,7 +42,7 @@ pub struct Options {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// File for the predictions. [default: standard output]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Output format: CSV with a header, or one JSON object per line.
     #[arg(long, value_enum, default_value_t = Form::Csv)]
@@ -61,7 +61,7 @@ pub struct Options {
     #[command(flatten)]
     device: DeviceChoice,
     /// Maximum number of threads. Does not affect results. [default: one per core, at most 8 to read and write]
-    #[arg(long, value_name = "N", value_parser = args::threads, allow_hyphen_values = true)]
+    #[arg(long, short = 'j', value_name = "N", value_parser = args::threads, allow_hyphen_values = true)]
     threads: Option<usize>,
     #[command(flatten)]
     written: table_options::DialectOptions,
@@ -95,7 +95,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         "the predicted rows",
     );
     unknown.iter().for_each(|line| warn(line));
-    Ok(written?)
+    written?;
+    options.out.as_deref().into_iter().for_each(wrote);
+    Ok(())
 }
 
 /// Takes blocks to be written; says whether more of them are wanted.

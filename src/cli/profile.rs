@@ -15,7 +15,7 @@ use clap::Args;
 
 use super::args::{self, Format};
 use super::open_data::open_alone;
-use super::output::{Console, print_json, print_line, print_lines};
+use super::output::{Console, print_json, print_lines, write};
 use super::output_place::destination;
 use super::profile_text::{comparison_lines, lines};
 use super::progress::Bar;
@@ -83,8 +83,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         )));
     }
     let read = ReadOptions { timed: true, ..training.read_options()? };
-    let (device, mut notices) =
-        options.kernels.device(training, "profiling", options.no_timestamps, false)?;
+    let (device, mut notices) = options.kernels.device(training, false, options.no_timestamps, false)?;
     let (data, config, said) = open_alone(training, &source, &read)?;
     // The first steps are profiled of data that are opened anew.
     drop(data);
@@ -104,22 +103,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         None => Vec::new(),
     };
     if let Some(trace) = &trace {
-        trace.write(made.trace().as_bytes())?;
+        write(trace, made.trace().as_bytes())?;
     }
     for (file, picture) in plots.iter().flatten().zip(&drawn) {
-        file.write(picture.as_bytes())?;
+        write(file, picture.as_bytes())?;
     }
     match options.format {
         Format::Json => print_json(&made.report.to_json())?,
-        Format::Text => {
-            print_lines(&lines(&made.report))?;
-            if let Some(trace) = trace {
-                print_line(&format!("trace: {}", trace.path().display()))?;
-            }
-            if let Some(folder) = &options.plots {
-                print_line(&format!("pictures: {}", folder.display()))?;
-            }
-        }
+        Format::Text => print_lines(&lines(&made.report))?,
     }
     Ok(())
 }

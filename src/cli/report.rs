@@ -10,7 +10,7 @@ use crate::sweep::is_sweep;
 use clap::Args;
 
 use super::evaluation_options::EvaluationOptions;
-use super::output::{print_line, warn};
+use super::output::{warn, write};
 use super::output_place::destination;
 
 /// Make an HTML page of runs: their curves, the settings in which they differ, and how good their models are.
@@ -46,8 +46,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let page = PageOptions { data, target, format: written.format() };
     let (page, warnings) = page_of_runs(&runs, &page, &device)?;
     warnings.iter().for_each(|warning| warn(warning));
-    destination.write(page.as_bytes())?;
-    Ok(print_line(&format!("report: {}", shell_word(destination.path())))?)
+    Ok(write(&destination, page.as_bytes())?)
 }
 
 /// Writes the page of a sweep.
@@ -60,6 +59,5 @@ fn of_sweep(sweep: &Path, options: &Options) -> anyhow::Result<()> {
     }
     let destination = destination("--out", &options.out)?;
     spare_other_files(&options.out)?;
-    destination.write(page_of_sweep(sweep)?.as_bytes())?;
-    Ok(print_line(&format!("report: {}", shell_word(destination.path())))?)
+    Ok(write(&destination, page_of_sweep(sweep)?.as_bytes())?)
 }

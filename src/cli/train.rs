@@ -16,6 +16,7 @@ use super::config_file::{check_resume, merged, table};
 use super::data_text::{column_lines, read_first_line};
 use super::folds;
 use super::open_data::{DataPaths, OpenData, refuse_unused_rate};
+use super::output::write;
 use super::output_place::{OutputPlace, destination};
 use super::process::Interrupts;
 use super::train_options::{Options, RunOptions, TrainOptions};
@@ -82,7 +83,7 @@ pub fn run(options: TrainOptions, interrupts: &Interrupts, start: Instant) -> an
         match call.train(&mut output, checkpoint, &observer, lost)? {
             RunOutcome::Reported(made) => {
                 if let (Some(file), Some(made)) = (profile, *made) {
-                    file.write((made.report.to_json() + "\n").as_bytes())?;
+                    write(&file, (made.report.to_json() + "\n").as_bytes())?;
                 }
                 return Ok(());
             }
@@ -140,7 +141,8 @@ impl TrainRequest<'_> {
                 (Device::Cpu, vec![format!("{error}; training continues on the CPU engine, {from}")])
             }
             None => {
-                match options.kernels.device(&options.training, "training", false, config.is_short(&data)?) {
+                let is_short = config.is_short(&data)?;
+                match options.kernels.device(&options.training, options.verbose, false, is_short) {
                     Err(error) if run.fallback.is_some() && is_of_device(&error) => {
                         return Ok(RunOutcome::Lost(error));
                     }

@@ -114,8 +114,8 @@ pub struct Options {
     #[arg(long, help_heading = HELD_OUT, value_name = "N", value_parser = args::two_or_more, allow_hyphen_values = true,
           conflicts_with_all = ["test", "test_fraction", "profile"])]
     pub folds: Option<usize>,
-    /// Folder of the run, or a file *.safetensors for the model alone. [default: runs/<time>-<data>]
-    #[arg(long, value_name = "DIR-or-FILE")]
+    /// Folder of the run, or a file *.safetensors for the model only. [default: runs/<time>-<data>]
+    #[arg(long, short, value_name = "DIR-or-FILE")]
     #[serde(serialize_with = "text::path")]
     pub out: Option<PathBuf>,
     /// Write a profile of the run as JSON. Slows a GPU down.
@@ -127,11 +127,11 @@ pub struct Options {
     #[serde(skip)]
     pub format: Format,
     /// Print only warnings, and one line at the end.
-    #[arg(long, conflicts_with = "verbose")]
+    #[arg(long, short, conflicts_with = "verbose")]
     #[serde(skip)]
     pub quiet: bool,
     /// Print all settings, and on a GPU the kernels of a step and their tile shapes.
-    #[arg(long)]
+    #[arg(long, short)]
     #[serde(skip)]
     pub verbose: bool,
 }

@@ -58,6 +58,9 @@ pub struct TrainReport<'a> {
     /// The columns of the table of epochs, once it has a header.
     table: Option<Table>,
     validates: bool,
+    tests: bool,
+    /// Whether a line of the table had a star.
+    has_star: bool,
     /// The columns, of a table.
     schema: Option<Schema>,
     output: &'a mut OutputPlace,
@@ -129,6 +132,8 @@ impl<'a> TrainReport<'a> {
             settings: options.names_of_data(data),
             table: None,
             validates: data.validates(),
+            tests: data.tests(),
+            has_star: false,
             schema: data.data_schema().schema,
             output,
             saved: None,
@@ -200,9 +205,16 @@ impl<'a> TrainReport<'a> {
         if let Some(events) = &mut self.events {
             events.set_rows(started.rows);
         }
-        if let Some(Progress { steps, epochs, .. }) = &self.progress {
-            let epochs = counted(epochs.len() as u64, "epoch", "epochs");
-            self.notices.push(format!("the run continues after {epochs}, at step {steps}"));
+        if let Some(Progress { steps, epochs, kept, .. }) = &self.progress {
+            let done = counted(epochs.len() as u64, "epoch", "epochs");
+            let last = config.patience.zip(kept.as_ref()).map(|(patience, (kept, _))| kept + patience);
+            self.notices.push(if last.is_some_and(|last| epochs.len() >= last) {
+                format!("the run ended by --patience after {done}; a larger one resumes it")
+            } else if epochs.len() >= config.epochs {
+                format!("the run ended after {done}; a larger --epochs resumes it")
+            } else {
+                format!("the run continues after {done}, at step {steps}")
+            });
         }
         let now = started.engine.origin();
         // On the processor the number of threads changes no bit.
@@ -383,7 +395,7 @@ impl<'a> TrainReport<'a> {
                 lines.iter().try_for_each(|line| self.console.line(line))?;
                 self.tell_details(started);
                 if self.table.is_none() {
-                    let table = Table::new(self.validates, self.config.epochs, self.config.loss);
+                    let table = Table::new(self.validates, self.tests, self.config.epochs, self.config.loss);
                     self.console.line(&table.header())?;
                     self.table = Some(table);
                 }
@@ -393,7 +405,11 @@ impl<'a> TrainReport<'a> {
                 self.console.object(&epoch_fields(epoch, self.config, *is_kept))
             }
             (Event::Epoch { epoch, is_kept, .. }, false) => match &self.table {
-                Some(table) if table.shows(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
+                Some(table) if table.shows(epoch.epoch) => {
+                    let line = table.line(epoch, *is_kept);
+                    self.has_star |= line.contains('*');
+                    self.console.line(&line)
+                }
                 _ => Ok(()),
             },
             (Event::Unknown { .. } | Event::OneClass { .. }, true) => self.console.json(event),
@@ -417,9 +433,12 @@ impl<'a> TrainReport<'a> {
         if self.options.quiet {
             return self.console.line(&format!("{reached}, model {name}"));
         }
-        self.console.line(&(reached + &end_text(summary, times)))?;
+        if self.has_star {
+            self.console.line("* best so far on the validation rows")?;
+        }
+        self.console.line(&(reached + &end_text(summary, times, self.options.verbose)))?;
         targets.iter().try_for_each(|line| self.console.line(line))?;
-        self.console.line(&format!("model: {name}"))?;
+        self.console.line(&format!("wrote {}", shell_word(path)))?;
         if let (End::Time, OutputPlace::Folder(folder)) = (summary.end, &*self.output) {
             let folder = shell_word(folder.path());
             self.console

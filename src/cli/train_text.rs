@@ -62,15 +62,16 @@ pub fn started_lines(
 /// characters.
 pub struct Table {
     validates: bool,
+    tests: bool,
     /// Epochs of the whole run.
     epochs: usize,
     loss: Loss,
 }
 
 impl Table {
-    /// A table with columns for validation rows, if there are any.
-    pub fn new(validates: bool, epochs: usize, loss: Loss) -> Self {
-        Self { validates, epochs, loss }
+    /// A table with columns for validation rows and for test rows, if there are any.
+    pub fn new(validates: bool, tests: bool, epochs: usize, loss: Loss) -> Self {
+        Self { validates, tests, epochs, loss }
     }
 
     /// Whether the table has a line of an epoch: of the first, the last, and as many as are still read in between.
@@ -95,7 +96,6 @@ impl Table {
             accuracy,
             "test loss",
             if of_classes { "test acc" } else { "test R2" },
-            "seconds",
             "rows/s",
         ])
     }
@@ -120,22 +120,20 @@ impl Table {
             &(cell(&epoch.validation, of_accuracy) + star),
             &cell(&epoch.test, of_loss),
             &cell(&epoch.test, of_accuracy),
-            &format!("{:.2}", epoch.duration.as_secs_f64()),
             &grouped(epoch.samples_per_second() as u64),
         ])
     }
 
-    fn columns(&self, cells: [&str; 9]) -> String {
-        let [epoch, train_loss, train, val_loss, val, test_loss, test, seconds, speed] = cells;
+    fn columns(&self, cells: [&str; 8]) -> String {
+        let [epoch, train_loss, train, val_loss, val, test_loss, test, speed] = cells;
+        let mut line = format!("{epoch:>5}  {train_loss:>10}  {train:>9}");
         if self.validates {
-            format!(
-                "{epoch:>5} {train_loss:>10} {train:>9} {val_loss:>8} {val:>9} {test:>9} {seconds:>7} {speed:>11}"
-            )
-        } else {
-            format!(
-                "{epoch:>5}  {train_loss:>10}  {train:>9}  {test_loss:>9}  {test:>9}  {seconds:>8}  {speed:>11}"
-            )
+            line += &format!("  {val_loss:>8}  {val:>9}");
         }
+        if self.tests {
+            line += &format!("  {test_loss:>9}  {test:>9}");
+        }
+        line + &format!("  {speed:>11}")
     }
 }
 
@@ -145,15 +143,14 @@ pub fn accuracy(score: Option<&Score>, config: &Config) -> Option<f64> {
 }
 
 /// The measures of predicted values of the model that was kept, for people: a line, and one more for each of several targets.
-fn value_figures(kept: Option<&Epoch>, names: &[String]) -> (String, Vec<String>) {
-    let Some(epoch) = kept else { return ("not evaluated".to_owned(), Vec::new()) };
-    let (set, score, note) = match (&epoch.test, &epoch.validation) {
-        (Some(test), _) => ("test", test, ""),
-        (None, Some(validation)) => ("validation", validation, " (no test data)"),
-        (None, None) => return (format!("train loss {} (no test data)", loss(epoch.train.loss)), Vec::new()),
+fn value_figures(epoch: &Epoch, names: &[String]) -> (String, Vec<String>) {
+    let (set, score) = match (&epoch.test, &epoch.validation) {
+        (Some(test), _) => ("test", test),
+        (None, Some(validation)) => ("validation", validation),
+        (None, None) => return (format!("train loss {}", loss(epoch.train.loss)), Vec::new()),
     };
     let Some(errors) = &score.values else { return (set.to_owned(), Vec::new()) };
-    let line = format!("{set} {}{note}", errors_text(errors));
+    let line = format!("{set} {}", errors_text(errors));
     let target = |(name, target): (&String, &TargetErrors)| {
         let r2 = if target.r2.is_finite() { format!(", R2 {:.4}", target.r2) } else { String::new() };
         format!("{name}: {set} RMSE {}, MAE {}{r2}", loss(target.rmse), loss(target.mae))
@@ -196,38 +193,37 @@ pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: b
 
 /// What a run reached: a line, and one more for each of several targets.
 pub fn reached(summary: &Summary, loss: Loss) -> (String, Vec<String>) {
-    let kept = summary.kept_epoch();
+    let Some(epoch) = summary.kept_epoch() else { return ("not evaluated".to_owned(), Vec::new()) };
     if !loss.of_classes() {
         let Model { data_schema, network, .. } = &summary.model;
-        return value_figures(kept, &data_schema.value_names(network.outputs()));
+        return value_figures(epoch, &data_schema.value_names(network.outputs()));
     }
-    let line = match kept.map(|epoch| (&epoch.test, &epoch.validation, &epoch.train)) {
-        Some((Some(test), ..)) => format!("test accuracy {}", percent(test.accuracy)),
-        Some((None, Some(validation), _)) => {
-            format!("validation accuracy {} (no test data)", percent(validation.accuracy))
-        }
-        Some((None, None, train)) => format!("train accuracy {} (no test data)", percent(train.accuracy)),
-        None => "not evaluated".to_owned(),
+    let (set, score) = match (&epoch.test, &epoch.validation) {
+        (Some(test), _) => ("test", test),
+        (None, Some(validation)) => ("validation", validation),
+        (None, None) => ("train", &epoch.train),
     };
-    (line, Vec::new())
+    (format!("{set} accuracy {}", percent(score.accuracy)), Vec::new())
 }
 
-/// How a run ended, as the end of the line with its result.
-pub fn end_text(summary: &Summary, [total, first]: [Duration; 2]) -> String {
-    let epochs = counted(summary.epochs.len() as u64, "epoch", "epochs");
-    let kept = match (summary.epochs.len(), summary.kept) {
-        (all, kept) if all == kept || kept == 0 => String::new(),
-        (_, kept) => format!(" (best model, epoch {kept})"),
+/// The end of the line with the result: which epoch was best, why the run ended, and its time.
+pub fn end_text(summary: &Summary, [total, first]: [Duration; 2], is_verbose: bool) -> String {
+    let all = summary.epochs.len();
+    let epochs = match summary.kept {
+        kept if kept > 0 && kept < all => format!("best epoch {kept} of {all}"),
+        _ => counted(all as u64, "epoch", "epochs"),
     };
     let end = match summary.end {
-        End::Patience => ", no improvement since",
+        End::Patience => ", stopped early",
         End::Accuracy => ", target accuracy reached",
         End::Time if summary.steps == 1 => ", time limit reached: one step takes longer than the limit",
         End::Time => ", time limit reached",
         End::Done | End::Interrupted => "",
     };
-    let (total, first) = (seconds(total), seconds(first));
-    format!(" after {epochs}{kept}{end} in {total}, first batch after {first}")
+    let has_test = summary.kept_epoch().is_none_or(|epoch| epoch.test.is_some());
+    let no_test = if has_test { "" } else { ", no test data" };
+    let first = if is_verbose { format!(", first batch after {}", seconds(first)) } else { String::new() };
+    format!(" ({epochs}{end}{no_test}) in {}{first}", seconds(total))
 }
 
 /// The result as fields of a JSON object, with the name of the model.

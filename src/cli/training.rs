@@ -33,12 +33,13 @@ pub struct Training {
     #[arg(long, value_parser = args::device, allow_hyphen_values = true)]
     #[serde(with = "text")]
     pub device: Option<DeviceRequest>,
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub settings: TrainSettings,
+    // First, so that the help on tables begins with the target.
     #[command(flatten)]
     #[serde(flatten)]
     pub columns: Columns,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub settings: TrainSettings,
 }
 
 impl Training {
@@ -101,15 +102,14 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// The device, and a notice if none was named; `trains` is what it does, and `is_short` says that the CPU engine will be done before
-    /// a GPU could begin. `no_timestamps` denies it time stamps.
+    /// The device, and a notice about an unexpected choice. `is_short`: the CPU engine will finish before a GPU could begin. `no_timestamps` denies it time stamps.
     ///
     /// # Errors
     /// When it is not there.
     pub fn device(
         &self,
         training: &Training,
-        trains: &str,
+        is_verbose: bool,
         no_timestamps: bool,
         is_short: bool,
     ) -> Result<(Device, Vec<String>)> {
@@ -119,16 +119,14 @@ impl Kernels {
         let is_short = is_short && !self.bounds_checks;
         let leaves_gpu = leaves_gpu(&request, is_short);
         let (device, notice) = devices::find(&request, device_options, is_short)?;
-        let notices = (request == DeviceRequest::Auto).then(|| {
-            let chosen = match &device {
-                Device::Cpu if leaves_gpu => {
-                    format!("{trains} on the CPU engine, which will be done sooner than a GPU")
-                }
-                Device::Cpu => format!("no GPU found, {trains} on the CPU engine"),
-                Device::Gpu(adapter) => format!("{trains} on {} ({})", adapter.name, adapter.backend),
-            };
-            format!("{chosen}; use --device to choose another one that `tinytrain devices` lists")
-        });
-        Ok((device, notice.into_iter().chain(notices).collect()))
+        let chosen = match &device {
+            Device::Cpu if request != DeviceRequest::Auto => None,
+            Device::Cpu if leaves_gpu => {
+                Some("the CPU engine finishes this sooner than a GPU; use --device gpu for the GPU")
+            }
+            Device::Cpu if is_verbose => Some("no GPU found; `tinytrain devices` lists all devices"),
+            _ => None,
+        };
+        Ok((device, notice.into_iter().chain(chosen.map(str::to_owned)).collect()))
     }
 }

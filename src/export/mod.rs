@@ -15,10 +15,11 @@ use crate::model::Model;
 
 /// A format to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Form {
-    /// A graph of operators, opset 17.
+    /// ONNX, opset 17: from `columns` [batch, columns] to `probabilities` and `class`, or to `values`.
     Onnx,
-    /// A source file in C99.
+    /// One C99 file without dependencies, for microcontrollers too. Its names begin with the name of the file.
     C,
 }
 

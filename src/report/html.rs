@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::time::SystemTime;
+
+use jiff::Timestamp;
 
 use super::svg::escaped;
 use super::text::{Align, Table};
@@ -21,7 +24,7 @@ const STYLE: &str = "
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto; max-width: 1140px; padding: 0 1rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } h3 { font-size: 1rem; margin: 1.5rem 0 .3rem; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 1rem 1.5rem; }
-figure { margin: 0; } svg { display: block; width: 100%; max-width: 640px; height: auto; } figcaption, caption { text-align: left; opacity: .8; font-size: 14px; }
+figure { margin: 0; } svg { display: block; width: 100%; max-width: 640px; height: auto; } figcaption, caption, .made { text-align: left; opacity: .8; font-size: 14px; }
 svg text { font-size: 13px; fill: var(--ink); stroke: var(--paper); stroke-width: 4px; paint-order: stroke; }
 .axis { stroke: var(--ink); } .grid { stroke: var(--faint); } .ideal { stroke: var(--ink); stroke-dasharray: 6 4; } .point { fill: var(--c0); opacity: .6; }
 .curve { fill: none; stroke-width: 2; stroke-linejoin: round; } .curve:hover { stroke-width: 5; opacity: 1; } .train { stroke-dasharray: 7 4; } .test { stroke-dasharray: 2 3; }
@@ -35,13 +38,15 @@ th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--faint); text-align
 code { font-size: 13px; user-select: all; } summary { cursor: pointer; } @media print { .wide { overflow: visible; } }
 ";
 
-/// A page with this title, which is text, and a body of HTML.
+/// A page with this title, which is text, and a body of HTML; version and date follow.
 pub fn page(title: &str, body: &str) -> String {
     let title = escaped(title);
+    let date = Timestamp::try_from(SystemTime::now()).unwrap_or_default().strftime("%Y-%m-%d");
+    let made = format!("<p class=\"made\">tinytrain {}, {date}</p>\n", env!("CARGO_PKG_VERSION"));
     format!(
         "{BEGIN}\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-         <style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n",
+         <style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}{made}</main>\n</body>\n</html>\n",
     )
 }
 

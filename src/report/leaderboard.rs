@@ -9,9 +9,24 @@ use serde_json::Value;
 
 use super::text::{Table, counted, loss, percent, quoted};
 
+/// The settings that all members have in common, if there are several, as a line.
+pub fn common_settings(ranked: &[RankedMember]) -> Option<String> {
+    let [first, _, ..] = ranked else { return None };
+    let mut common = first.record.settings.clone();
+    common.retain(|name, _| !differs(ranked, name));
+    (!common.is_empty()).then(|| format!("all trials: {}", settings_text(&common)))
+}
+
+/// Whether members differ in a setting.
+fn differs(ranked: &[RankedMember], name: &str) -> bool {
+    let value = |ranked: &RankedMember| ranked.record.settings.get(name).cloned();
+    ranked.windows(2).any(|pair| value(&pair[0]) != value(&pair[1]))
+}
+
 /// The best `most` members, with the settings in which they differ.
 pub fn leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> Table {
-    let names = names(ranked.iter().map(|ranked| &ranked.record));
+    let mut names = names(ranked.iter().map(|ranked| &ranked.record));
+    names.retain(|name| ranked.len() < 2 || differs(ranked, name));
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let mut columns = vec![">rank", ">trial", ">loss", ">epochs"];
     if has_seconds {

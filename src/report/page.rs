@@ -7,7 +7,7 @@ use std::path::Path;
 use super::compared::{compared, differing, names, settings, side_by_side};
 use super::evaluated_run::EvaluatedRun;
 use super::html::{self, table};
-use super::leaderboard::{command, figure, leaderboard, settings_text};
+use super::leaderboard::{command, common_settings, figure, leaderboard, settings_text};
 use super::model_section::section;
 use super::svg::{Axis, Plot, escaped, short};
 use super::text::Table;
@@ -142,7 +142,9 @@ fn page_of_members(
     body += &format!(
         "<h2>Curves</h2>\n<p>{shown} on the validation rows, or those that the first fold holds out, of {DRAWN} trials at most.</p>\n{plots}"
     );
-    body += &format!("<h2>Results</h2>\n{}", table("The trials by score", &leaderboard(ranked, ROWS, true)));
+    let common = common_settings(ranked).map(|line| format!("<p>Settings of {}.</p>\n", escaped(&line)));
+    body += &format!("<h2>Results</h2>\n{}", common.unwrap_or_default());
+    body += &table("The trials by score", &leaderboard(ranked, ROWS, true));
     if ranked.len() > ROWS {
         let all = ranked.len();
         body += &format!("<p>The best {ROWS} of {all}; <code>leaderboard.csv</code> has all.</p>\n");

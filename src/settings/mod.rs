@@ -66,10 +66,10 @@ pub struct TrainSettings {
     #[serde(with = "text")]
     pub init_seed: Option<u64>,
     /// Maximum number of CPU threads. Does not affect results. [default: one per core]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, short = 'j', value_name = "N", value_parser = threads, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub threads: Option<usize>,
-    /// How a GPU divides a step into dispatches: plain, fused, two-dispatch or resident. [default: the fastest, as
+    /// How a GPU divides a step into dispatches: plain, fused or two-dispatch. [default: the fastest, as
     /// by the size of a step]
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "KIND"))]
     #[serde(with = "text")]

@@ -15,6 +15,9 @@ const STEPS: usize = 300_000_000;
 /// The share of resamples on either side of an interval.
 const TAIL: f64 = 0.025;
 
+/// The 97.5th percentile of the normal distribution.
+const Z: f64 = 1.959_963_985;
+
 /// Measures of predicted classes and of predicted values.
 const OF_CLASSES: [&str; 5] = ["accuracy", "balanced_accuracy", "macro_f1", "log_loss", "auc"];
 const OF_VALUES: [&str; 3] = ["rmse", "mae", "r2"];
@@ -31,8 +34,9 @@ pub struct Measure {
     pub target: Option<usize>,
     /// Over the rows.
     pub value: f64,
-    /// The 2.5th and the 97.5th percentile of the measure over resamples of the rows, drawn with replacement (B. Efron,
-    /// "Bootstrap methods: another look at the jackknife", 1979); the exact binomial one where all rows are right, or all wrong.
+    /// 95 % interval. Of an accuracy, Wilson's (E. B. Wilson, "Probable inference, the law of succession, and statistical
+    /// inference", 1927), also of other shares that are 0 or 1; else the 2.5th and the 97.5th percentile over resamples of the
+    /// rows, drawn with replacement (B. Efron, "Bootstrap methods: another look at the jackknife", 1979).
     pub interval: [f64; 2],
 }
 
@@ -90,22 +94,30 @@ fn with_intervals(
         })
         .collect();
     let [sum, squares] = [1, 2].map(|power| weights.iter().map(|weight| weight.powi(power)).sum::<f64>());
-    // The exact binomial interval (C. J. Clopper, E. S. Pearson, 1934) of as many rows of equal weights.
-    let all_alike = TAIL.powf(squares / (sum * sum));
+    // Weighted rows are as certain as this number of rows of equal weights.
+    let alike = sum * sum / squares;
     let measure = |(index, (name, target)): (usize, &(&'static str, Option<usize>))| {
         let mut found: Vec<f64> =
             resamples.iter().map(|values| values[index]).filter(|value| value.is_finite()).collect();
         found.sort_unstable_by(f64::total_cmp);
         let at = |rank: f64| found.get((rank * found.len() as f64) as usize).copied().unwrap_or(f64::NAN);
-        let interval = match (values[index], [at(TAIL), at(1.0 - TAIL)]) {
+        let interval = match (*name, values[index]) {
+            ("accuracy", share) => wilson(share, alike),
             // Resamples of rows that are all right, or all wrong, are all alike.
-            (1.0, [1.0, 1.0]) if SHARES.contains(name) => [all_alike, 1.0],
-            (0.0, [0.0, 0.0]) if SHARES.contains(name) => [0.0, 1.0 - all_alike],
-            (_, interval) => interval,
+            (name, share @ (0.0 | 1.0)) if SHARES.contains(&name) => wilson(share, alike),
+            _ => [at(TAIL), at(1.0 - TAIL)],
         };
         Measure { name, target: *target, value: values[index], interval }
     };
     names.iter().enumerate().map(measure).collect()
+}
+
+/// Wilson's interval of a share of `rows` rows, at 95 %.
+fn wilson(share: f64, rows: f64) -> [f64; 2] {
+    let z_squares = Z * Z / rows;
+    let half = (Z * Z / rows * (share * (1.0 - share) + z_squares / 4.0)).sqrt();
+    // Rounding may lead out of the shares.
+    [-half, half].map(|half| ((share + z_squares / 2.0 + half) / (1.0 + z_squares)).clamp(0.0, 1.0))
 }
 
 #[cfg(test)]
@@ -196,7 +208,19 @@ mod tests {
         assert_eq!(accuracy.value, 0.8);
         let half = 1.96 * (0.8 * 0.2 / f64::from(rows)).sqrt();
         for (bound, expected) in accuracy.interval.iter().zip([0.8 - half, 0.8 + half]) {
-            assert!((bound - expected).abs() < 0.2 * half, "{accuracy:?}, and not {expected}");
+            assert!((bound - expected).abs() < 0.05 * half, "{accuracy:?}, and not {expected}");
+        }
+        // Values of R's prop.test(correct = FALSE).
+        for (share, rows, expected) in [
+            (1.0, 69.0, [0.947_262, 1.0]),
+            (0.0, 10.0, [0.0, 0.277_533]),
+            (0.8, 50.0, [0.669_629, 0.887_562]),
+        ] {
+            let found = wilson(share, rows);
+            assert!(
+                found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 2e-6),
+                "{found:?}, not {expected:?}"
+            );
         }
     }
 }

@@ -47,7 +47,7 @@ fn an_adapter_is_checked_kernel_by_kernel() {
 fn saved_gradients_can_be_judged_by_others() {
     let place = Workplace::new();
     let outcome = place.succeed(&["check", "--device", "cpu", "--save", "new/folder"]);
-    assert!(outcome.stdout.contains("new/folder/gradients.safetensors"), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("wrote new/folder/gradients.safetensors"), "{}", outcome.stderr);
     let bytes = std::fs::read(place.path("new/folder/gradients.safetensors")).unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
     let floats = |name: &str| -> (Vec<usize>, Vec<f64>) {

@@ -66,8 +66,9 @@ fn dates_are_numbers_by_default() {
                     found \"soon\"";
     assert_eq!((bad.code, bad.error()), (2, expected));
     // What an export takes are the same numbers.
-    place.succeed(&["export", "--onnx", "--model", "m.safetensors", "--out", "exported"]);
-    let exported = place.succeed(&["export", "--c", "--model", "m.safetensors", "--out", "-"]).stdout;
+    place.succeed(&["export", "--format", "onnx", "--model", "m.safetensors", "--out", "exported"]);
+    let exported =
+        place.succeed(&["export", "--format", "c", "--model", "m.safetensors", "--out", "-"]).stdout;
     assert!(exported.contains("when.days") && exported.contains("noise"), "{exported}");
 }
 
@@ -225,7 +226,7 @@ fn dates_of_zeros_are_missing_and_months_may_have_names() {
     let row = |row: usize| {
         format!(
             "\"{} {}, 2020\",{}\n",
-            ["Jan", "February", "Sept"][row % 3],
+            ["Jan", "February", "Sep"][row % 3],
             row % 28 + 1,
             ["a", "b"][row % 2]
         )

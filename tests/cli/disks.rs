@@ -224,7 +224,7 @@ fn printing_commands_treat_closed_and_full_outputs_alike() {
         &["eval", "--model", "m.safetensors", "--data", "t.csv"],
         &["inspect", "t.csv"],
         &["inspect", "--model", "m.safetensors"],
-        &["export", "--c", "--model", "m.safetensors", "--out", "-"],
+        &["export", "--format", "c", "--model", "m.safetensors", "--out", "-"],
         &["importance", "--model", "m.safetensors", "--data", "t.csv"],
     ] {
         for (script, code) in [

@@ -52,8 +52,11 @@ fn train(place: &Workplace, options: &[&str], out: &str) {
 }
 
 fn export(place: &Workplace, format: &str, model: &str, out: &str) {
-    let outcome = place.succeed(&["export", format, "--model", model, "--out", out]);
-    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("", ""));
+    let outcome = place.succeed(&["export", "--format", format, "--model", model, "--out", out]);
+    assert_eq!(
+        (outcome.stdout.as_str(), outcome.stderr),
+        ("", format!("wrote {}\n", if out.contains(' ') { format!("'{out}'") } else { out.to_owned() }))
+    );
 }
 
 /// What `tinytrain predict` gives for each row.
@@ -118,7 +121,7 @@ int main(void)
 
 /// What the C of a model gives for the same rows; nothing where there is no compiler.
 fn by_c(place: &Workplace, model: &str) -> Option<Vec<Vec<f64>>> {
-    export(place, "--c", model, "net.c");
+    export(place, "c", model, "net.c");
     place.write("main.c", MAIN);
     let flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "main.c", "-o", "main", "-lm"];
     let Ok(compiled) = Command::new("cc").args(flags).current_dir(place.path(".")).output() else {
@@ -190,14 +193,14 @@ fn c_predicts_what_an_ensemble_does() {
 fn every_format_is_written_as_its_readers_know_it() {
     let place = place();
     train(&place, &["--target", "class", "--exclude", "value", "--hidden", "4"], "m");
-    for (format, file, start) in [
-        ("--onnx", "new/m.onnx", &b"\x08\x08"[..]),
-        ("--c", "new/2 nets.c", b"/* A model, written by tinytrain"),
-    ] {
+    for (format, file, start) in
+        [("onnx", "new/m.onnx", &b"\x08\x08"[..]), ("c", "new/2 nets.c", b"/* A model, written by tinytrain")]
+    {
         export(&place, format, "m", file);
         let bytes = std::fs::read(place.path(file)).unwrap();
         assert!(bytes.starts_with(start), "{format}");
-        let outcome = place.command(&["export", format, "--model", "m", "--out", "-"]).output().unwrap();
+        let outcome =
+            place.command(&["export", "--format", format, "--model", "m", "--out", "-"]).output().unwrap();
         // Names in C and ONNX are those of the file.
         assert!(outcome.status.success() && outcome.stdout.starts_with(start), "{format}");
     }
@@ -215,16 +218,16 @@ fn what_cannot_be_exported_is_refused_in_a_line() {
     let before = place.entries();
     for (options, expected) in [
         (&["--out", "x"][..], "required"),
-        (&["--c", "--onnx", "--out", "x"], "cannot be used with"),
-        (&["--c"], "--out <FILE>"),
-        (&["--c", "--out", "m/model.safetensors"], "cannot write to m/model.safetensors, which"),
-        (&["--c", "--out", "x", "--model", "train.csv"], "cannot be used multiple times"),
+        (&["--format", "tflite", "--out", "x"], "invalid value"),
+        (&["--format", "c"], "--out <FILE>"),
+        (&["--format", "c", "--out", "m/model.safetensors"], "cannot write to m/model.safetensors, which"),
+        (&["--format", "c", "--out", "x", "--model", "train.csv"], "cannot be used multiple times"),
     ] {
         let outcome = place.run(&[&["export", "--model", "m"], options].concat());
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{options:?}");
         assert!(outcome.error().contains(expected), "{}", outcome.stderr);
     }
-    let outcome = place.run(&["export", "--c", "--model", "train.csv", "--out", "x"]);
+    let outcome = place.run(&["export", "--format", "c", "--model", "train.csv", "--out", "x"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().starts_with("error: train.csv: expected "), "{}", outcome.stderr);
     assert_eq!(place.entries(), before);

@@ -147,7 +147,7 @@ fn no_output_is_a_file_of_a_run_or_a_sweep() {
             "t.csv",
         ),
         (&["predict", "--model", "run", "t.csv", "--out", "run/history.csv"], run_file),
-        (&["export", "--c", "--model", "run", "--out", "run/log.txt"], run_file),
+        (&["export", "--format", "c", "--model", "run", "--out", "run/log.txt"], run_file),
         (&["importance", "--model", "run", "--svg", "sweep/results.jsonl"], "which is a file of a sweep"),
         (&["report", "run", "--out", "sweep/members/00000.safetensors"], "which is a file of a sweep"),
         (&["report", "run", "--out", "sweep/sweep.json"], "which is a file of a sweep"),

@@ -11,6 +11,29 @@ fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     text.split(&begin).skip(1).filter_map(|rest| rest.split("```").next()).collect()
 }
 
+/// A line with one 0 for each number and one blank for several.
+fn squeezed(line: &str) -> String {
+    let mut text = String::new();
+    for letter in line.trim().chars() {
+        let letter = if letter.is_ascii_digit() { '0' } else { letter };
+        if !(letter == '0' || letter == ' ') || !text.ends_with(letter) {
+            text.push(letter);
+        }
+    }
+    text
+}
+
+/// The picture shows what the program prints now; `scripts/readme-picture` draws it.
+fn check_picture(root: &Path, output: &str) {
+    let picture = std::fs::read_to_string(root.join("docs/images/train.svg")).unwrap();
+    let lines = picture.lines().filter_map(|line| Some(line.split_once('>')?.1.strip_suffix("</text>")?));
+    let lines: Vec<String> = lines.map(squeezed).collect();
+    let printed = output.lines().filter(|line| !line.contains("model.safetensors"));
+    for line in printed.map(squeezed) {
+        assert!(lines.contains(&line), "scripts/readme-picture: {line:?} is not in the picture: {lines:#?}");
+    }
+}
+
 #[test]
 fn the_commands_of_the_readme_run_from_top_to_bottom_and_numpy_reads_the_model() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -28,7 +51,10 @@ fn the_commands_of_the_readme_run_from_top_to_bottom_and_numpy_reads_the_model()
     for line in commands {
         // As printed, but that `tinytrain` is the program under test. No word holds a blank.
         let words: Vec<&str> = line.split(" #").next().unwrap().split_whitespace().skip(1).collect();
-        place.succeed(&words);
+        let outcome = place.succeed(&words);
+        if words.starts_with(&["train", "--epochs"]) {
+            check_picture(root, &outcome.stdout);
+        }
     }
     for file in
         ["digits.c", "penguins.onnx", "report.html", "importance.svg", "wines.csv", "run2/model.safetensors"]

@@ -479,7 +479,7 @@ fn a_name_of_another_kind_of_file_is_no_folder() {
         (
             "train",
             "model.onnx",
-            "--out: expected a folder, or a file named *.safetensors, found model.onnx; use tinytrain export --onnx --model RUN --out model.onnx to export a trained model",
+            "--out: expected a folder, or a file named *.safetensors, found model.onnx; use tinytrain export --format onnx --model RUN --out model.onnx to export a trained model",
         ),
         (
             "train",

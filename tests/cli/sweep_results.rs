@@ -160,7 +160,7 @@ fn the_folder_of_a_sweep_is_its_best_model_and_has_a_page() {
     for command in [
         &["predict", "--device", "cpu", "t.csv"][..],
         &["inspect", "--format", "json"],
-        &["export", "--c", "--out", "-"],
+        &["export", "--format", "c", "--out", "-"],
     ] {
         assert!(told("s", command) == told("s/best.safetensors", command), "{command:?}");
     }

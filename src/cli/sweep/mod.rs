@@ -90,7 +90,7 @@ fn train(
     if let (Some(folder), Some(_), Some(folds)) = (&resumed, options.ensemble, options.train.folds) {
         folder.check_fold_models(folds)?;
     }
-    let (mut prepared, mut sources) = PreparedSweep::prepare(options, "training")?;
+    let (mut prepared, mut sources) = PreparedSweep::prepare(options)?;
     let rows = sources.rows()?;
     let mut folder = match resumed {
         Some(folder) => folder,

@@ -172,11 +172,11 @@ pub struct PreparedSweep {
 }
 
 impl PreparedSweep {
-    /// What the options of a sweep ask for, and where the data come from; `work` is what the device is for, in messages.
+    /// What the options of a sweep ask for, and where the data come from.
     ///
     /// # Errors
     /// Those of the options, the data and the device.
-    pub fn prepare(options: &Options, work: &str) -> anyhow::Result<(Self, Sources)> {
+    pub fn prepare(options: &Options) -> anyhow::Result<(Self, Sources)> {
         let common = SharedOptions::from_options(options);
         let base = &common.base;
         base.check()?;
@@ -196,7 +196,7 @@ impl PreparedSweep {
         let mut sources = Sources::new(reader, validation, test);
         let mut members = sources.members(&planned, base.folds)?;
         let is_short = is_short(&members, options.train.training.settings.threads)?;
-        let (device, mut notices) = base.kernels.device(&base.training, work, false, is_short)?;
+        let (device, mut notices) = base.kernels.device(&base.training, base.verbose, false, is_short)?;
         notices.extend(said);
         let packs = plan_on(&device, &mut members)?;
         planned.iter_mut().zip(packs).for_each(|(planned, is_packed)| planned.is_packed = is_packed);
