@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, Zip as BatchTrainer};
 
-use super::{Cases, Figures, random, wide};
+use super::{Cases, Figures, ODD, random, wide};
 use crate::kernels::{Comparison, MultiplyAdd, StepRecord, Tensor, Vector, Zip, activate, compare, zip};
 use crate::reference::ops;
 use crate::step::Activation;
@@ -18,25 +18,53 @@ const ZIPS: [(Zip, PairFormula, f64); 5] = [
     (Zip::Maximum, f64::max, 0.0),
 ];
 
+const INTEGER_ZIPS: [(Zip, fn(u32, u32) -> u32); 5] = [
+    (Zip::Add, u32::wrapping_add),
+    (Zip::Subtract, u32::wrapping_sub),
+    (Zip::Multiply, u32::wrapping_mul),
+    (Zip::Divide, |a, b| a.checked_div(b).unwrap_or(a)),
+    (Zip::Maximum, Ord::max),
+];
+
+const COMPARISONS: [(Comparison, fn(&u32, &u32) -> bool); 2] =
+    [(Comparison::Equal, PartialEq::eq), (Comparison::Different, PartialEq::ne)];
+
+/// Two vectors of words, a third of which are alike.
+fn integers(length: usize) -> (Vec<u32>, Vec<u32>) {
+    let a: Vec<u32> = (0..length as u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
+    let b = (1..).zip(&a).map(|(i, word)| if i % 3 == 1 { *word } else { i }).collect();
+    (a, b)
+}
+
 pub(super) fn run(cases: &mut Cases<'_>) {
-    for (operation, formula, units) in ZIPS {
-        cases.case(&format!("zip {operation:?}"), "65 x 257", |compute| {
-            let (a, b) = (random(65, 257, 1), random(65, 257, 2).mapv(|value| value.abs() + 0.5));
+    let odd = (0..6).map(|at| (ODD[at], ODD[(at + 3) % 6])).chain(ODD.map(|columns| (1, columns)));
+    let shapes = cases.shapes([(65, 257)], odd.chain([(33, 3)]));
+    let pairs = ZIPS.iter().flat_map(|zip| shapes.iter().map(move |shape| (*zip, *shape)));
+    for ((operation, formula, units), (rows, columns)) in pairs {
+        cases.case(&format!("zip {operation:?}"), &format!("{rows} x {columns}"), |compute| {
+            let (a, b) = (random(rows, columns, 1), random(rows, columns, 2).mapv(|value| value.abs() + 0.5));
             let got = zip(compute, operation, &compute.matrix(&a)?, &compute.matrix(&b)?)?.read(compute)?;
             let want = BatchTrainer::from(&wide(&a)).and(&wide(&b)).map_collect(|a, b| formula(*a, *b));
             Ok(Figures::relative(&got, &want, &want.mapv(f64::abs), units))
         });
     }
-    cases.case("zip u32", "100003", |compute| {
-        let a: Vec<u32> = (0..100_003u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
-        let b: Vec<u32> = a.iter().rev().copied().collect();
-        let (on_a, on_b) = (compute.vector(&a)?, compute.vector(&b)?);
-        let sums = zip(compute, Zip::Add, &on_a, &on_b)?.read(compute)?;
-        let equal = compare(compute, Comparison::Equal, &on_a, &on_b)?.read(compute)?;
-        let pairs = || a.iter().zip(&b);
-        let sums = Figures::exact(sums, pairs().map(|(a, b)| a.wrapping_add(*b)));
-        Ok(sums.and(Figures::exact(equal, pairs().map(|(a, b)| u32::from(a == b)))))
-    });
+    for length in cases.shapes([100_003], ODD) {
+        for (operation, formula) in INTEGER_ZIPS {
+            cases.case(&format!("zip {operation:?}, u32"), &length.to_string(), |compute| {
+                let (a, b) = integers(length);
+                let got = zip(compute, operation, &compute.vector(&a)?, &compute.vector(&b)?)?;
+                Ok(Figures::exact(got.read(compute)?, a.iter().zip(&b).map(|(a, b)| formula(*a, *b))))
+            });
+        }
+        for (comparison, formula) in COMPARISONS {
+            cases.case(&format!("zip {comparison:?}, u32"), &length.to_string(), |compute| {
+                let (a, b) = integers(length);
+                let got = compare(compute, comparison, &compute.vector(&a)?, &compute.vector(&b)?)?;
+                let want = a.iter().zip(&b).map(|(a, b)| u32::from(formula(a, b)));
+                Ok(Figures::exact(got.read(compute)?, want))
+            });
+        }
+    }
     cases.case("relu", "65 x 257", |compute| {
         let z = random(65, 257, 3);
         let got = activate(compute, Activation::Relu, &compute.matrix(&z)?)?.read(compute)?;
@@ -48,14 +76,16 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let got = activate(compute, Activation::Relu, &compute.matrix(&z)?)?.read(compute)?;
         Ok(Figures::exact(got.iter().map(|value| u32::from(value.is_nan())), [0u32, 0, 0, 1, 0]))
     });
-    cases.case("multiply_add", "257 x 12", |compute| {
-        // x <- x / 2 + 1 from a whole number below 2^8: exact in f32 for twelve rounds.
-        let y = Vector::<f32>::output(compute, 1, 4 * 257)?;
-        let kernel = MultiplyAdd { threads: 257, rounds: 12, a: 0.5, b: 1.0 };
-        compute.run(&kernel, &[y.buffer()], StepRecord::default())?;
-        let chain = |start: usize| (0..12).fold(start as f64, |x, _| 0.5 * x + 1.0);
-        let want: Array1<f64> =
-            (0..4 * 257).map(|word| (0..8).map(|at| chain(word / 4 + at)).sum()).collect();
-        Ok(Figures::relative(&y.read(compute)?, &want, &want, 8.0))
-    });
+    for (threads, rounds) in cases.shapes([(257, 12)], [(1, 0), (3, 1), (65, 7)]) {
+        cases.case("multiply_add", &format!("{threads} x {rounds}"), |compute| {
+            // x <- x / 2 + 1 from a whole number below 2^8: exact in f32 for twelve rounds.
+            let y = Vector::<f32>::output(compute, 1, 4 * threads)?;
+            let kernel = MultiplyAdd { threads, rounds, a: 0.5, b: 1.0 };
+            compute.run(&kernel, &[y.buffer()], StepRecord::default())?;
+            let chain = |start: usize| (0..rounds).fold(start as f64, |x, _| 0.5 * x + 1.0);
+            let want: Array1<f64> =
+                (0..4 * threads).map(|word| (0..8).map(|at| chain(word / 4 + at)).sum()).collect();
+            Ok(Figures::relative(&y.read(compute)?, &want, &want, 8.0))
+        });
+    }
 }

@@ -143,12 +143,25 @@ impl Figures {
     }
 }
 
+/// How much is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Each kernel in one or two shapes: seconds.
+    Quick,
+    /// Odd shapes, too: sizes around those of tiles, workgroups and blocks. The tests of the kernels run these.
+    Thorough,
+}
+
+/// Sizes that are no multiple of any tile.
+const ODD: [usize; 6] = [1, 3, 17, 63, 65, 257];
+
 /// Takes the outcomes as they come.
 pub type Sink<'a> = dyn FnMut(Outcome) + 'a;
 
 /// The cases of one device.
 struct Cases<'a> {
     compute: &'a Compute,
+    extent: Extent,
     sink: &'a mut dyn FnMut(Outcome),
     /// Cases that are over already.
     done: usize,
@@ -169,6 +182,12 @@ impl Cases<'_> {
             self.compute.begin_other();
             self.done = self.number;
         }
+    }
+
+    /// The shapes of a kernel: the quick ones, and the odd ones where all is checked.
+    fn shapes<T>(&self, quick: impl IntoIterator<Item = T>, odd: impl IntoIterator<Item = T>) -> Vec<T> {
+        let odd = odd.into_iter().filter(|_| self.extent == Extent::Thorough);
+        quick.into_iter().chain(odd).collect()
     }
 
     /// Runs all.
@@ -199,18 +218,18 @@ fn outcome(subject: &str, shape: &str, figures: Result<Figures>) -> Outcome {
 
 /// Runs every kernel on the device, with outputs that are full of NaN before and have traps behind them. `sink` hears of
 /// each as it ends.
-pub fn kernels(compute: &Compute, sink: &mut Sink<'_>) {
-    Cases { compute, sink, done: 0, number: 0 }.run();
+pub fn kernels(compute: &Compute, extent: Extent, sink: &mut Sink<'_>) {
+    Cases { compute, extent, sink, done: 0, number: 0 }.run();
 }
 
-/// As [`kernels`], for threads that must not wait.
+/// As [`kernels`] in the quick extent, for threads that must not wait.
 ///
 /// # Errors
 /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
 pub async fn kernels_async(compute: &Compute, sink: &mut Sink<'_>) -> Result<()> {
     let (compute, mut done) = (compute.replaying(), 0);
     loop {
-        let mut cases = Cases { compute: &compute, sink: &mut *sink, done, number: 0 };
+        let mut cases = Cases { compute: &compute, extent: Extent::Quick, sink: &mut *sink, done, number: 0 };
         cases.run();
         done = cases.done;
         if !compute.arrived().await? {

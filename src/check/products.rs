@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, Axis, concatenate, s};
 
-use super::{Cases, Figures, random, wide};
+use super::{Cases, Figures, ODD, random, wide};
 use crate::error::Result;
 use crate::kernels::{Compute, Epilogue, Grid, Operand, batched_matmul, matmul, naive_matmul};
 use crate::reference::{bounds, ops};
@@ -23,7 +23,9 @@ pub(super) fn product(got: &Array2<f32>, a: &Array2<f64>, b: &Array2<f64>) -> Fi
 }
 
 pub(super) fn run(cases: &mut Cases<'_>) {
-    for [m, k, n] in SHAPES {
+    // Every pair of odd numbers of rows and columns, and an empty inner dimension.
+    let odd = (0..36).map(|at| [ODD[at / 6], ODD[(at / 6 + 2 * (at % 6)) % 6], ODD[at % 6]]);
+    for [m, k, n] in cases.shapes(SHAPES, odd.chain([[5, 0, 7]])) {
         let shape = format!("{m} x {k} x {n}");
         for grid in [Grid::Line, Grid::Plane] {
             let name = format!("naive_matmul, {}", format!("{grid:?}").to_lowercase());
@@ -43,14 +45,16 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         }
         cases.case("matmul + bias, relu", &shape, |compute| epilogue(compute, [m, k, n]));
     }
-    cases.case("matmul, 3 at once", "3 of 65 x 33 x 70", |compute| {
-        let (a, b) = (random(3 * 65, 33, 3), random(3 * 33, 70, 4));
-        let c = batched_matmul(compute, 3, &compute.matrix(&a)?, &compute.matrix(&b)?, Epilogue::default())?;
-        let c = c.read(compute)?;
-        let part = |x: &Array2<f32>, i, rows| x.slice(s![i * rows..(i + 1) * rows, ..]).to_owned();
-        let one = |i| product(&part(&c, i, 65), &wide(&part(&a, i, 65)), &wide(&part(&b, i, 33)));
-        Ok(one(0).and(one(1)).and(one(2)))
-    });
+    for [m, k, n] in cases.shapes([[65, 33, 70]], [[1, 1, 1], [3, 17, 5], [7, 257, 3]]) {
+        cases.case("matmul, 3 at once", &format!("3 of {m} x {k} x {n}"), |compute| {
+            let (a, b) = (random(3 * m, k, 3), random(3 * k, n, 4));
+            let (on_a, on_b) = (compute.matrix(&a)?, compute.matrix(&b)?);
+            let c = batched_matmul(compute, 3, &on_a, &on_b, Epilogue::default())?.read(compute)?;
+            let part = |x: &Array2<f32>, i, rows| x.slice(s![i * rows..(i + 1) * rows, ..]).to_owned();
+            let one = |i| product(&part(&c, i, m), &wide(&part(&a, i, m)), &wide(&part(&b, i, k)));
+            Ok(one(0).and(one(1)).and(one(2)))
+        });
+    }
 }
 
 fn transposed(compute: &Compute, [m, k, n]: [usize; 3], [of_a, of_b]: [bool; 2]) -> Result<Figures> {

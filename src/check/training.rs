@@ -27,7 +27,7 @@ pub(super) const STORED: [(FeatureFormat, &str); 2] =
 
 pub(super) fn run(cases: &mut Cases<'_>) {
     let sgd = UpdateRule::sgd(RATE);
-    for shape in SHAPES {
+    for shape in cases.shapes(SHAPES, [[1, 1, 1], [3, 257, 5], [65, 63, 3], [257, 5, 17]]) {
         let [rows, inputs, outputs] = shape;
         let text = format!("{rows} x {inputs} x {outputs}");
         let plain = Layer { shape, stored: None };

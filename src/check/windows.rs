@@ -1,69 +1,106 @@
 //! pool, convolve.
 
-use ndarray::{Array1, Array2, ArrayView1, Axis as Direction};
+use ndarray::{Array2, ArrayView1, Axis as Direction};
 
-use super::{Cases, Figures, random, vector, wide};
+use super::{Cases, Figures, ODD, random, vector, wide};
 use crate::error::Result;
-use crate::kernels::{Compute, Mode, Window, convolve, convolve_separable, pool};
+use crate::kernels::{Compute, MOST_TAPS, Mode, Window, convolve, convolve_separable, pool};
 use crate::reference::ops;
 
+const MODES: [Mode; 3] = [Mode::Valid, Mode::Same, Mode::Tail];
+/// Widths of windows, and numbers of taps, around those of vectors and teams.
+const WIDTHS: [usize; 9] = [1, 2, 3, 4, 17, 64, 255, 256, 1000];
+
 pub(super) fn run(cases: &mut Cases<'_>) {
-    for window in [Window::Sum, Window::Mean, Window::Maximum] {
-        for width in [3, 100, 1000] {
+    let odd = ODD.into_iter().flat_map(|columns| WIDTHS.map(|width| (1 + columns % 4, columns, width)));
+    for (rows, columns, width) in cases.shapes([3, 100, 1000].map(|width| (17, 5003, width)), odd) {
+        for window in [Window::Sum, Window::Mean, Window::Maximum] {
             let name = format!("pool {}, width {width}", format!("{window:?}").to_lowercase());
-            cases.case(&name, "17 x 5003", |compute| pooled(compute, window, width));
+            let shape = format!("{rows} x {columns}");
+            cases.case(&name, &shape, |compute| pooled(compute, window, &random(rows, columns, 1), width));
         }
     }
-    for mode in [Mode::Valid, Mode::Same, Mode::Tail] {
-        for taps in [4, 255] {
+    let odd = ODD.into_iter().flat_map(|columns| WIDTHS.map(|taps| (1 + columns % 4, columns, taps)));
+    for (rows, columns, taps) in cases.shapes([4, 255].map(|taps| (17, 1003, taps)), odd) {
+        for mode in MODES.into_iter().filter(|mode| *mode != Mode::Valid || taps <= columns) {
             let name = format!("convolve {}, {taps} taps", format!("{mode:?}").to_lowercase());
-            cases.case(&name, "17 x 1003", |compute| convolved(compute, mode, taps));
+            let shape = format!("{rows} x {columns}");
+            cases.case(&name, &shape, |compute| convolved(compute, mode, &random(rows, columns, 2), taps));
         }
     }
-    cases.case("convolve, separable", "65 x 257 by 5 x 9", separable);
+    let odd = [(1, 1), (17, 9), (63, 65), (300, 21), (9, 270)];
+    let odd = odd.into_iter().flat_map(|(rows, columns)| {
+        [[1, 1], [2, 3], [5, 4], [9, 9], [1, 7]].map(|taps| (rows, columns, taps))
+    });
+    for (rows, columns, taps @ [down, across]) in cases.shapes([(65, 257, [5, 9])], odd) {
+        let is_valid = down <= rows && across <= columns;
+        for mode in MODES.into_iter().filter(|mode| *mode != Mode::Valid || is_valid) {
+            let name = format!("convolve {}, separable", format!("{mode:?}").to_lowercase());
+            let shape = format!("{rows} x {columns} by {down} x {across}");
+            cases.case(&name, &shape, |compute| separable(compute, mode, &random(rows, columns, 4), taps));
+        }
+    }
+    for taps in cases.shapes([], [127, 129, 513, MOST_TAPS]) {
+        let shape = format!("1100 x 5 by {taps} x 1");
+        cases.case("convolve same, separable", &shape, |compute| {
+            separable(compute, Mode::Same, &random(1100, 5, 4), [taps, 1])
+        });
+    }
 }
 
-fn pooled(compute: &Compute, window: Window, width: usize) -> Result<Figures> {
-    let x = random(17, 5003, 1);
-    let got = pool(compute, &compute.matrix(&x)?, window, width)?.read(compute)?;
-    let x = wide(&x);
+fn pooled(compute: &Compute, window: Window, x: &Array2<f32>, width: usize) -> Result<Figures> {
+    let got = pool(compute, &compute.matrix(x)?, window, width)?.read(compute)?;
+    let x = wide(x);
     let operation = match window {
         Window::Sum => |x: ArrayView1<f64>| x.sum(),
         Window::Mean => |x: ArrayView1<f64>| x.sum() / x.len() as f64,
         Window::Maximum => return Ok(Figures::exact(got, ops::pool(x.view(), width, ops::maximum))),
     };
     let [want, magnitude] = [&x, &x.mapv(f64::abs)].map(|x| ops::pool(x.view(), width, operation));
-    // Levels of the tree, chunks of a team, and the division.
-    let units = (width as f64).log2() + (width as f64 / compute.tuning.team as f64) + 5.0;
+    // An element of a sum passes at most log2(width) additions in the windows of 1, 2, 4, ... elements, as many that put such
+    // windows together, and one a chunk of a team, each within eps / 2 of the sum (Higham, Accuracy and Stability of Numerical
+    // Algorithms, section 4.2). WGSL promises 2.5 eps for the division of a mean, and the number of elements is rounded, too.
+    let reach = width.min(x.ncols()) as f64;
+    let division = if window == Window::Mean { 5.0 } else { 1.0 };
+    let units = reach.log2() + reach / compute.tuning.team as f64 + division;
     Ok(Figures::relative(&got, &want, &magnitude, units))
 }
 
-fn convolved(compute: &Compute, mode: Mode, length: usize) -> Result<Figures> {
-    let (a, taps) = (random(17, 1003, 2), vector(length, 3));
-    let on_taps = compute.vector(&taps.to_vec())?;
-    let got = convolve(compute, &compute.matrix(&a)?, &on_taps, mode)?.read(compute)?;
-    let origin = if mode == Mode::Same { length / 2 } else { 0 };
-    let outputs = if mode == Mode::Valid { 1003 + 1 - length } else { 1003 };
-    let (a, taps) = (wide(&a), wide(&taps).insert_axis(Direction(0)));
-    let whole = |a: &Array2<f64>, taps: &Array2<f64>| {
-        ops::convolve(a.view(), taps.view(), [0, origin], [17, outputs])
-    };
-    let magnitude = whole(&a.mapv(f64::abs), &taps.mapv(f64::abs));
-    Ok(Figures::relative(&got, &whole(&a, &taps), &magnitude, length as f64 + 4.0))
+/// Outputs of n elements under k taps, and the tap that meets element i in output i.
+fn extent(mode: Mode, n: usize, k: usize) -> (usize, usize) {
+    match mode {
+        Mode::Valid => (n - k + 1, 0),
+        Mode::Same => (n, k / 2),
+        Mode::Tail => (n, 0),
+    }
 }
 
-fn separable(compute: &Compute) -> Result<Figures> {
-    let a = random(65, 257, 4);
-    let [rows, columns] = [9, 5].map(|taps| vector(taps, taps as u32));
+fn reference(a: &Array2<f64>, b: &Array2<f64>, mode: Mode) -> Array2<f64> {
+    let (rows, down) = extent(mode, a.nrows(), b.nrows());
+    let (columns, across) = extent(mode, a.ncols(), b.ncols());
+    ops::convolve(a.view(), b.view(), [down, across], [rows, columns])
+}
+
+/// A sum of k rounded products is within k eps / 2 of the sum of their magnitudes (Higham, section 3.1), two passes of k1 and k2
+/// within (k1 + k2) eps / 2. The bound is twice that and 3 eps, for devices that round less well.
+fn near_reference(got: &Array2<f32>, a: &Array2<f32>, b: &Array2<f64>, mode: Mode) -> Figures {
+    let (a, units) = (wide(a), (b.nrows() + b.ncols()) as f64 + 3.0);
+    let magnitude = reference(&a.mapv(f64::abs), &b.mapv(f64::abs), mode) + f64::from(f32::MIN_POSITIVE);
+    Figures::relative(got, &reference(&a, b, mode), &magnitude, units)
+}
+
+fn convolved(compute: &Compute, mode: Mode, a: &Array2<f32>, length: usize) -> Result<Figures> {
+    let taps = vector(length, 3);
+    let on_taps = compute.vector(&taps.to_vec())?;
+    let got = convolve(compute, &compute.matrix(a)?, &on_taps, mode)?.read(compute)?;
+    Ok(near_reference(&got, a, &wide(&taps).insert_axis(Direction(0)), mode))
+}
+
+/// Both passes against the outer product of their taps, as one kernel of two dimensions.
+fn separable(compute: &Compute, mode: Mode, a: &Array2<f32>, [down, across]: [usize; 2]) -> Result<Figures> {
+    let (rows, columns) = (vector(across, 9), vector(down, 5));
     let (on_rows, on_columns) = (compute.vector(&rows.to_vec())?, compute.vector(&columns.to_vec())?);
-    let got = convolve_separable(compute, &compute.matrix(&a)?, &on_rows, &on_columns, Mode::Same)?;
-    let outer = |columns: &Array1<f32>, rows: &Array1<f32>| {
-        Array2::from_shape_fn((5, 9), |(i, j)| f64::from(columns[i]) * f64::from(rows[j]))
-    };
-    let kernel = outer(&columns, &rows);
-    let whole =
-        |a: &Array2<f64>, kernel: &Array2<f64>| ops::convolve(a.view(), kernel.view(), [2, 4], [65, 257]);
-    let a = wide(&a);
-    let magnitude = whole(&a.mapv(f64::abs), &kernel.mapv(f64::abs));
-    Ok(Figures::relative(&got.read(compute)?, &whole(&a, &kernel), &magnitude, 17.0))
+    let got = convolve_separable(compute, &compute.matrix(a)?, &on_rows, &on_columns, mode)?;
+    let kernel = wide(&columns).insert_axis(Direction(1)).dot(&wide(&rows).insert_axis(Direction(0)));
+    Ok(near_reference(&got.read(compute)?, a, &kernel, mode))
 }

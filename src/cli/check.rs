@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::check::{GradientRecord, Outcome, TrainingRecord, cpu_engine, gpu_engine, kernels};
+use crate::check::{Extent, GradientRecord, Outcome, TrainingRecord, cpu_engine, gpu_engine, kernels};
 use crate::engine::{Device, DeviceRequest};
 use crate::error::{Error, Result};
 use crate::kernels::Compute;
@@ -102,7 +102,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             let name = format!("{} ({}, {})", adapter.name, adapter.backend, adapter.driver);
             table.head(&name)?;
             let compute = Compute::open(adapter)?.guarded();
-            kernels(&compute, &mut |outcome| table.line(&outcome));
+            kernels(&compute, Extent::Quick, &mut |outcome| table.line(&outcome));
             gpu_engine(adapter, &mut |outcome| table.line(&outcome))?;
             name
         }

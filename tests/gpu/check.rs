@@ -1,40 +1,51 @@
-//! `tinytrain check` as a library call: every kernel has its place, and all pass here as users run them. What every tuning
-//! computes is tested kernel by kernel.
+//! The cases of `tinytrain check`, with odd shapes, on every adapter and under every tuning: most kernels have no other test against
+//! the f64 reference.
 
-use tinytrain::check::{Outcome, kernels, kernels_async};
+use tinytrain::check::{Extent, Outcome, kernels, kernels_async};
 use tinytrain::gpu::block;
 use tinytrain::kernels::Tuning;
 
-use crate::lab::labs;
+use crate::lab::{Lab, everywhere, labs};
+
+fn outcomes(lab: &Lab, tuning: &Tuning, extent: Extent) -> Vec<Outcome> {
+    let mut outcomes = Vec::new();
+    kernels(&lab.compute(tuning), extent, &mut |outcome| outcomes.push(outcome));
+    let failed: Vec<&Outcome> = outcomes.iter().filter(|outcome| !outcome.passed()).collect();
+    assert!(failed.is_empty(), "{} ({}), {tuning:?}: {failed:#?}", lab.context.name, lab.context.backend);
+    outcomes
+}
 
 #[test]
-fn every_kernel_has_a_place_and_passes() {
-    for lab in labs() {
-        // The shapes of real GPUs use workgroup memory most, so these are what runs checked.
-        let tuning =
-            if lab.context.device_options.checked { Tuning::GPU } else { Tuning::for_device(&lab.context) };
-        let _turn = lab.turn();
-        let (compute, mut outcomes) = (lab.compute(&tuning), Vec::<Outcome>::new());
-        kernels(&compute, &mut |outcome| outcomes.push(outcome));
-        for outcome in &outcomes {
-            assert!(
-                outcome.passed(),
-                "{} ({}), {tuning:?}: {outcome:?}",
-                lab.context.name,
-                lab.context.backend
-            );
-        }
+fn every_kernel_passes_in_odd_shapes() {
+    everywhere(|lab, tuning| {
+        let outcomes = outcomes(lab, tuning, Extent::Thorough);
+        assert!(outcomes.len() > 1000, "{}", outcomes.len());
         for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders")).unwrap() {
             let path = file.unwrap().path();
             let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
             let named = |outcome: &Outcome| outcome.subject.split([' ', ',']).any(|word| word == name);
             assert!(path.is_dir() || outcomes.iter().any(named), "{name} is not checked");
         }
-        // Cases that begin again, instead of waiting for what they read, come to the same.
-        if std::ptr::eq(lab, &labs()[0]) {
-            let mut again: Vec<Outcome> = Vec::new();
-            block(kernels_async(&compute, &mut |outcome| again.push(outcome))).unwrap();
-            assert!(again.len() > 100 && again == outcomes);
-        }
+    });
+}
+
+/// Small teams have many levels, and workgroups that are no power of two have threads without work.
+#[test]
+fn every_kernel_passes_with_odd_workgroups() {
+    let lab = &labs()[0];
+    let _turn = lab.turn();
+    for (team, workgroup, plane) in [(8, 5, [3, 3]), (64, 1, [1, 7])] {
+        outcomes(lab, &Tuning { team, workgroup, plane, ..Tuning::GPU }, Extent::Thorough);
     }
+}
+
+/// Cases that begin again, instead of waiting for what they read, come to the same.
+#[test]
+fn replayed_cases_have_equal_outcomes() {
+    let lab = &labs()[0];
+    let _turn = lab.turn();
+    let tuning = Tuning::for_device(&lab.context);
+    let mut again: Vec<Outcome> = Vec::new();
+    block(kernels_async(&lab.compute(&tuning), &mut |outcome| again.push(outcome))).unwrap();
+    assert!(again.len() > 100 && again == outcomes(lab, &tuning, Extent::Quick));
 }

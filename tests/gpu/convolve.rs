@@ -1,10 +1,9 @@
 use ndarray::{Array2, array};
-use proptest::prelude::*;
 use tinytrain::error::Error;
 use tinytrain::kernels::{MOST_TAPS, Mode, Tuning, convolve, convolve_separable};
 use tinytrain::reference::ops;
 
-use crate::lab::{Lab, ODD, assert_close, everywhere, labs, random, wide};
+use crate::lab::{Lab, assert_close, everywhere, labs, random, wide};
 
 const MODES: [Mode; 3] = [Mode::Valid, Mode::Same, Mode::Tail];
 
@@ -62,79 +61,6 @@ fn run_separable(
     let vector = |taps: &Array2<f32>| compute.vector(taps.as_slice().unwrap()).unwrap();
     let a = compute.matrix(a).unwrap();
     convolve_separable(&compute, &a, &vector(rows), &vector(columns), mode).unwrap().read(&compute).unwrap()
-}
-
-fn check_separable(lab: &Lab, tuning: &Tuning, a: &Array2<f32>, [down, across]: [usize; 2], mode: Mode) {
-    let (row_taps, column_taps) = (random(1, across, 91), random(1, down, 92));
-    let what = format!("separable {mode:?} {:?} by {down} x {across}, team {}", a.dim(), tuning.team);
-    let got = run_separable(lab, tuning, a, [&row_taps, &column_taps], mode);
-    // The outer product of both kernels, as one kernel of two dimensions.
-    let (a, b) = (wide(a), wide(&column_taps).t().dot(&wide(&row_taps)));
-    assert_close(&what, lab, &got, &reference(&a, &b, mode), &bound(&a, &b, mode));
-}
-
-#[test]
-fn odd_lengths_and_taps_in_every_mode() {
-    everywhere(|lab, tuning| {
-        for n in ODD.into_iter().chain([1000, 1100]) {
-            for k in [1, 2, 3, 4, 17, 64, 255, 256, 1000] {
-                for mode in MODES.into_iter().filter(|mode| *mode != Mode::Valid || k <= n) {
-                    check(lab, tuning, &random(1, n, 1), k, mode);
-                }
-            }
-        }
-    });
-}
-
-#[test]
-fn every_row_of_a_matrix_by_itself() {
-    everywhere(|lab, tuning| {
-        for (rows, columns, k) in [(3, 5, 3), (17, 63, 8), (5, 257, 2), (2, 700, 300), (65, 1, 1)] {
-            for mode in MODES {
-                check(lab, tuning, &random(rows, columns, 2), k, mode);
-            }
-        }
-    });
-}
-
-#[test]
-fn two_dimensions_are_the_product_of_two_passes() {
-    everywhere(|lab, tuning| {
-        for (rows, columns) in [(1, 1), (17, 9), (63, 65), (300, 21), (9, 270)] {
-            for taps in [[1, 1], [2, 3], [5, 4], [9, 9], [1, 7]] {
-                let valid = taps[0] <= rows && taps[1] <= columns;
-                for mode in MODES.into_iter().filter(|mode| *mode != Mode::Valid || valid) {
-                    check_separable(lab, tuning, &random(rows, columns, 3), taps, mode);
-                }
-            }
-        }
-    });
-}
-
-#[test]
-fn long_columns_fit_workgroup_memory() {
-    for lab in labs() {
-        let _turn = lab.turn();
-        for taps in [127, 129, 513, MOST_TAPS] {
-            check_separable(lab, &Tuning::GPU, &random(1100, 5, 4), [taps, 1], Mode::Same);
-        }
-        check_separable(lab, &Tuning::GPU, &random(MOST_TAPS, 3, 4), [MOST_TAPS, 1], Mode::Valid);
-    }
-}
-
-#[test]
-fn teams_of_any_size() {
-    for lab in labs() {
-        let _turn = lab.turn();
-        for size in [1, 3, 8, 10, 64, 256] {
-            for mode in MODES {
-                for (columns, k) in [(1, 1), (65, 3), (65, 9), (130, 17), (257, 64)] {
-                    check(lab, &team(size), &random(2, columns, 5), k, mode);
-                }
-                check_separable(lab, &team(size), &random(33, 19, 6), [4, 3], mode);
-            }
-        }
-    }
 }
 
 #[test]
@@ -249,24 +175,4 @@ fn two_runs_are_equal_bit_for_bit() {
         let bits = || run_separable(lab, tuning, &a, [&taps, &taps], Mode::Same).mapv(f32::to_bits);
         assert_eq!(bits(), bits());
     });
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
-    #[test]
-    fn random_shapes(
-        rows in 1..40usize,
-        columns in 1..300usize,
-        down in 1..20usize,
-        across in 1..90usize,
-        size in prop::sample::select(vec![1usize, 3, 8, 10, 64, 256]),
-        mode in prop::sample::select(MODES.to_vec()),
-    ) {
-        let mode = if mode == Mode::Valid && (down > rows || across > columns) { Mode::Same } else { mode };
-        for lab in labs() {
-            let _turn = lab.turn();
-            check(lab, &team(size), &random(rows, columns, 11), across, mode);
-            check_separable(lab, &team(size), &random(rows, columns, 12), [down, across.min(9)], mode);
-        }
-    }
 }

@@ -20,7 +20,6 @@ mod input_gradient;
 mod lab;
 mod loss_gradient;
 mod matmul;
-mod multiply_add;
 mod naive_matmul;
 mod nonlinear;
 mod optimized;

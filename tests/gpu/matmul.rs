@@ -1,9 +1,9 @@
-use ndarray::{Array2, s};
+use ndarray::Array2;
 use proptest::prelude::*;
-use tinytrain::kernels::{Compute, Epilogue, Matmul, Operand, Tuning, batched_matmul, matmul};
+use tinytrain::kernels::{Epilogue, Matmul, Operand, Tuning, batched_matmul, matmul};
 use tinytrain::reference::{bounds, ops};
 
-use crate::lab::{Lab, ODD, assert_close, batch, everywhere, labs, random, wide};
+use crate::lab::{Lab, assert_close, batch, everywhere, labs, random, wide};
 
 fn product(
     lab: &Lab,
@@ -45,81 +45,6 @@ fn check(lab: &Lab, tuning: &Tuning, [m, k, n]: [usize; 3], transpose: [bool; 2]
         &ops::matmul(wide_a.view(), wide_b.view()),
         &bounds::matmul(wide_a.view(), wide_b.view()),
     );
-}
-
-#[test]
-fn odd_shapes() {
-    everywhere(|lab, tuning| {
-        for (i, m) in ODD.into_iter().enumerate() {
-            for (j, n) in ODD.into_iter().enumerate() {
-                let k = ODD[(i + 2 * j) % ODD.len()];
-                check(lab, tuning, [m, k, n], [(i + j) % 2 == 1, (i + j) % 3 == 1]);
-            }
-        }
-    });
-}
-
-#[test]
-fn every_transposition() {
-    everywhere(|lab, tuning| {
-        for transpose in [[false, false], [false, true], [true, false], [true, true]] {
-            check(lab, tuning, [33, 70, 41], transpose);
-        }
-    });
-}
-
-#[test]
-fn an_empty_inner_dimension_gives_zero() {
-    everywhere(|lab, tuning| {
-        let c = product(lab, tuning, &Array2::zeros((5, 0)), &Array2::zeros((0, 7)), [false, false]);
-        assert_eq!(c, Array2::<f32>::zeros((5, 7)));
-    });
-}
-
-/// Epilogue and batch, by the public functions.
-fn check_epilogue(
-    compute: &Compute,
-    lab: &Lab,
-    matrices: usize,
-    [m, k, n]: [usize; 3],
-    bias: bool,
-    relu: bool,
-) {
-    let (a, b, row) = (random(matrices * m, k, 5), random(matrices * k, n, 6), random(1, n, 7));
-    let on_bias = compute.vector(row.as_slice().unwrap()).unwrap();
-    let epilogue = Epilogue { bias: bias.then_some(&on_bias), relu };
-    let (on_a, on_b) = (compute.matrix(&a).unwrap(), compute.matrix(&b).unwrap());
-    let got = if matrices == 1 {
-        matmul(compute, (&on_a).into(), (&on_b).into(), epilogue)
-    } else {
-        batched_matmul(compute, matrices, &on_a, &on_b, epilogue)
-    };
-    let got = got.unwrap().read(compute).unwrap();
-    for i in 0..matrices {
-        let part = |x: &Array2<f32>, rows: usize| wide(&x.slice(s![i * rows..(i + 1) * rows, ..]).to_owned());
-        let (a, b) = (part(&a, m), part(&b, k));
-        let bias_row = if bias { wide(&row) } else { Array2::zeros((1, n)) };
-        let mut want = ops::forward(a.view(), b.view(), bias_row.row(0));
-        if relu {
-            want = ops::relu(want.view());
-        }
-        let bound =
-            bounds::matmul(a.view(), b.view()) + bias_row.mapv(|value| value.abs() * f64::from(f32::EPSILON));
-        let got = got.slice(s![i * m..(i + 1) * m, ..]).to_owned();
-        assert_close(&format!("product {i} of {matrices}, {m}x{k}x{n}"), lab, &got, &want, &bound);
-    }
-}
-
-#[test]
-fn bias_relu_and_batches() {
-    everywhere(|lab, tuning| {
-        let compute = lab.compute(tuning);
-        for (i, shape) in [[1, 1, 1], [3, 17, 5], [65, 33, 70], [7, 257, 3]].into_iter().enumerate() {
-            for (bias, relu) in [(false, false), (true, false), (false, true), (true, true)] {
-                check_epilogue(&compute, lab, 1 + i, shape, bias, relu);
-            }
-        }
-    });
 }
 
 #[test]

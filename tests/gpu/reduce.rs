@@ -1,9 +1,9 @@
-use ndarray::{Array1, Array2, ArrayView1, Axis as NdAxis};
+use ndarray::{Array2, ArrayView1, Axis as NdAxis};
 use proptest::prelude::*;
 use tinytrain::kernels::{Axis, Compute, Reduction, Tuning, block_sums, reduce, reduce_axis};
 use tinytrain::reference::{bounds, ops};
 
-use crate::lab::{ODD, everywhere, labs, random, wide};
+use crate::lab::{everywhere, labs, random, wide};
 
 fn magnitude(x: ArrayView1<f64>) -> f64 {
     x.iter().map(|value| value.abs()).sum()
@@ -13,11 +13,6 @@ fn assert_near(what: &str, got: f32, want: f64, bound: f64) {
     let error = (f64::from(got) - want).abs();
     // Written so that NaN fails.
     assert!(error <= bound, "{what}: got {got}, want {want}, {:.2} bounds off", error / bound);
-}
-
-/// Tunings of other team sizes, also such that are no power of two, beside the shipped ones.
-fn teams(tuning: &Tuning) -> [Tuning; 5] {
-    [256, 1, 5, 8, 96].map(|team| Tuning { team, ..*tuning })
 }
 
 fn check_axis(compute: &Compute, x: &Array2<f32>, axis: Axis) {
@@ -38,41 +33,6 @@ fn check_axis(compute: &Compute, x: &Array2<f32>, axis: Axis) {
 }
 
 #[test]
-fn rows_and_columns_of_odd_shapes() {
-    everywhere(|lab, tuning| {
-        for (i, rows) in ODD.into_iter().enumerate() {
-            for (j, columns) in ODD.into_iter().enumerate() {
-                let compute = lab.compute(&teams(tuning)[(i + j) % 5]);
-                let axis = if (i + j) % 2 == 0 { Axis::Rows } else { Axis::Columns };
-                check_axis(&compute, &random(rows, columns, 1), axis);
-            }
-        }
-        check_axis(&lab.compute(tuning), &random(3, 9001, 2), Axis::Rows);
-        check_axis(&lab.compute(tuning), &random(9001, 3, 3), Axis::Columns);
-        check_axis(&lab.compute(&Tuning { team: 8, ..*tuning }), &random(3000, 2, 3), Axis::Columns);
-    });
-}
-
-#[test]
-fn vectors_of_odd_lengths() {
-    everywhere(|lab, tuning| {
-        for tuning in teams(tuning) {
-            let compute = lab.compute(&tuning);
-            for length in ODD.into_iter().chain([4095, 4096, 4097, 70_001]) {
-                let x = random(1, length, 4).remove_axis(NdAxis(0));
-                let on_device = compute.vector(x.as_slice().unwrap()).unwrap();
-                let wide = x.mapv(f64::from);
-                let bound = bounds::sum(magnitude(wide.view()), length);
-                let what = format!("{length} with teams of {}", tuning.team);
-                assert_near(&what, reduce(&compute, Reduction::Sum, &on_device).unwrap(), wide.sum(), bound);
-                let maximum = reduce(&compute, Reduction::Maximum, &on_device).unwrap();
-                assert_eq!(f64::from(maximum), ops::maximum(wide.view()), "{what}");
-            }
-        }
-    });
-}
-
-#[test]
 fn ten_million_elements_with_pairwise_accuracy() {
     for lab in labs() {
         let _turn = lab.turn();
@@ -84,46 +44,6 @@ fn ten_million_elements_with_pairwise_accuracy() {
         assert_near("10,000,000 x 0.1", sum, want, bounds::sum(want, x.len()));
         assert!(bounds::sum(want, x.len()) < 2e-5 * want, "a bound that says something");
     }
-}
-
-#[test]
-fn blocks_of_any_size() {
-    everywhere(|lab, tuning| {
-        for tuning in teams(tuning) {
-            let compute = lab.compute(&tuning);
-            for (length, block) in
-                [(10, 8), (8, 8), (1, 1), (257, 3), (1000, 1), (5000, 1700), (6001, 6000), (3, 9)]
-            {
-                let x = random(1, length, 5).remove_axis(NdAxis(0));
-                let got =
-                    block_sums(&compute, block, &compute.vector(x.as_slice().unwrap()).unwrap()).unwrap();
-                let want = ops::block_sums(x.mapv(f64::from).view(), block);
-                let magnitudes = ops::block_sums(x.mapv(|value| f64::from(value.abs())).view(), block);
-                let got = Array1::from(got.read(&compute).unwrap());
-                assert_eq!(got.len(), want.len());
-                for i in 0..got.len() {
-                    assert_near(
-                        &format!("block {i} of {block}"),
-                        got[i],
-                        want[i],
-                        bounds::sum(magnitudes[i], block),
-                    );
-                }
-            }
-        }
-    });
-}
-
-#[test]
-fn integers_wrap_around() {
-    everywhere(|lab, tuning| {
-        let compute = lab.compute(tuning);
-        let x: Vec<u32> = (0..5000u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
-        let on_device = compute.vector(&x).unwrap();
-        let sum = x.iter().fold(0u32, |a, b| a.wrapping_add(*b));
-        assert_eq!(reduce(&compute, Reduction::Sum, &on_device).unwrap(), sum);
-        assert_eq!(reduce(&compute, Reduction::Maximum, &on_device).unwrap(), *x.iter().max().unwrap());
-    });
 }
 
 #[test]

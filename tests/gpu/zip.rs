@@ -1,62 +1,6 @@
-use tinytrain::kernels::{Comparison, Grid, StepRecord, Tensor, Tuning, Zip, ZipKernel, compare, zip};
+use tinytrain::kernels::{Grid, StepRecord, Tensor, Tuning, Zip, ZipKernel, zip};
 
-use crate::lab::{ODD, assert_close, everywhere, random, wide};
-
-const OPERATIONS: [Zip; 5] = [Zip::Add, Zip::Subtract, Zip::Multiply, Zip::Divide, Zip::Maximum];
-
-#[test]
-fn every_operation_on_odd_shapes() {
-    everywhere(|lab, tuning| {
-        let compute = lab.compute(tuning);
-        for (i, operation) in OPERATIONS.into_iter().enumerate() {
-            for (rows, columns) in [(1, ODD[i]), (ODD[i], ODD[(i + 3) % 6]), (33, 3)] {
-                let (a, b) = (random(rows, columns, 1), random(rows, columns, 2).mapv(|value| value + 3.0));
-                let c = zip(&compute, operation, &compute.matrix(&a).unwrap(), &compute.matrix(&b).unwrap());
-                let got = c.unwrap().read(&compute).unwrap();
-                let (a, b) = (wide(&a), wide(&b));
-                let want = match operation {
-                    Zip::Add => &a + &b,
-                    Zip::Subtract => &a - &b,
-                    Zip::Multiply => &a * &b,
-                    Zip::Divide => &a / &b,
-                    Zip::Maximum => {
-                        ndarray::Zip::from(&a).and(&b).map_collect(|a, b| if a > b { *a } else { *b })
-                    }
-                };
-                // Division may be off by 2.5 units in the last place, the others round once.
-                let bound = want.mapv(|value| value.abs() * 3.0 * f64::from(f32::EPSILON) + 1e-37);
-                assert_close(&format!("{operation:?}"), lab, &got, &want, &bound);
-            }
-        }
-    });
-}
-
-#[test]
-fn integers() {
-    everywhere(|lab, tuning| {
-        let compute = lab.compute(tuning);
-        for length in ODD {
-            let a: Vec<u32> = (0..length as u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
-            let b: Vec<u32> =
-                (0..length as u32).map(|i| if i % 3 == 0 { a[i as usize] } else { i + 1 }).collect();
-            let (on_a, on_b) = (compute.vector(&a).unwrap(), compute.vector(&b).unwrap());
-            let check = |name: &str, got: Vec<u32>, formula: fn(u32, u32) -> u32| {
-                let want: Vec<u32> = a.iter().zip(&b).map(|(a, b)| formula(*a, *b)).collect();
-                assert_eq!(got, want, "{name} of {length}");
-            };
-            let run = |operation| zip(&compute, operation, &on_a, &on_b).unwrap().read(&compute).unwrap();
-            check("add", run(Zip::Add), u32::wrapping_add);
-            check("subtract", run(Zip::Subtract), u32::wrapping_sub);
-            check("multiply", run(Zip::Multiply), u32::wrapping_mul);
-            check("divide", run(Zip::Divide), |a, b| a.checked_div(b).unwrap_or(a));
-            check("maximum", run(Zip::Maximum), Ord::max);
-            let run =
-                |comparison| compare(&compute, comparison, &on_a, &on_b).unwrap().read(&compute).unwrap();
-            check("equal", run(Comparison::Equal), |a, b| u32::from(a == b));
-            check("different", run(Comparison::Different), |a, b| u32::from(a != b));
-        }
-    });
-}
+use crate::lab::{everywhere, random};
 
 #[test]
 fn both_grids_and_any_workgroup() {
