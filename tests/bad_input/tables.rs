@@ -8,79 +8,17 @@ fn train(file: &str) -> Vec<&str> {
     [&crate::check::train(file)[..], &["--target", "0", "--task", "classification"]].concat()
 }
 
-/// Trains on a table that cannot be read. `parts` says what is told besides the file.
-#[track_caller]
-fn unreadable(table: impl AsRef<[u8]>, parts: &[&str]) {
-    let place = Workplace::new();
-    place.write("t.csv", table);
-    refused(&place, &train("t.csv"), &[&["error: t.csv", "expected "], parts].concat());
-    refused(&place, &[&train("t.csv")[..], &["--out", "new/m", "--format", "json"]].concat(), parts);
-}
-
 #[test]
-fn cells_that_are_no_numbers() {
-    for (cell, expected) in [
-        ("inf", "expected a finite number"),
-        ("-inf", "expected a finite number"),
-        ("1e39", "32-bit float"),
-        ("1\x002", "found \"1\\02\""),
-    ] {
-        unreadable(
-            format!("class,left,right\n0,1,2\n1,3,{cell}\n"),
-            &[", row 3, column 3 (right)", expected],
-        );
-    }
+fn missing_values_are_refused_in_every_file() {
     let place = Workplace::new();
     place.write("t.csv", "class,left,right\n0,1,2\n1,3,\n");
-    refused(
-        &place,
-        &[&train("t.csv")[..], &["--missing", "error"]].concat(),
-        &["row 3, column 3 (right)", "--missing error refuses missing values", "found an empty cell"],
-    );
-    // Of the files that validate and test, too.
     place.write("whole.csv", "class,left,right\n0,1,2\n1,3,4\n");
-    for held_out in ["--test", "--validation"] {
-        refused(
-            &place,
-            &[&train("whole.csv")[..], &["--missing", "error", held_out, "t.csv"]].concat(),
-            &["t.csv, row 3, column 3 (right)", "--missing error refuses missing values"],
-        );
+    for (file, held_out) in
+        [("t.csv", &[][..]), ("whole.csv", &["--test", "t.csv"]), ("whole.csv", &["--validation", "t.csv"])]
+    {
+        let parts = ["t.csv, row 3, column 3 (right)", "--missing error refuses missing values"];
+        refused(&place, &[&train(file)[..], &["--missing", "error"], held_out].concat(), &parts);
     }
-    unreadable(b"class,left\n0,1\n1,\xff\n", &[", row 3, column 2 (left)", "not UTF-8"]);
-    unreadable(b"cl\xffss,left\n0,1\n1,2\n", &[", row 1", "UTF-8"]);
-}
-
-#[test]
-fn rows_of_another_length() {
-    unreadable("0,1,2\n1,3\n", &[", row 2", "3 cells", "found 2"]);
-    unreadable("0,1,2\n1,3,4,5\n", &[", row 2", "3 cells", "found 4"]);
-}
-
-#[test]
-fn labels_that_are_no_classes() {
-    for (labels, parts) in [
-        (["1", "", "2"], [", row 3, column 1 (class)", "a label (every row needs one"]),
-        (["1", "1.5", "2"], [", row 3, column 1 (class)", "1.5, a fraction"]),
-        (["3", "3", "3.0"], [", column 1 (class)", "only label 3"]),
-    ] {
-        let rows: String = labels.iter().map(|label| format!("{label},7\n")).collect();
-        unreadable(format!("class,x\n{rows}"), &parts);
-    }
-}
-
-#[test]
-fn files_that_are_no_tables() {
-    unreadable("", &["found an empty file"]);
-    unreadable("class,x\n", &["only a header"]);
-    unreadable("class\n1\n0\n", &["only one column"]);
-    unreadable("class,x\n0,1\n1,\"2\n0,3\n", &[", row 3", "a quote that is closed"]);
-    let whole = gzip("0,1\n1,2\n".repeat(300).as_bytes());
-    unreadable(&whole[..whole.len() / 2], &["whole gzip data", "early end"]);
-    unreadable(&whole[..whole.len() - 3], &["whole gzip data", "early end"]);
-    let mut damaged = whole.clone();
-    let check_sum = damaged.len() - 8;
-    damaged[check_sum] ^= 1;
-    unreadable(damaged, &["whole gzip data", "checksum"]);
 }
 
 #[test]
@@ -104,19 +42,6 @@ fn faults_in_later_blocks_come_when_they_are_reached() {
     let place = Workplace::new();
     place.write("t.csv.gz", &whole[..whole.len() - 4]);
     stopped(&place, &[&train("t.csv.gz")[..], &["--scale", "bytes"]].concat(), 2, &["t.csv.gz", "early end"]);
-}
-
-#[test]
-fn label_columns_that_are_not_there() {
-    let place = Workplace::new();
-    place.write("t.csv", "class,x\n0,1\n1,2\n");
-    for option in ["--target", "--label-column"] {
-        let train = |column| [&crate::check::train("t.csv")[..], &[option, column]].concat();
-        for column in ["nothing", "2", "-3"] {
-            refused(&place, &train(column), &["t.csv", "a target column", column, "class, x"]);
-        }
-        refused(&place, &train(""), &["--target", "expected"]);
-    }
 }
 
 #[test]
