@@ -148,7 +148,7 @@ impl Figures {
 pub enum Extent {
     /// Each kernel in one or two shapes: seconds.
     Quick,
-    /// Odd shapes, too: sizes around those of tiles, workgroups and blocks. The tests of the kernels run these.
+    /// Odd shapes, too: sizes around the sizes of tiles, workgroups and blocks. The tests of the kernels run these.
     Thorough,
 }
 

@@ -1,4 +1,4 @@
-//! The kernels of a training step: of a layer, with every activation and every optimizer, and those that only gather or update.
+//! The kernels of a training step: of a layer, with every activation and every optimizer, and kernels that only gather or update.
 
 use ndarray::{Array2, Axis, concatenate, s};
 
@@ -98,7 +98,7 @@ pub(super) fn rule(kind: OptimizerKind) -> UpdateRule {
     UpdateRule { optimizer, factors, ..UpdateRule::sgd(RATE) }
 }
 
-/// A batch of `rows` rows, in a step whose dropout is not that of the first.
+/// A batch of `rows` rows, in a step with another dropout mask than the first.
 fn record(rows: usize) -> StepRecord {
     StepRecord { step: 7, seed: [3, 0x9876_5432], ..StepRecord::all(rows) }
 }

@@ -8,7 +8,7 @@ use crate::kernels::{Compute, MOST_TAPS, Mode, Window, convolve, convolve_separa
 use crate::reference::ops;
 
 const MODES: [Mode; 3] = [Mode::Valid, Mode::Same, Mode::Tail];
-/// Widths of windows, and numbers of taps, around those of vectors and teams.
+/// Widths of windows and numbers of taps, around the lengths of vectors and teams.
 const WIDTHS: [usize; 9] = [1, 2, 3, 4, 17, 64, 255, 256, 1000];
 
 pub(super) fn run(cases: &mut Cases<'_>) {
