@@ -149,7 +149,6 @@ pub fn usual_space(preset: Preset, of_classes: bool) -> Space {
             ("hidden", choice(json!([[256, 256, 256], [256, 256, 256], [64, 64, 64, 64, 64], [512]]))),
             ("dropout", choice(json!([0, 0.15, 0.3]))),
             ("embeddings", choice(json!(["pbld", "pbld", "none"]))),
-            ("input-scaling", choice(json!(["yes", "no"]))),
             ("activation", choice(json!(["selu", "mish", "relu"]))),
         ],
         Preset::Plain => vec![

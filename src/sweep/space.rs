@@ -129,13 +129,6 @@ impl Space {
         Ok(Self { settings })
     }
 
-    /// The space of the other settings.
-    #[must_use]
-    pub fn without(mut self, is_fixed: impl Fn(&str) -> bool) -> Self {
-        self.settings.retain(|name, _| !is_fixed(name));
-        self
-    }
-
     /// The names of the settings.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.settings.keys().map(String::as_str)
