@@ -8,6 +8,7 @@ use crate::reference::ops;
 use crate::step::Activation;
 
 type PairFormula = fn(f64, f64) -> f64;
+type WordFormula = fn(u32, u32) -> u32;
 
 /// Operation, formula, and the number of eps of the result that WGSL allows (accuracy of built-in expressions).
 const ZIPS: [(Zip, PairFormula, f64); 5] = [
@@ -18,7 +19,7 @@ const ZIPS: [(Zip, PairFormula, f64); 5] = [
     (Zip::Maximum, f64::max, 0.0),
 ];
 
-const INTEGER_ZIPS: [(Zip, fn(u32, u32) -> u32); 5] = [
+const INTEGER_ZIPS: [(Zip, WordFormula); 5] = [
     (Zip::Add, u32::wrapping_add),
     (Zip::Subtract, u32::wrapping_sub),
     (Zip::Multiply, u32::wrapping_mul),
@@ -26,8 +27,8 @@ const INTEGER_ZIPS: [(Zip, fn(u32, u32) -> u32); 5] = [
     (Zip::Maximum, Ord::max),
 ];
 
-const COMPARISONS: [(Comparison, fn(&u32, &u32) -> bool); 2] =
-    [(Comparison::Equal, PartialEq::eq), (Comparison::Different, PartialEq::ne)];
+const COMPARISONS: [(Comparison, WordFormula); 2] =
+    [(Comparison::Equal, |a, b| u32::from(a == b)), (Comparison::Different, |a, b| u32::from(a != b))];
 
 /// Two vectors of words, a third of which are alike.
 fn integers(length: usize) -> (Vec<u32>, Vec<u32>) {
@@ -60,7 +61,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
             cases.case(&format!("zip {comparison:?}, u32"), &length.to_string(), |compute| {
                 let (a, b) = integers(length);
                 let got = compare(compute, comparison, &compute.vector(&a)?, &compute.vector(&b)?)?;
-                let want = a.iter().zip(&b).map(|(a, b)| u32::from(formula(a, b)));
+                let want = a.iter().zip(&b).map(|(a, b)| formula(*a, *b));
                 Ok(Figures::exact(got.read(compute)?, want))
             });
         }

@@ -26,7 +26,7 @@ fn squeezed(line: &str) -> String {
 /// The picture shows what the program prints now; `scripts/readme-picture` draws it.
 fn check_picture(root: &Path, output: &str) {
     let picture = std::fs::read_to_string(root.join("docs/images/train.svg")).unwrap();
-    let lines = picture.lines().filter_map(|line| Some(line.split_once('>')?.1.strip_suffix("</text>")?));
+    let lines = picture.lines().filter_map(|line| line.split_once('>')?.1.strip_suffix("</text>"));
     let lines: Vec<String> = lines.map(squeezed).collect();
     let printed = output.lines().filter(|line| !line.contains("model.safetensors"));
     for line in printed.map(squeezed) {
