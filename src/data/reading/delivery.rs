@@ -29,7 +29,7 @@ use crate::threads::{EXIST, available, hand_over, spawn};
 /// Maximum number of waiting chunks of images: a whole block, which is ready when training on the previous one ends.
 const WAITING_CHUNKS: usize = BLOCK_ROWS / CHUNK_ROWS;
 
-/// Maximum number of waiting pieces of a table, for which at least a block may wait.
+/// Upper bound of the number of waiting pieces, which otherwise suffices for a block.
 const MOST_WAITING: usize = 64;
 
 /// Minimum number of pieces per thread that may wait.
