@@ -34,7 +34,7 @@ pub enum Oddity {
     Text,
     /// A label that differs from another only in case, or in surrounding blanks, and is not more frequent.
     Spelling,
-    /// The only row of its class.
+    /// The label of a single row.
     Single,
 }
 
@@ -95,7 +95,7 @@ impl Reader {
             Some(OddLabel { label, row: row?, file, why: why? })
         });
         let mut odd: Vec<OddLabel> = odd.collect();
-        // Grouped by kind.
+        // Labels of single rows come last.
         odd.sort_by_key(|odd| odd.why == Oddity::Single);
         odd
     }

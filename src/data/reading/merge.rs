@@ -34,7 +34,7 @@ struct Numbers {
     of: HashMap<Box<[u8]>, u32>,
     first: u32,
     next: u32,
-    /// For each thread: the number in the table for each number of the thread, and whether all numbers are equal.
+    /// For each thread: the number in the table for each number of the thread, and whether both numberings agree.
     by_thread: Vec<(Vec<u32>, bool)>,
 }
 
@@ -158,7 +158,7 @@ impl Numbers {
         }
     }
 
-    /// The number in the table for each number of a thread; `None` if all are equal.
+    /// The number in the table for each number of a thread; `None` if both numberings agree.
     fn of_thread(&self, thread: usize) -> Option<&[u32]> {
         let (table, are_same) = &self.by_thread[thread];
         (!are_same).then_some(table)

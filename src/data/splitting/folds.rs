@@ -87,8 +87,8 @@ impl Fold {
         fold_of.into_iter().map(|fold| if is_own(fold) { Part::Test } else { Part::Train }).collect()
     }
 
-    /// Divides time into count + 1 parts of equal size, except that rows of the same time stay together; the part after
-    /// the fold's index is the test part, and the earlier parts are the training part.
+    /// Divides time into count + 1 parts of equal size, except that rows of the same time stay together; part
+    /// `index + 1` is the test part, and the earlier parts are the training part.
     fn by_time(self, times: &[f64]) -> Vec<Part> {
         let order = by_time(times);
         let wanted: Vec<usize> =

@@ -183,7 +183,7 @@ mod tests {
         let (train, validation, test) = (of(&parts.train), of(&parts.validation), of(&parts.test));
         assert!(train.is_disjoint(&validation) && train.is_disjoint(&test) && test.is_disjoint(&validation));
         assert_ne!(Parts::from(Split { seed: 6, ..split }.parts_of_groups(&groups)), parts);
-        // A group that is far too large trains.
+        // A group that is far too large joins the training rows.
         let large: Vec<u32> = (0..100).map(|row| row.max(60)).map(|row| row - 60).collect();
         for seed in 0..20 {
             let parts = Split { validation: 0.0, test: 0.2, seed, fold: None }.parts_of_groups(&large);

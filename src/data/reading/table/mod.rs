@@ -18,7 +18,7 @@ const LEAST_PIXELS: usize = 64;
 /// An image has at least one pixel brighter than this.
 const BRIGHT: u8 = 127;
 
-/// Whether rows with this number of values may be images: n * n or 3 * n * n values.
+/// Whether rows with this number of values may be images: n * n or 3 * n * n values, at least 64.
 pub(crate) fn has_pixels(width: usize) -> bool {
     let is_square = |pixels: usize| pixels.isqrt().pow(2) == pixels;
     width >= LEAST_PIXELS && (is_square(width) || width.is_multiple_of(3) && is_square(width / 3))
