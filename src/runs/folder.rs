@@ -165,7 +165,8 @@ impl Drop for RunFolder {
 }
 
 /// Reads the checkpoint of a run; `None` if it was killed before writing a checkpoint or a model.
-///
+/// [`Error::Read`] and [`Error::Data`] if the checkpoint cannot be read; [`Error::Config`] if it is missing although
+/// there is a model.
 /// # Errors
 /// [`Error::Read`] and [`Error::Data`] if the checkpoint cannot be read.
 pub fn checkpoint(run: &Path) -> Result<Option<Checkpoint>> {
