@@ -13,9 +13,9 @@
 //! Categories count from 0; any other number is an unknown category, whose inputs are all 0. Padding of the weights is
 //! 0.
 //!
-//! Periodic embeddings: "PBLD" of D. Holzmüller, L. Grinsztajn, I. Steinwart, "Better by default: strong pre-tuned MLPs and
-//! boosted trees on tabular data", 2024, after Y. Gorishniy, I. Rubachev, A. Babenko, "On embeddings for numerical features in
-//! tabular deep learning", 2022. The phases b count turns here.
+//! Periodic embeddings: "PBLD" of D. Holzmüller, L. Grinsztajn, I. Steinwart, "Better by default: strong pre-tuned
+//! MLPs and boosted trees on tabular data", 2024, after Y. Gorishniy, I. Rubachev, A. Babenko, "On embeddings for
+//! numerical features in tabular deep learning", 2022. The phases b count turns here.
 
 use std::fmt;
 use std::ops::Range;

@@ -65,8 +65,8 @@ impl Network {
     /// A network with these layers, hidden ones first.
     ///
     /// # Errors
-    /// [`Error::Config`] without inputs or layers, for a layer of 0 units, a last layer with an activation or dropout,
-    /// a share of dropout that is not at least 0 and below 1, or an overflow of the number of parameters.
+    /// [`Error::Config`] without inputs or layers, for a layer of 0 units, or for a last layer with an activation or
+    /// dropout; [`Error::Setting`] for a share of dropout that is not at least 0 and below 1.
     pub fn new(inputs: usize, layers: Vec<Dense>, loss: Loss) -> Result<Self> {
         let network = Self { input_layer: None, inputs, layers, loss };
         let sizes = network.sizes();

@@ -1,9 +1,9 @@
 //! Parameters as tensors of a model file: `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major. In
 //! ensembles, the prefixes `network2.`, `network3.` and so on precede these names, except for the first network.
 //!
-//! The input layer has, for column j from 1, `e<j>`, the rows of an embedding, or, for a periodic column, `f<j>`, rows of 16
-//! frequencies, phases and mixing weights of each of three inputs, and `c<j>`, the bias of these three. `s` are the
-//! factors of all inputs. Quantiles of an encoding are f64: `input_quantiles`, a row for each column.
+//! The input layer has, for column j from 1, `e<j>`, the rows of an embedding, or, for a periodic column, `f<j>`,
+//! rows of 16 frequencies, phases and mixing weights of each of three inputs, and `c<j>`, the bias of these three.
+//! `s` are the factors of all inputs. Quantiles of an encoding are f64: `input_quantiles`, a row for each column.
 
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;

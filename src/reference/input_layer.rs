@@ -17,7 +17,7 @@ pub struct ReferenceInput {
     pub scale: Vec<f64>,
 }
 
-/// The index of the weight of a periodic column for frequency `k`.
+/// The index of frequency `k` among the weights of a periodic column.
 fn frequency(k: usize) -> usize {
     k
 }
@@ -26,7 +26,7 @@ fn phase(k: usize) -> usize {
     FREQUENCIES + k
 }
 
-/// The index of the weight from frequency `k` to input `o` of the three.
+/// The index of the weight from frequency `k` to input `o` of three.
 fn mixing(k: usize, o: usize) -> usize {
     (2 + o) * FREQUENCIES + k
 }

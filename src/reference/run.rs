@@ -65,8 +65,8 @@ impl ReferenceRun {
     }
 }
 
-/// The results of step `step`, from 0, of a rule for a parameter and its state; `place` holds a factor of the rate, and
-/// whether the parameter is a bias.
+/// The results of step `step`, from 0, of a rule for a parameter and its state, with a factor of the rate; the
+/// parameter may be a bias.
 pub(super) fn optimized(
     rule: &UpdateRule,
     step: u64,

@@ -47,7 +47,7 @@ pub struct FoldResult {
     pub test: Score,
     /// The score of the selected model on the validation rows.
     pub validation: Option<Score>,
-    /// The duration, including the division of the rows.
+    /// The duration, including the preparation of the data.
     pub duration: Duration,
     /// The reason why the network may be useless, if any.
     pub warning: Option<String>,

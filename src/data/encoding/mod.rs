@@ -147,8 +147,8 @@ impl Encoding {
     }
 
     /// Replaces rows in table form by their inputs, with a dictionary for each column of categories, on at most
-    /// `threads` threads. Returns the cells whose category no training row holds, and the cells that miss a value in a column
-    /// without missing values in training rows.
+    /// `threads` threads. Returns the cells whose category no training row holds, and the cells that miss a value in
+    /// a column without missing values in training rows.
     ///
     /// # Errors
     /// [`crate::Error::Config`] if memory cannot hold the inputs.

@@ -15,7 +15,8 @@ pub enum Scale {
     /// (value - median) / (third quartile - first quartile); if the quartiles are equal, half the distance between the
     /// least and the greatest value replaces their difference.
     Robust,
-    /// The normal distribution's quantile at the value's rank: see [`NumericScaling::Normal`](super::NumericScaling::Normal).
+    /// The normal distribution's quantile at the value's rank: see
+    /// [`NumericScaling::Normal`](super::NumericScaling::Normal).
     Quantile,
     /// The value itself.
     None,

@@ -8,8 +8,8 @@ const DEVIATIONS: f64 = 10.0;
 /// Whether the labels of blocks of [`BLOCK_ROWS`] rows differ more than chance explains: training on such blocks one
 /// after another would mislead a network.
 ///
-/// Pearson's chi-squared test of homogeneity over blocks and classes: under chance the statistic has mean d and variance
-/// about 2 d, with d = (blocks - 1) (classes - 1) (K. Pearson, 1900).
+/// Pearson's chi-squared test of homogeneity over blocks and classes: under chance the statistic has mean d and
+/// variance about 2 d, with d = (blocks - 1) (classes - 1) (K. Pearson, 1900).
 pub fn is_sorted(labels: &[u32]) -> bool {
     is_sorted_in(labels, BLOCK_ROWS)
 }

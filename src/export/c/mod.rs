@@ -109,8 +109,8 @@ fn predict(outline: &Outline<'_>, name: &str, row: &str, constants: &mut String)
     text + "}\n"
 }
 
-/// The columns with the same plain coding from `first` on, as (count, whether they are bytes); `None` for other
-/// columns.
+/// The number of columns from `first` on with the same plain coding, and whether they are bytes; `None` for other
+/// codings.
 fn run(outline: &Outline<'_>, first: usize) -> Option<(usize, bool)> {
     let kind = |index: usize| match outline.columns.get(index).map(|column| &column.coding) {
         Some(Coding::Byte) => Some(true),

@@ -75,7 +75,7 @@ pub(super) fn row(graph: &mut Graph, outline: &Outline<'_>, input: &str) -> Stri
                 if *has_missing {
                     missing.push(index, place + categories.len());
                 } else if categories.is_empty() {
-                    // No code equals NaN: the number is always 0.
+                    // Nothing equals NaN: the number is always 0.
                     ones.push(index, place);
                     codes.push(f32::NAN);
                 }

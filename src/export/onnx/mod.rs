@@ -1,4 +1,5 @@
-//! ONNX: a graph from the columns of a table, [batch, columns] of 32-bit floats, to probabilities and classes, or values.
+//! ONNX: a graph from the columns of a table, [batch, columns] of 32-bit floats, to probabilities and classes, or
+//! values.
 
 mod encoding;
 mod graph;

@@ -41,7 +41,8 @@ impl Table {
     }
 
     /// A marker of missing labels that may be a label, and its number of rows: a marker at least half as frequent as
-    /// the median label, or in a large share of the rows. `is_said` is true for markers given by the user. Requires all rows.
+    /// the median label, or in a large share of the rows. `is_said` is true for markers given by the user. Requires
+    /// all rows.
     pub(crate) fn doubtful_marker(&self, is_said: impl Fn(&str) -> bool) -> Option<(&str, usize)> {
         let mut rows = vec![0; self.names.len()];
         self.numbers.iter().for_each(|label| rows[*label as usize] += 1);
