@@ -18,7 +18,7 @@ const LONGEST_UNIT: usize = 8;
 /// Letters after a number that are not a unit.
 const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
 
-/// The "unit" of dates whose year comes last: whether the day or the month is first is ambiguous.
+/// The "unit" of dates with the year last: whether the day or the month is first is ambiguous.
 pub(crate) const DATE: &str = "date";
 
 /// The notation of a target's numbers with a sign or a unit.

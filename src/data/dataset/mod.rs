@@ -136,7 +136,7 @@ impl Dataset {
         )))
     }
 
-    /// A random sample of `rows` rows by the seed, in the original order; all rows if there are no more.
+    /// A random sample of `rows` rows by the seed, in the original order; all rows if there are fewer.
     #[must_use]
     pub fn sample(self, rows: usize, seed: u64) -> Self {
         if rows >= self.rows() {

@@ -54,9 +54,9 @@ pub struct Reader {
     pub(crate) values: usize,
     pub(crate) table: Table,
     pub(crate) known_rows: Option<usize>,
-    /// Rows of a table, estimated from its length and its first rows; 0 where that is unknown, or not all of them are kept.
+    /// Estimated rows of a table, from its length and its first rows; 0 if unknown, or if not all rows are kept.
     pub(crate) likely_rows: usize,
-    /// Most threads for work on whole columns; nothing is one for each core.
+    /// Maximum number of threads for work on whole columns; `None` for one per core.
     pub(crate) threads: Option<usize>,
     pub(crate) form: Form,
     pub(crate) times: Option<Times>,
@@ -75,7 +75,7 @@ pub struct Reader {
 /// The kind of a data set.
 #[derive(Clone)]
 pub(crate) enum Form {
-    /// Images, with their form where they have height and width.
+    /// Images, with their form if they have height and width.
     Images(Option<ImageForm>),
     Table(Box<TableForm>),
 }

@@ -70,7 +70,7 @@ impl<Source: Read> Read for Squeezed<Source> {
     }
 }
 
-/// The same for bytes in memory.
+/// Squeezes the blanks of bytes in memory.
 pub(crate) fn squeezed(bytes: &[u8]) -> Vec<u8> {
     let mut squeezed = Squeezed::new(io::empty());
     bytes.iter().for_each(|byte| squeezed.push(*byte));

@@ -93,7 +93,7 @@ impl Fold {
         let order = by_time(times);
         let wanted: Vec<usize> =
             (1..=self.count).map(|stretch| stretch * times.len() / (self.count + 1)).collect();
-        // There are at most as many folds as positions of cuts.
+        // The number of folds never exceeds the number of positions of cuts.
         let ends = cuts(times, &order, &wanted).unwrap_or_default();
         let end = |stretch: usize| ends.get(stretch).copied().unwrap_or(times.len());
         let mut part_of = vec![Part::None; times.len()];

@@ -182,7 +182,7 @@ impl RowParser {
         }
     }
 
-    /// Parses the rows of a piece, which follow those of all earlier pieces.
+    /// Parses the rows of a piece, which must follow the pieces parsed before.
     pub(crate) fn parse(&mut self, piece: &Arc<Piece>, cells: &mut Cells) -> Parsed {
         let values = piece.rows.min(BLOCK_ROWS).saturating_mul(self.table.columns.width());
         let features = Features::with_room(values, self.floats);
