@@ -179,7 +179,7 @@ impl Encoding {
         let (from, to) = (self.columns.len(), self.inputs());
         let mut cells = vec![0.0; from];
         let mut unknown = UnknownCells::default();
-        // Backwards: the inputs of a row take at least the space of its columns, so no row is overwritten before it is read.
+        // Backwards: inputs take at least the space of columns, so no row is overwritten before it is read.
         for row in (0..floats.len() / to).rev() {
             cells.copy_from_slice(&floats[row * from..][..from]);
             let (mut cells, mut inputs) = (&cells[..], &mut floats[row * to..][..to]);

@@ -167,7 +167,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether the rows of the first block are images of bytes, of several classes in random order.
+    /// Whether the rows of the first block are images of bytes, of several classes, and not ordered by label.
     fn begins_with_pixels(&self) -> bool {
         self.has_bytes()
             && self.holds_images()

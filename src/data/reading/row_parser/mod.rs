@@ -1,7 +1,7 @@
 //! Parses the rows of pieces, one piece at a time, in each thread that reads a table.
 //!
 //! The fast path walks a row from its first byte to its last. If the meaning of a cell is not known in advance (the
-//! cell is new, missing, a date, or wrong), `csv-core` splits the whole row again, and all cells are parsed a second
+//! cell is new, missing, a date, or wrong), `csv-core` splits the whole row, and all cells are parsed a second
 //! time, by the slow path where necessary (`cells.rs`).
 
 pub(crate) mod cells;
