@@ -1,4 +1,4 @@
-//! Files that are whole or not there.
+//! Atomic writing of files.
 
 mod own;
 mod temporary;
@@ -14,17 +14,17 @@ pub use own::{is_at, open_own};
 pub use temporary::is_name as is_temporary;
 pub use unfinished::{Unfinished, remove_all};
 
-/// A path that has been found writable. Nothing is created before [`Destination::write`].
+/// A path checked to be writable. Nothing is created before [`Destination::write`].
 #[derive(Debug, Clone)]
 pub struct Destination {
     path: PathBuf,
-    /// Whether folders that are not there are made.
+    /// Whether missing folders are created.
     makes_folders: bool,
 }
 
 impl Destination {
-    /// Checks whether a file can be written at `path`: a new one, in folders that may have to be made, or in place of
-    /// a regular file. Leaves nothing behind, and removes the temporary files that killed runs have left in its folder.
+    /// Checks whether a file can be written at `path`: a new file, possibly in folders to be created, or the
+    /// replacement of a regular file. Leaves no files, and removes the temporary files of killed runs in the folder.
     ///
     /// # Errors
     /// [`Error::Write`] with the reason.
@@ -35,7 +35,7 @@ impl Destination {
         {
             return Err(other("this names no file"));
         }
-        // A link is written through, not replaced.
+        // A link is followed, not replaced.
         let path = match fs::symlink_metadata(path) {
             Ok(found) if found.is_symlink() => fs::canonicalize(path).map_err(unwritable)?,
             _ => path.to_owned(),
@@ -53,7 +53,7 @@ impl Destination {
             .find(|folder| fs::symlink_metadata(or_here(folder)).is_ok())
             .map_or(Path::new("."), or_here);
         check_lengths(&path, folder, existing).map_err(unwritable)?;
-        // Whether files can be made there, only making one tells.
+        // Only creating a file shows whether files can be created there.
         let made = tempfile::tempfile_in(existing).map_err(unwritable)?;
         if is_protected(folder, &path, &made) {
             return Err(other(
@@ -64,7 +64,7 @@ impl Destination {
         Ok(Self { path, makes_folders: true })
     }
 
-    /// As [`Destination::check`], for a file of a folder of ours: a link is an error, and no folder is made for it.
+    /// As [`Destination::check`], for a file of our own folder: a link is an error, and no folder is created for it.
     ///
     /// # Errors
     /// [`Error::Write`] with the reason.
@@ -76,40 +76,40 @@ impl Destination {
         Ok(Self { makes_folders: false, ..Self::check(path)? })
     }
 
-    /// The file.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether both are one file, however they are named.
+    /// Whether both are the same file, possibly by different names.
     pub fn is_same(&self, other: &Destination) -> bool {
         self.is_at(&other.path)
     }
 
-    /// Whether it is the file at this path, however that is named.
+    /// Whether `path` names this file, possibly by a different name.
     pub fn is_at(&self, path: &Path) -> bool {
         whereabouts(&self.path) == whereabouts(path)
     }
 
-    /// Writes the file: missing folders are made, an existing file is replaced in one step.
+    /// Writes the file: creates missing folders, and replaces an existing file in one step.
     ///
     /// # Errors
-    /// [`Error::Write`]; a file that was there before is then still there, unchanged, and new folders are gone.
+    /// [`Error::Write`]; an existing file then remains unchanged, and new folders are removed.
     pub fn write(&self, contents: &[u8]) -> Result<()> {
         self.write_with(|file| file.write_all(contents).map_err(Error::Output))
     }
 
-    /// As [`Destination::write`], for contents that come piece by piece. Write errors of `write` name the file.
+    /// As [`Destination::write`], for contents written piece by piece. Write errors of `write` name the file.
     ///
     /// # Errors
-    /// Those of `write`, and of the file.
+    /// Errors of `write`, and errors of the file.
     pub fn write_with(&self, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
         let folder = or_here(folder(&self.path));
         let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !or_here(folder).exists()).collect();
         let written = self.replace(folder, |file| write(file).map_err(io::Error::other));
         written.map_err(|error| {
             for made in missing {
-                // Only empty folders can be removed this way; what else is there is not ours.
+                // Removing a folder fails unless it is empty, so that contents of others remain.
                 let _ = fs::remove_dir(made);
             }
             match error.downcast::<Error>() {
@@ -126,7 +126,7 @@ impl Destination {
         let mut file = temporary::create(folder)?;
         let _unfinished = Unfinished::new(file.path());
         write(file.as_file_mut())?;
-        // Until now nobody else could read it. One that is replaced hands down its permissions.
+        // The temporary file is private. The final one takes the permissions of the replaced file.
         let permissions = match fs::metadata(&self.path) {
             Ok(found) => found.permissions(),
             Err(_) => temporary::permissions_of_new(folder)?,
@@ -139,11 +139,11 @@ impl Destination {
     }
 }
 
-/// Has the folder's entries outlast a loss of power, as the contents of its files do.
+/// Makes the folder's entries survive a loss of power, like the contents of its files.
 #[cfg(unix)]
 fn keep_name(folder: &Path) -> io::Result<()> {
     match File::open(folder)?.sync_all() {
-        // Some file systems keep nothing of folders that could be lost.
+        // Some file systems need no such synchronization.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         synced => synced,
     }
@@ -158,8 +158,8 @@ fn folder(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 
-/// Refuses names that are too long: the file's, those of folders that are to be made below `existing`, and the
-/// temporary file's. Asking for a file of that name tells, whether there is one or not.
+/// Refuses names that are too long: the names of the file, of folders to be created below `existing`, and of the
+/// temporary file. A query for such a name reveals this, whether the file exists or not.
 fn check_lengths(path: &Path, folder: &Path, existing: &Path) -> io::Result<()> {
     let names = path.iter().map(|name| existing.join(name));
     for path in names.chain([path.to_owned(), folder.join(temporary::EXAMPLE)]) {
@@ -179,7 +179,7 @@ fn is_protected(folder: &Path, path: &Path, made: &File) -> bool {
         return false;
     };
     let sticky = folder.mode() & 0o1000 != 0;
-    // User 0 may.
+    // User 0 may replace it.
     sticky && ![0, folder.uid(), file.uid()].contains(&made.uid())
 }
 
@@ -188,7 +188,7 @@ fn is_protected(_: &Path, _: &Path, _: &File) -> bool {
     false
 }
 
-/// The path without links and detours; what does not exist yet is taken as it is named.
+/// The path without links and detours; missing parts are kept as named.
 fn whereabouts(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let existing = path.ancestors().find_map(|part| Some((part, fs::canonicalize(part).ok()?)));
@@ -253,7 +253,7 @@ mod tests {
                 let mut seen = 0;
                 while !done.load(Ordering::Relaxed) {
                     for entry in fs::read_dir(root.path()).unwrap() {
-                        // Meanwhile it may have been renamed.
+                        // The file may have been renamed meanwhile.
                         let entry = entry.unwrap();
                         let Ok(found) = entry.metadata() else { continue };
                         assert_eq!(found.permissions().mode() & 0o777, 0o600, "{:?}", entry.file_name());
@@ -333,7 +333,7 @@ mod tests {
             }
         }
         assert_eq!(entries(root.path()), [""; 0]);
-        // A path of the greatest length has no room for the temporary file beside it.
+        // A path of the maximum length leaves no room for the temporary file next to it.
         let mut deep = root.path().to_owned();
         while deep.as_os_str().len() < 4096 - 300 {
             deep.push(name(200));
@@ -404,7 +404,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a/b/model");
         let destination = Destination::check(&path).unwrap();
-        // In the meantime somebody has made a folder of that name.
+        // Another process has created a folder of that name in the meantime.
         fs::create_dir_all(&path).unwrap();
         assert!(destination.write(b"x").is_err());
         fs::remove_dir_all(root.path().join("a")).unwrap();

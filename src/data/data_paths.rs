@@ -1,4 +1,4 @@
-//! Where data come from: the paths that are named, or MNIST beside the program's source.
+//! Locations of data: the named paths, or MNIST next to the program's source.
 
 use std::collections::HashSet;
 use std::fs;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use super::reading::locate::{Source, Sources, locate};
 use crate::error::{Error, Place, Result};
 
-/// Where MNIST lies in the repository.
+/// The path of MNIST in the repository.
 pub const MNIST: &str = "data/mnist";
 
-/// The training data that `--data` names, and the test data beside it.
+/// Finds the training data that `--data` names, and the test data next to it.
 ///
 /// # Errors
-/// When there are none.
+/// If there are no training data.
 pub fn training(data: &[PathBuf]) -> Result<(Source, Option<Source>)> {
     if data.len() > 1 {
         return Ok((parts(data)?, None));
@@ -24,10 +24,10 @@ pub fn training(data: &[PathBuf]) -> Result<(Source, Option<Source>)> {
     Ok((train, test))
 }
 
-/// The test data that `--test` names.
+/// Finds the test data that `--test` names.
 ///
 /// # Errors
-/// When there are none.
+/// If there are no test data.
 pub fn test(path: &Path) -> Result<Source> {
     let Sources { train, test } = locate(path)?;
     let is_apart = path.is_dir() && !matches!(train, Some(Source::Folders { .. }));
@@ -35,10 +35,10 @@ pub fn test(path: &Path) -> Result<Source> {
     found.ok_or_else(|| lacks(path, "test files", "training files alone"))
 }
 
-/// The data to evaluate on: test files before training files.
+/// Finds the data to evaluate on: test files take precedence over training files.
 ///
 /// # Errors
-/// When there are none.
+/// If there are no data.
 pub fn evaluation(data: &[PathBuf]) -> Result<Source> {
     if data.len() > 1 {
         return parts(data);
@@ -48,7 +48,7 @@ pub fn evaluation(data: &[PathBuf]) -> Result<Source> {
     test.or(train).ok_or_else(|| lacks(&path, "data files", "none"))
 }
 
-/// Several files, which are one table.
+/// Makes one table of several files.
 fn parts(files: &[PathBuf]) -> Result<Source> {
     let mut before = HashSet::new();
     for file in files {
@@ -56,7 +56,7 @@ fn parts(files: &[PathBuf]) -> Result<Source> {
         let expected = if !is_table {
             "several files must be tables with the same columns"
         } else if !before.insert(fs::canonicalize(file).unwrap_or_else(|_| file.clone())) {
-            // Its rows would be trained on and held out at once.
+            // Its rows would be both trained on and held out.
             "each file must be named once"
         } else {
             continue;
@@ -66,19 +66,19 @@ fn parts(files: &[PathBuf]) -> Result<Source> {
     Ok(Source::Parts { paths: files.to_vec() })
 }
 
-/// Where the files of a source lie, by whatever name; of those that are there.
+/// The canonical paths of a source's existing files.
 pub fn places(source: &Source) -> HashSet<PathBuf> {
     source.files().into_iter().filter_map(|file| fs::canonicalize(file).ok()).collect()
 }
 
-/// The first file of `other` that `source` has, too, by whatever name.
+/// The first file of `other` that also belongs to `source`, possibly by another name.
 pub fn shared_file<'a>(source: &Source, other: &'a Source) -> Option<&'a PathBuf> {
     let places = places(source);
     let is_shared = |file: &&PathBuf| fs::canonicalize(file).is_ok_and(|place| places.contains(&place));
     other.files().into_iter().find(is_shared)
 }
 
-/// The file that stands for a source in messages, the first of several.
+/// The file that represents a source in messages: the first of several.
 pub fn file(source: &Source) -> &Path {
     match source {
         Source::Idx { images, .. } => images,
@@ -87,7 +87,7 @@ pub fn file(source: &Source) -> &Path {
     }
 }
 
-/// A source as it is named in results: its file, or the first of several and how many more there are.
+/// The name of a source in results: its file, or the first of several and the number of the others.
 pub fn name(source: &Source) -> String {
     let first = file(source).display();
     match source {
@@ -96,7 +96,7 @@ pub fn name(source: &Source) -> String {
     }
 }
 
-/// Refuses a file to be written, by this option, that is one of the files that are read.
+/// Refuses to write a file, named by this option, that is one of the input files.
 ///
 /// # Errors
 /// [`Error::Config`] with its name.
@@ -109,7 +109,7 @@ pub fn spare_data<const N: usize>(
     spare_files(option, out, files.map(|file| (file.as_path(), "which holds the data")))
 }
 
-/// The same for these files, each with its description.
+/// Refuses to write one of these files, each given with its description.
 ///
 /// # Errors
 /// As [`spare_data`].

@@ -1,9 +1,9 @@
 //! Cells and names as text in messages.
 
-/// Characters that are shown of a cell before it is cut.
+/// Maximum number of characters shown of a cell.
 const SHOWN_CHARACTERS: usize = 40;
 
-/// A cell in a message: quoted, cut, on one line.
+/// Formats a cell for a message: quoted, shortened, on one line.
 pub(crate) fn quote(cell: &[u8]) -> String {
     if cell.is_empty() {
         return "an empty cell".to_string();
@@ -15,14 +15,14 @@ pub(crate) fn quote(cell: &[u8]) -> String {
     }
 }
 
-/// A column's name in a message: cut, on one line.
+/// Formats a column's name for a message: shortened, on one line.
 pub(crate) fn printable_name(cell: &[u8]) -> String {
     let escape =
         |c: char| if matches!(c, '"' | '\'' | '\\') { c.to_string() } else { c.escape_debug().to_string() };
     cut(cell).chars().map(escape).collect()
 }
 
-/// Names in a message: the first of them, and how many there are.
+/// Lists names for a message: all, or the first ones and the number of all.
 pub(crate) fn list_some(names: impl ExactSizeIterator<Item = String>) -> String {
     const SHOWN: usize = 8;
     let count = names.len();
@@ -31,7 +31,7 @@ pub(crate) fn list_some(names: impl ExactSizeIterator<Item = String>) -> String 
 }
 
 fn cut(cell: &[u8]) -> String {
-    // No character takes more than 4 bytes; a cell may be as long as its file.
+    // A character takes at most 4 bytes; a cell may be as long as its file.
     let start = &cell[..cell.len().min(4 * (SHOWN_CHARACTERS + 1))];
     let text = String::from_utf8_lossy(start);
     if text.chars().count() <= SHOWN_CHARACTERS {

@@ -1,4 +1,4 @@
-//! Training data: from files to rows. Knows neither GPU nor model.
+//! Training data: from files to rows. Independent of GPUs and models.
 
 mod columns;
 pub mod data_paths;

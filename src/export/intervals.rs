@@ -1,21 +1,21 @@
-//! A rank among quantiles as a sum over the intervals between them, which every format can write down.
+//! A rank among quantiles as a sum over the intervals between them, a form that every format can express.
 //!
-//! Of ascending q the rank of x is the sum over i of clip(a_i, 0, 1), with a_i = (x - q_i) / (q_(i+1) - q_i), divided by the
-//! number of intervals. Of an interval without width a_i is 0 below, 1/2 at and 1 above its value, so that x has the middle
-//! rank of the quantiles that equal it. The rank stays 1e-7 away from 0 and 1.
+//! For ascending q, the rank of x is the sum over i of clip(a_i, 0, 1), with a_i = (x - q_i) / (q_(i+1) - q_i), divided
+//! by the number of intervals. For an interval of width 0, a_i is 0 below, 1/2 at and 1 above its value, so that x has
+//! the mean rank of the quantiles equal to it. The rank stays 1e-7 away from 0 and 1.
 
-/// Quantiles with at least one interval between them: two of them at least.
+/// At least two quantiles, so that there is at least one interval.
 pub(super) fn quantiles(of: &[f64]) -> Vec<f64> {
     match of {
-        // What is no greater has rank 0, all else rank 1.
+        // Values up to the quantile have rank 0, greater values rank 1.
         [only] => vec![*only, only.next_up()],
         _ => of.to_vec(),
     }
 }
 
-/// For each interval (q, 1 / width, what is added): a = (x - q) / width + what is added.
+/// For each interval (q, 1 / width, c): a = (x - q) / width + c.
 pub(super) fn intervals(quantiles: &[f64]) -> impl Iterator<Item = [f64; 3]> {
-    // Times the greatest factor, any difference of 32-bit floats leaves 0 to 1.
+    // With the maximum factor, every difference of 32-bit floats is outside of 0 to 1.
     quantiles.windows(2).map(|pair| match pair[1] - pair[0] {
         0.0 => [pair[0], 1e300, 0.5],
         width => [pair[0], (1.0 / width).min(1e300), 0.0],

@@ -1,7 +1,7 @@
 //! Models for other programs: ONNX and C.
 //!
-//! Each holds all that `tinytrain predict` does to a row of numbers: preprocessing, the network or the networks of an ensemble,
-//! and what its outputs stand for. `docs/EXPORT.md` describes both formats.
+//! Each format includes everything that `tinytrain predict` does to a row of numbers: preprocessing, the network or the
+//! networks of an ensemble, and the interpretation of the outputs. `docs/EXPORT.md` describes both formats.
 
 mod c;
 mod intervals;
@@ -23,8 +23,8 @@ pub enum Form {
     C,
 }
 
-/// A model in this form; `name` is what functions and constants of C begin with, and what the graph of ONNX is called. Letters
-/// that C does not take in names become `_`.
+/// Exports a model in this form; `name` is the prefix of functions and constants in C, and the name of the graph in
+/// ONNX. Letters that C does not permit in names become `_`.
 ///
 /// # Errors
 /// [`Error::Config`](crate::Error::Config) for a model that the format cannot hold: ONNX has at most 2 GB.

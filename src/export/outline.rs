@@ -1,53 +1,56 @@
-//! What every format says of a model: its columns, its networks, its outputs, all in one place.
+//! The description of a model common to all formats: its columns, its networks, its outputs.
 
 use crate::data::{self, ColumnEncoding, NumericScaling, TargetScale, Transform};
 use crate::model::{FREQUENCIES, InputColumn, MIXED, Model, Network, Parameters, PlacedColumn, blocks};
 
-/// A model, seen from the rows that it takes.
+/// A model, described from the point of view of its input rows.
 pub(super) struct Outline<'a> {
-    /// The columns of a row as it is given.
+    /// The columns of an input row.
     pub(super) columns: Vec<Column<'a>>,
-    /// The networks, each with its share of the whole.
+    /// The networks, each with its weight in the mean.
     pub(super) networks: Vec<Member<'a>>,
-    /// What comes out.
+    /// The output.
     pub(super) output: Output<'a>,
 }
 
-/// A column of a row as it is given, a 32-bit float: a number, or the index of a category, NaN where it is missing.
+/// A column of an input row, a 32-bit float: a number, or the index of a category; NaN if it is missing.
 pub(super) struct Column<'a> {
-    /// Its name, or its position where there are no names.
+    /// The name of the column, or its position if there are no names.
     pub(super) name: String,
-    /// How it becomes numbers of a row that goes into the networks.
+    /// The conversion to numbers of the networks' input row.
     pub(super) coding: Coding<'a>,
-    /// The first of these numbers.
+    /// The index of the first of these numbers.
     pub(super) place: usize,
 }
 
-/// How a column becomes numbers.
+/// The conversion of a column to numbers.
 pub(super) enum Coding<'a> {
     /// value / 255
     Byte,
     /// The value itself.
     Plain,
-    /// What the map makes of the value, in f64, and one more number, 1 where it is missing, if `has_indicator`.
+    /// The mapped value, computed in f64; if `has_indicator`, followed by a number that is 1 for a missing value, else
+    /// 0.
     Number { map: &'a NumericScaling, fill: f64, has_indicator: bool },
-    /// -1 for category 0, 1 for category 1, else 0.
+    /// -1 for category 0, 1 for category 1, 0 for everything else.
     Sign { categories: &'a [String] },
-    /// 1 at the place of the category, and at that behind them where it is missing, if `has_missing`; else 0.
+    /// 1 at the index of the category, 0 elsewhere; if `has_missing`, a missing category has the index after the
+    /// others.
     OneHot { categories: &'a [String], has_missing: bool },
-    /// The category; where it is missing that behind them, if `has_missing`; -1 for all else.
+    /// The index of the category; if `has_missing`, a missing category has the index after the others; -1 for
+    /// everything else.
     Index { categories: &'a [String], has_missing: bool },
 }
 
-/// A network with its share of the whole.
+/// A network with its weight in the mean.
 pub(super) struct Member<'a> {
-    /// 1 for a network by itself.
+    /// The weight; 1 for a single network.
     pub(super) share: f64,
     pub(super) network: &'a Network,
     pub(super) parameters: &'a Parameters,
 }
 
-/// What a model gives for a row.
+/// The output of a model for a row.
 pub(super) enum Output<'a> {
     /// The probability of each class.
     Probabilities { classes: &'a [String] },
@@ -55,7 +58,7 @@ pub(super) enum Output<'a> {
     Values { names: Vec<String>, scale: Option<&'a TargetScale> },
 }
 
-/// What an input layer makes of a column, with its weights as rows without padding.
+/// The inputs that an input layer makes of a column, with its weights as rows without padding.
 pub(super) enum Made<'a> {
     /// The number itself.
     Number,
@@ -67,14 +70,14 @@ pub(super) enum Made<'a> {
         mixing: &'a [f32],
         bias: &'a [f32],
     },
-    /// 1 at the place of the category.
+    /// 1 at the index of the category.
     OneHot { categories: usize },
     /// The row of the category, zeros for -1.
     Embedding { categories: usize, size: usize, rows: Vec<f32> },
 }
 
 impl<'a> Outline<'a> {
-    /// The outline of a model.
+    /// Describes a model.
     pub(super) fn from_model(model: &'a Model) -> Self {
         let own = (&model.network, &model.parameters);
         let partners = model.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
@@ -90,7 +93,7 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// Numbers of a row that goes into the networks.
+    /// Numbers per input row of the networks.
     pub(super) fn row(&self) -> usize {
         self.columns.last().map_or(0, |column| column.place + column.coding.numbers())
     }
@@ -100,13 +103,13 @@ impl<'a> Outline<'a> {
         self.columns.iter().map(|column| column.name.clone()).collect()
     }
 
-    /// Numbers that come out.
+    /// Numbers per output row.
     pub(super) fn outputs(&self) -> usize {
         self.networks[0].network.outputs()
     }
 }
 
-/// The name of a column of a table, or its position; of other data its index.
+/// The name of a column of a table, or its position; for other data its index.
 fn name(columns: &[data::Column], index: usize) -> String {
     match columns.get(index) {
         Some(column) => column.name.clone().unwrap_or_else(|| column.position.to_string()),
@@ -153,14 +156,14 @@ impl<'a> Coding<'a> {
         match self {
             Coding::Byte | Coding::Plain | Coding::Sign { .. } | Coding::Index { .. } => 1,
             Coding::Number { has_indicator, .. } => 1 + usize::from(*has_indicator),
-            // A column that is never filled in is one number, always 0.
+            // A column without any value still is one number, which is always 0.
             Coding::OneHot { categories, has_missing } => {
                 (categories.len() + usize::from(*has_missing)).max(1)
             }
         }
     }
 
-    /// The categories of a column that has them.
+    /// The categories of the column, if it has any.
     pub(super) fn categories(&self) -> Option<&'a [String]> {
         match self {
             Coding::Sign { categories }
@@ -183,7 +186,8 @@ impl<'a> Output<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// What its input layer makes of each number of a row, with the place of its first input; nothing without such a layer.
+    /// The inputs that the input layer makes of each number of a row, with the index of the first one; empty without an
+    /// input layer.
     pub(super) fn made(&self) -> Vec<(PlacedColumn, Made<'a>)> {
         let Some((layer, parameters)) = self.network.input_layer().zip(self.parameters.input.as_ref()) else {
             return Vec::new();
@@ -209,7 +213,7 @@ impl<'a> Member<'a> {
         layer.placed().map(made).collect()
     }
 
-    /// The learnt factor of each input of the first layer; empty where there are none.
+    /// The learnt factor of each input of the first dense layer; empty if there are no factors.
     pub(super) fn scale(&self) -> &'a [f32] {
         self.parameters.input.as_ref().map_or(&[], |input| &input.scale)
     }

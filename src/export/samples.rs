@@ -1,4 +1,4 @@
-//! Models for the tests: every coding of a column, every column of an input layer, every activation.
+//! Models for the tests: every coding of a column, every column type of an input layer, every activation.
 
 use std::collections::BTreeMap;
 
@@ -46,14 +46,14 @@ fn network(inputs: usize, outputs: usize, loss: Loss) -> Network {
     Network::new(inputs, hidden.chain([last]).collect(), loss).unwrap()
 }
 
-/// Classes behind one-hot inputs and every activation.
+/// Classes from one-hot inputs, with every activation.
 pub(super) fn plain() -> Model {
     let encoding = encoding(false);
     let network = network(encoding.inputs(), 3, Loss::CrossEntropy);
     model(network, Transform::Columns(encoding), DataSchema::numbered(3), None)
 }
 
-/// Two networks of values behind input layers, the second counting three times.
+/// Two networks with input layers that predict values; the second has three times the weight of the first.
 pub(super) fn ensemble() -> Model {
     let columns = vec![
         InputColumn::Periodic,

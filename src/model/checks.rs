@@ -1,4 +1,4 @@
-//! Checks of what a model file describes: the columns of its table, their encoding, and the input layer that takes them.
+//! Checks of a model file's contents: the columns of its table, their encoding, and the input layer that takes them.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -7,10 +7,10 @@ use std::hash::Hash;
 use super::{InputColumn, InputLayer};
 use crate::data::{ColumnEncoding, Encoding, NumericScaling, Schema, Transform};
 
-/// The expectation of a reader, and the text that it finds instead.
+/// The content that a reader expects, and the text found instead.
 pub(super) type Fault = (String, String);
 
-/// Checks the columns of a table, for a network with these inputs and outputs.
+/// Checks the columns of a table against the numbers of inputs and outputs of a network.
 pub(super) fn check_schema(schema: &Schema, inputs: usize, outputs: usize) -> Result<(), Fault> {
     let Schema { columns, inputs: read, target, values, weight, dates, zones, .. } = schema;
     let positions: Vec<usize> = read.iter().map(|column| column.position).collect();
@@ -20,7 +20,7 @@ pub(super) fn check_schema(schema: &Schema, inputs: usize, outputs: usize) -> Re
     for column in all {
         expect(column.position < *columns, format!("one of {columns} columns"), column)?;
     }
-    // The parts of a date stand in one column.
+    // All parts of a date come from the same column.
     let are_parts = |(first, parts): &(usize, usize)| {
         let date = first.checked_add(*parts).and_then(|end| positions.get(*first..end));
         (3..=4).contains(parts) && date.is_some_and(|date| date.iter().all(|position| *position == date[0]))
@@ -69,8 +69,8 @@ pub(super) fn check_encoding(encoding: &Encoding) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether a network without an input layer, or with this one, takes the inputs of a transform: numbered categories need as
-/// many rows of an embedding, or one-hot inputs, as there are categories.
+/// Whether a network, without an input layer or with this one, accepts the inputs of a transform: numbered categories
+/// need an embedding with one row per category, or one one-hot input per category.
 pub(super) fn fits(layer: Option<&InputLayer>, transform: &Transform) -> bool {
     let Transform::Columns(encoding @ Encoding { is_numbered: true, .. }) = transform else { return true };
     let mut columns = layer.map_or(&[][..], InputLayer::columns).iter();
@@ -89,8 +89,8 @@ pub(super) fn fits(layer: Option<&InputLayer>, transform: &Transform) -> bool {
     encoding.columns.iter().all(is_taken) && columns.next().is_none()
 }
 
-/// Whether a number can come from the numbers of a table, which are 32-bit floats: their differences are at most twice as
-/// great, and a mean of the least is not much closer to 0.
+/// Whether a number can be derived from the numbers of a table, which are 32-bit floats: their differences are at most
+/// twice as great, and a mean of the least numbers is not much closer to 0.
 pub(super) fn is_of_floats(value: f64) -> bool {
     const LEAST: f64 = 1e-48;
     value == 0.0 || (LEAST..=2.0 * f64::from(f32::MAX)).contains(&value.abs())
@@ -100,7 +100,7 @@ fn are_different<T: Eq + Hash>(items: &[T]) -> bool {
     items.iter().collect::<HashSet<&T>>().len() == items.len()
 }
 
-/// A fault unless a condition holds.
+/// Returns a fault unless a condition holds.
 pub(super) fn expect(holds: bool, expected: impl Into<String>, found: impl Debug) -> Result<(), Fault> {
     if holds { Ok(()) } else { Err((expected.into(), format!("{found:?}"))) }
 }

@@ -1,4 +1,4 @@
-//! Keys that stand twice in a JSON object: parsers keep one of the two values, and not all the same one.
+//! Duplicate keys in a JSON object: parsers keep only one of the values, and not all parsers the same one.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
-/// The first key that is repeated in an object. Nothing where none is, or where this is not an object.
+/// The first repeated key of an object; `None` if no key is repeated, or if this is not an object.
 pub fn repeated_key(object: &[u8]) -> Option<String> {
     serde_json::from_slice::<Repeated>(object).ok().and_then(|Repeated(key)| key)
 }
@@ -50,7 +50,7 @@ mod tests {
         let found = |text: &str| repeated_key(text.as_bytes());
         assert_eq!(found(r#"{"a":1,"b":{"a":2},"c":[3]}  "#), None);
         assert_eq!(found(r#"{"a":1,"b":{},"b":[],"a":2}"#).as_deref(), Some("b"));
-        // However it is written.
+        // Whatever the spelling of the key.
         assert_eq!(found(r#"{"w1":1,"\u00771":2}"#).as_deref(), Some("w1"));
         assert_eq!(found("[1]").or(found("")).or(found("{")), None);
     }

@@ -2,35 +2,35 @@
 
 use super::{Network, Parameters};
 
-/// What makes a model an ensemble: networks with the same inputs and outputs as its own one. The probabilities of classes are
-/// averaged, or the predicted values, each network counting as often as it was picked (R. Caruana and others, "Ensemble
-/// selection from libraries of models", 2004).
+/// The additional networks of an ensemble, with the same inputs and outputs as the model's own network. The
+/// probabilities of classes, or the predicted values, are averaged with the numbers of picks as weights (R. Caruana and
+/// others, "Ensemble selection from libraries of models", 2004).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ensemble {
-    /// How often the model's own network was picked.
+    /// The number of picks of the model's own network.
     pub picks: u32,
-    /// The others.
+    /// The other networks.
     pub partners: Vec<EnsembleMember>,
 }
 
-/// A network of an ensemble besides the model's own one.
+/// A network of an ensemble, other than the model's own network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnsembleMember {
-    /// How often it was picked.
+    /// The number of picks of the network.
     pub picks: u32,
-    /// Its shape.
+    /// The structure of the network.
     pub network: Network,
-    /// Its weights and biases.
+    /// The weights and biases.
     pub parameters: Parameters,
 }
 
 impl Ensemble {
-    /// How many networks there are.
+    /// The number of networks.
     pub fn networks(&self) -> usize {
         1 + self.partners.len()
     }
 
-    /// How often each network was picked, the model's own one first.
+    /// The number of picks of each network, beginning with the model's own network.
     pub fn picks(&self) -> impl Iterator<Item = u32> {
         [self.picks].into_iter().chain(self.partners.iter().map(|member| member.picks))
     }

@@ -1,7 +1,7 @@
-//! What stands between a row of a table and the first dense layer: one-hot inputs, embeddings, and a learnt scale.
+//! The input layer between a row of a table and the first dense layer: one-hot inputs, embeddings, and learnt factors.
 //!
-//! A row has a number for each column. Each column becomes some inputs, E, and X = E s with a learnt factor s an input, or
-//! X = E. The parameters are the weights of the columns, one behind the other, and s.
+//! A row has one number per column. Each column becomes some inputs, E, and X = E s with a learnt factor s per input,
+//! or X = E. The parameters are the weights of the columns, one column after the other, and s.
 //!
 //! | column | inputs | weights, in vec4s |
 //! |---|---|---|
@@ -10,11 +10,12 @@
 //! | one of k categories, embedded | a row of d learnt numbers | k rows of ceil(d / 4) |
 //! | number x, periodic | x, and three of cos(2 pi (x w + b)) V + c with 16 frequencies w | w, b, V (a row of 16 for each of the three), c: 4 each, c 1 |
 //!
-//! Categories count from 0; any other number is an unknown category, all of whose inputs are 0. Padding of the weights is 0.
+//! Categories count from 0; any other number is an unknown category, whose inputs are all 0. Padding of the weights is
+//! 0.
 //!
-//! Periodic embeddings: "PBLD" of D. Holzmüller, L. Grinsztajn, I. Steinwart, "Better by default: strong pre-tuned MLPs and
-//! boosted trees on tabular data", 2024, after Y. Gorishniy, I. Rubachev, A. Babenko, "On embeddings for numerical features in
-//! tabular deep learning", 2022. The phases b count turns here.
+//! Periodic embeddings: "PBLD" of D. Holzmüller, L. Grinsztajn, I. Steinwart, "Better by default: strong pre-tuned
+//! MLPs and boosted trees on tabular data", 2024, after Y. Gorishniy, I. Rubachev, A. Babenko, "On embeddings for
+//! numerical features in tabular deep learning", 2022. The phases b count turns here.
 
 use std::fmt;
 use std::ops::Range;
@@ -28,39 +29,39 @@ use crate::random::{Purpose, normal, uniform};
 /// Frequencies of a periodic column.
 pub const FREQUENCIES: usize = 16;
 
-/// Inputs that a periodic column makes of its frequencies.
+/// Inputs that a periodic column derives from its frequencies.
 pub const MIXED: usize = 3;
 
 /// vec4s of the weights of a periodic column.
 pub const PERIODIC_BLOCKS: usize = (2 + MIXED) * FREQUENCIES / 4 + 1;
 
-/// Standard deviation of the first frequencies.
+/// Standard deviation of the initial frequencies.
 const FREQUENCY_DEVIATION: f64 = 0.1;
 
-/// What becomes of a column of a row.
+/// The conversion of a column to inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum InputColumn {
-    /// A number is an input as it is.
+    /// A number, unchanged.
     Number,
-    /// A number is an input as it is, and three that its frequencies make.
+    /// A number, unchanged, and three mixtures of its waves.
     Periodic,
-    /// A category is 1 in the input that is its own.
+    /// A category, as one input each: 1 for the category of the row, 0 for others.
     OneHot {
-        /// How many there are.
+        /// The number of categories.
         categories: usize,
     },
-    /// A category is a row of learnt numbers.
+    /// A category, as a row of learnt numbers.
     Embedding {
-        /// How many categories there are.
+        /// The number of categories.
         categories: usize,
-        /// Numbers of a row.
+        /// Numbers per category.
         size: usize,
     },
 }
 
 impl InputColumn {
-    /// Inputs that it makes.
+    /// The number of inputs of the column.
     pub fn inputs(self) -> usize {
         match self {
             Self::Number => 1,
@@ -70,7 +71,7 @@ impl InputColumn {
         }
     }
 
-    /// vec4s of its weights.
+    /// The number of vec4s of the column's weights.
     pub fn weights(self) -> usize {
         match self {
             Self::Number | Self::OneHot { .. } => 0,
@@ -79,19 +80,19 @@ impl InputColumn {
         }
     }
 
-    /// FLOP of a row that it takes on the way to its inputs, and of the gradient by its weights and factors; `is_scaled` says
-    /// whether inputs have learnt factors.
+    /// FLOP per row of the forward pass, and of the gradients by weights and factors; `is_scaled` is true if inputs
+    /// have learnt factors.
     pub fn flop(self, is_scaled: bool) -> [usize; 2] {
         let scaled = usize::from(is_scaled) * self.inputs();
         match self {
             Self::Number | Self::OneHot { .. } => [scaled, 0],
-            // A wave is 14, and a product and a sum for each input; back two waves, and what they are multiplied by.
+            // Forward: 14 per wave, and a product and a sum per input. Backward: two waves and their factors.
             Self::Periodic => [scaled + FREQUENCIES * (16 + 2 * MIXED), FREQUENCIES * (34 + 4 * MIXED)],
             Self::Embedding { size, .. } => [scaled, size * (1 + usize::from(is_scaled))],
         }
     }
 
-    /// Numbers among its weights that are learnt: all but padding.
+    /// The number of learnt weights: all weights except padding.
     fn learnt(self) -> usize {
         match self {
             Self::Number | Self::OneHot { .. } => 0,
@@ -112,27 +113,27 @@ impl fmt::Display for InputColumn {
     }
 }
 
-/// A column of a row and where its inputs and weights stand.
+/// A column of a row, with the positions of its inputs and weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlacedColumn {
-    /// Its number.
+    /// The index of the column.
     pub number: usize,
-    /// What becomes of it.
+    /// The conversion of the column.
     pub column: InputColumn,
-    /// Its first input.
+    /// The index of its first input.
     pub input: usize,
-    /// Where its weights begin, in vec4s.
+    /// The offset of its weights, in vec4s.
     pub weights: usize,
 }
 
 impl PlacedColumn {
-    /// Its inputs.
+    /// The indices of its inputs.
     pub fn inputs(&self) -> Range<usize> {
         self.input..self.input + self.column.inputs()
     }
 }
 
-/// What becomes of each column of a row, and whether inputs have learnt factors.
+/// The conversion of each column of a row, and whether inputs have learnt factors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct InputLayer {
@@ -140,7 +141,7 @@ pub struct InputLayer {
     scaled: bool,
 }
 
-/// An input layer as a model file has it.
+/// An input layer as stored in a model file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Unchecked {
@@ -157,10 +158,11 @@ impl TryFrom<Unchecked> for InputLayer {
 }
 
 impl InputLayer {
-    /// A layer that makes at least one input.
+    /// An input layer with at least one input.
     ///
     /// # Errors
-    /// [`Error::Config`] for a layer without inputs, a column without inputs or categories, or more weights than can be counted.
+    /// [`Error::Config`] for a layer without inputs, a column without inputs or categories, or an overflow of the
+    /// number of weights.
     pub fn new(columns: Vec<InputColumn>, scaled: bool) -> Result<Self> {
         let is_empty = |column: &InputColumn| match column {
             InputColumn::Number | InputColumn::Periodic => false,
@@ -184,7 +186,7 @@ impl InputLayer {
         }
     }
 
-    /// What becomes of each column.
+    /// The conversion of each column.
     pub fn columns(&self) -> &[InputColumn] {
         &self.columns
     }
@@ -204,18 +206,18 @@ impl InputLayer {
         self.columns.iter().map(|column| column.weights()).sum()
     }
 
-    /// Learnt factors of inputs.
+    /// The number of learnt input factors.
     pub fn scales(&self) -> usize {
         if self.scaled { self.inputs() } else { 0 }
     }
 
-    /// Numbers that are learnt.
+    /// The number of learnt parameters.
     pub fn parameter_count(&self) -> usize {
         let of_columns = self.columns.iter().map(|column| column.learnt());
         of_columns.fold(self.scales(), usize::saturating_add)
     }
 
-    /// The columns with their places, in order.
+    /// The columns with the positions of their inputs and weights, in order.
     pub fn placed(&self) -> impl Iterator<Item = PlacedColumn> + Clone + '_ {
         self.columns.iter().enumerate().scan((0, 0), |(input, weights), (number, column)| {
             let placed = PlacedColumn { number, column: *column, input: *input, weights: *weights };
@@ -231,22 +233,22 @@ impl InputLayer {
 pub struct InputParameters {
     /// The weights of all columns, in vec4s with padding of 0.
     pub weights: Vec<f32>,
-    /// The factor of each input; empty where there are none.
+    /// The factor of each input; empty if inputs have no factors.
     pub scale: Vec<f32>,
 }
 
 impl InputParameters {
-    /// All zeros.
+    /// Parameters that are all 0.
     pub fn zeros(layer: &InputLayer) -> Self {
         Self { weights: vec![0.0; 4 * layer.weights()], scale: vec![0.0; layer.scales()] }
     }
 
-    /// Frequencies are normal with deviation 0.1, phases uniform over a turn, what mixes them uniform between -1/4 and 1/4;
-    /// embeddings are normal with deviation 1 / sqrt(size); factors are 1.
+    /// Random parameters: frequencies are normal with deviation 0.1, phases uniform over a turn, mixing weights and
+    /// their biases uniform between -1/4 and 1/4; embeddings are normal with deviation 1 / sqrt(size); factors are 1.
     pub(super) fn initial(layer: &InputLayer, seed: u64) -> Self {
         let mut parameters = Self::zeros(layer);
         parameters.scale.fill(1.0);
-        // Layers of the network have the streams from 0 on.
+        // Layers of the network use the streams from 0 on.
         let at = |index: usize| [index as u32, u32::MAX];
         let centered = |index: usize| 2.0 * uniform(seed, Purpose::Weights, at(index)) - 1.0;
         for PlacedColumn { column, weights, .. } in layer.placed() {
@@ -329,7 +331,8 @@ mod tests {
         let mixing = mean_square(&mut periodic().flat_map(|it| &it[32..83]));
         let rows = parameters.weights[50 * 4 * PERIODIC_BLOCKS..].chunks_exact(8);
         let embedding = mean_square(&mut rows.clone().flat_map(|row| &row[..6]));
-        // Of 800 numbers and more: four standard errors are a fifth of a normal's, an eighth of a uniform's.
+        // For 800 numbers or more: four standard errors are a fifth of the variance of a normal, an eighth of a uniform
+        // variable.
         for (got, want) in
             [(frequencies, 0.01), (phases, 1.0 / 12.0), (mixing, 1.0 / 48.0), (embedding, 1.0 / 6.0)]
         {

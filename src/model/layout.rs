@@ -1,63 +1,64 @@
-//! Where parameters, and everything beside them, stand in a buffer: the only place that computes offsets and sizes.
+//! The layout of parameters and related data in a buffer: the only place that computes offsets and sizes.
 //!
-//! Matrices on a device are row-major f32 with rows padded to whole vec4s ([`blocks`]); the padding is 0. The parameters of
-//! a layer stand as one matrix of `inputs + 1` rows: the weights, and below them the bias. One buffer holds three regions:
+//! Matrices on a device are row-major f32 with rows padded to whole vec4s ([`blocks`]); the padding is 0. The
+//! parameters of a layer form one matrix of `inputs + 1` rows: the weights, followed by the bias. One buffer holds
+//! three regions:
 //!
 //! | region | vec4s |
 //! |---|---|
-//! | weights and biases, layer by layer, and behind them those of the input layer and its scale | [`ParameterLayout::weights`] |
+//! | weights and biases, layer by layer, followed by the parameters of the input layer and its scale | [`ParameterLayout::weights`] |
 //! | partial sums of the first layer, or activations, for schedules that keep them | [`ParameterLayout::partials`] |
-//! | optimizer state: 0, 1 or 2 copies of the first region | [`ParameterLayout::states`] of them |
+//! | optimizer state: 0, 1 or 2 copies of the first region | [`ParameterLayout::states`] times the first region |
 //!
-//! With several models each has such a buffer's worth, one behind the other.
+//! With several models, each has its own three regions, model after model.
 
 use super::input_layer::{InputLayer, InputParameters};
 use super::network::Network;
 use super::padding::{blocks, pad_rows, unpad_rows};
 use super::parameters::{Layer, Parameters};
 
-/// Where a layer's parameters stand.
+/// The layout of a layer's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerLayout {
-    /// Numbers of a row that goes in.
+    /// Numbers per input row.
     pub inputs: usize,
-    /// Numbers of a row that comes out.
+    /// Numbers per output row.
     pub outputs: usize,
-    /// Where its weights begin in a region, in vec4s.
+    /// The offset of the weights in a region, in vec4s.
     pub offset: usize,
 }
 
 impl LayerLayout {
-    /// vec4s of its weights and bias.
+    /// The length of weights and bias, in vec4s.
     pub fn length(&self) -> usize {
         (self.inputs + 1) * blocks(self.outputs)
     }
 }
 
-/// Where the parameters of an input layer stand, in vec4s.
+/// The layout of an input layer's parameters, in vec4s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputLayout {
-    /// Where its weights begin in a region.
+    /// The offset of the weights in a region.
     pub offset: usize,
-    /// Length of its weights.
+    /// The length of the weights.
     pub weights: usize,
-    /// Factors of inputs, which stand behind the weights.
+    /// The number of input factors, which follow the weights.
     pub scales: usize,
 }
 
 impl InputLayout {
-    /// Where its factors of inputs begin.
+    /// The offset of the input factors.
     pub fn scale(&self) -> usize {
         self.offset + self.weights
     }
 
-    /// Length of its weights and factors.
+    /// The length of weights and factors.
     pub fn length(&self) -> usize {
         self.weights + blocks(self.scales)
     }
 }
 
-/// The layout of all parameters of a network, its optimizer state and scratch space. Lengths and places are in vec4s.
+/// The layout of all parameters of a network, its optimizer state and scratch space. Lengths and offsets are in vec4s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterLayout {
     layers: Vec<LayerLayout>,
@@ -68,7 +69,7 @@ pub struct ParameterLayout {
 }
 
 impl ParameterLayout {
-    /// The parameters of one network of these sizes (inputs, hidden layers, outputs) and nothing else.
+    /// The layout of only the parameters of one network of these sizes (inputs, hidden layers, outputs).
     pub fn of_sizes(sizes: &[usize]) -> Self {
         let mut offset = 0;
         let layers = sizes.windows(2).map(|pair| {
@@ -79,7 +80,7 @@ impl ParameterLayout {
         Self { layers: layers.collect(), input: None, partials: 0, states: 0, models: 1 }
     }
 
-    /// The parameters of one network and nothing else.
+    /// The layout of only the parameters of one network.
     pub fn new(network: &Network) -> Self {
         let dense = Self::of_sizes(&network.sizes());
         let place = |layer: &InputLayer| InputLayout {
@@ -90,25 +91,25 @@ impl ParameterLayout {
         Self { input: network.input_layer().map(place), ..dense }
     }
 
-    /// The same with `partials` vec4s of partial sums, or other scratch space of a schedule.
+    /// Adds `partials` vec4s of partial sums, or of other scratch space of a schedule.
     #[must_use]
     pub fn with_partials(self, partials: usize) -> Self {
         Self { partials, ..self }
     }
 
-    /// The same with `states` numbers of optimizer state per parameter.
+    /// Adds `states` numbers of optimizer state per parameter.
     #[must_use]
     pub fn with_states(self, states: usize) -> Self {
         Self { states, ..self }
     }
 
-    /// The same for `models` models, one after the other.
+    /// Repeats the layout for `models` models, one after the other.
     #[must_use]
     pub fn with_models(self, models: usize) -> Self {
         Self { models, ..self }
     }
 
-    /// The layers, first to last.
+    /// The layers, from first to last.
     pub fn layers(&self) -> &[LayerLayout] {
         &self.layers
     }
@@ -118,35 +119,35 @@ impl ParameterLayout {
         self.input
     }
 
-    /// Length of all parameters, and of each copy of the state.
+    /// The length of all parameters, and of each copy of the state.
     pub fn weights(&self) -> usize {
         let dense: usize = self.layers.iter().map(LayerLayout::length).sum();
         dense + self.input.map_or(0, |input| input.length())
     }
 
-    /// Where the partial sums begin.
+    /// The offset of the partial sums.
     pub fn partials(&self) -> usize {
         self.weights()
     }
 
-    /// Numbers of optimizer state a parameter.
+    /// Numbers of optimizer state per parameter.
     pub fn states(&self) -> usize {
         self.states
     }
 
-    /// How far behind a parameter its first number of state stands; each further one stands [`ParameterLayout::weights`]
-    /// behind the one before.
+    /// The distance from a parameter to its first number of state; further numbers follow at distances of
+    /// [`ParameterLayout::weights`].
     pub fn state_distance(&self) -> usize {
         self.weights() + self.partials
     }
 
-    /// Where each number of state begins.
+    /// The offset of each copy of the state.
     pub fn state_places(&self) -> impl Iterator<Item = usize> + use<> {
         let (first, length) = (self.state_distance(), self.weights());
         (0..self.states).map(move |number| first + number * length)
     }
 
-    /// Length of what belongs to one model.
+    /// The length of the regions of one model.
     pub fn model(&self) -> usize {
         self.state_distance() + self.states * self.weights()
     }
@@ -161,7 +162,7 @@ impl ParameterLayout {
         16 * self.weights() as u64
     }
 
-    /// All parameters as a region holds them.
+    /// Packs all parameters in the form of a region.
     pub fn pack(&self, parameters: &Parameters) -> Vec<f32> {
         let layer = |layer: &Layer| {
             [pad_rows(&layer.weights, layer.outputs), pad_rows(&layer.bias, layer.outputs)].concat()

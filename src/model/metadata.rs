@@ -9,16 +9,16 @@ use super::Network;
 use super::checks::{Fault, check_encoding, check_schema, expect, fits, is_of_floats};
 use crate::data::{Classes, ImageForm, Schema, TargetScale, Transform};
 
-/// The version of the format. A program reads files of its own version.
+/// The version of the format. A program reads only files of its own version.
 const FORMAT: u32 = 1;
 
-/// On what a network was trained, and how: sums in the same order give the same bits.
+/// The device and schedule of a training: sums in the same order give the same bits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
     /// The device.
     pub device: String,
-    /// How a step was divided into dispatches, on a GPU.
+    /// The division of a step into dispatches, on a GPU.
     pub schedule: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct DataSchema {
     pub schema: Option<Schema>,
     /// The form of a row, if it is an image.
     pub image: Option<ImageForm>,
-    /// How the outputs of a network become the values that it predicts, if not as they are.
+    /// The scaling from the outputs of a network to predicted values, if any.
     pub target_scale: Option<TargetScale>,
 }
 
@@ -44,13 +44,13 @@ pub(super) struct Metadata {
     pub format: u32,
     /// The network, followed by the others of an ensemble.
     pub networks: Vec<Network>,
-    /// How often each network of an ensemble counts; empty for a single network.
+    /// The number of times that an ensemble contains each network; empty for a single network.
     pub picks: Vec<u32>,
     pub transform: Transform,
     pub data: DataSchema,
     pub origin: Option<Origin>,
     pub settings: BTreeMap<String, String>,
-    /// Names of tensors beside the parameters: the state of an optimizer, the parameters of a kept model.
+    /// Names of further tensors: the state of an optimizer, the parameters of a kept model.
     pub states: Vec<String>,
     /// The progress of an unfinished run.
     pub progress: Option<Value>,
@@ -79,7 +79,7 @@ impl Metadata {
         Ok(metadata)
     }
 
-    /// Checks that all entries fit each other.
+    /// Checks that all entries are consistent.
     pub fn check(&self) -> Result<(), Fault> {
         let Self { networks, picks, transform, .. } = self;
         let are_picked = picks.len() == networks.len() && picks.iter().any(|count| *count > 0);
@@ -114,19 +114,19 @@ impl Metadata {
 }
 
 impl DataSchema {
-    /// A schema of numbered classes, with nothing else known.
+    /// A schema of numbered classes without further information.
     pub fn numbered(classes: usize) -> Self {
         Self { classes: Classes::numbered(classes), schema: None, image: None, target_scale: None }
     }
 
-    /// The names of the values that a network predicts: of their columns, or numbers.
+    /// The names of the values that a network predicts: names of their columns, or numbers.
     pub fn value_names(&self, outputs: usize) -> Vec<String> {
         let columns = self.schema.as_ref().map_or(&[][..], |schema| &schema.values);
         let name = |index: usize| columns.get(index).and_then(|column| column.name.clone());
         (0..outputs).map(|index| name(index).unwrap_or_else(|| format!("value{index}"))).collect()
     }
 
-    /// Checks that all entries fit a network and what becomes its inputs.
+    /// Checks that all entries match a network and the transform of its inputs.
     fn check(&self, transform: &Transform, network: &Network) -> Result<(), Fault> {
         let (inputs, outputs) = (transform.columns(network.columns()), network.outputs());
         let classes = if network.loss().of_classes() { outputs } else { 0 };
@@ -159,7 +159,7 @@ mod tests {
         Column { name: Some(name.to_owned()), position }
     }
 
-    /// A number with an indicator, a date in three inputs, a category that is embedded; two classes.
+    /// A number with an indicator, a date in three inputs, an embedded category; two classes.
     fn metadata() -> Metadata {
         let number = |center, has_indicator| ColumnEncoding::Number {
             map: NumericScaling::Affine { center, width: 2e-9 },
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(read.data, written.data);
     }
 
-    /// Each entry that is changed is refused, with a message that names it.
+    /// Every changed entry is refused, with a message that names it.
     #[test]
     fn entries_that_do_not_fit_are_named() {
         let whole = serde_json::to_value(metadata()).unwrap();

@@ -1,4 +1,4 @@
-//! The network as numbers: its shape, its parameters, its file. Knows neither GPU nor training.
+//! The network as data: its structure, its parameters, its file. Independent of GPUs and training.
 
 mod checks;
 mod duplicate_keys;

@@ -1,4 +1,4 @@
-//! What a network is, apart from its parameters.
+//! The structure of a network, without its parameters.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ use crate::step::{Activation, Dropout, Loss};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dense {
-    /// Numbers of a row that comes out.
+    /// Numbers per output row.
     pub units: usize,
-    /// What follows the products.
+    /// The activation of the products.
     pub activation: Activation,
-    /// Share of the outputs that is left out of a training step at random, from 0 to below 1.
+    /// Share of the outputs that a training step drops at random, at least 0 and below 1.
     pub dropout: f32,
 }
 
@@ -27,8 +27,9 @@ impl Dense {
     }
 }
 
-/// A multi-layer perceptron: dense layers one behind the other, and the loss that it is trained for. The last layer has no
-/// activation and no dropout: its outputs are the logits, or the predicted values. An input layer may stand before the first.
+/// A multi-layer perceptron: a sequence of dense layers, and the loss for training. The last layer has no activation
+/// and no dropout: its outputs are the logits, or the predicted values. An input layer may precede the first dense
+/// layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Network {
@@ -38,7 +39,7 @@ pub struct Network {
     loss: Loss,
 }
 
-/// A network as a model file has it.
+/// A network as stored in a model file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Unchecked {
@@ -64,8 +65,8 @@ impl Network {
     /// A network with these layers, hidden ones first.
     ///
     /// # Errors
-    /// [`Error::Config`] without inputs or layers, for a layer of 0 units, a last layer with an activation or dropout, a
-    /// share of dropout that is not from 0 to below 1, or more parameters than can be counted.
+    /// [`Error::Config`] without inputs or layers, for a layer of 0 units, or for a last layer with an activation or
+    /// dropout; [`Error::Setting`] for a share of dropout that is not at least 0 and below 1.
     pub fn new(inputs: usize, layers: Vec<Dense>, loss: Loss) -> Result<Self> {
         let network = Self { input_layer: None, inputs, layers, loss };
         let sizes = network.sizes();
@@ -84,7 +85,7 @@ impl Network {
         Ok(network)
     }
 
-    /// A classifier of these sizes (inputs, hidden layers, classes) with ReLU behind its hidden layers.
+    /// A classifier of these sizes (inputs, hidden layers, classes) with ReLU after its hidden layers.
     ///
     /// # Errors
     /// As [`Network::new`].
@@ -97,10 +98,10 @@ impl Network {
         Self::new(*inputs, layers, Loss::CrossEntropy)
     }
 
-    /// This network with an input layer.
+    /// Adds an input layer to this network.
     ///
     /// # Errors
-    /// [`Error::Config`] for an input layer that does not make the inputs of the first dense layer.
+    /// [`Error::Config`] if the input layer does not make the inputs of the first dense layer.
     pub fn with_input_layer(self, input_layer: InputLayer) -> Result<Self> {
         let (made, inputs) = (input_layer.inputs(), self.inputs);
         if made != inputs {
@@ -109,7 +110,7 @@ impl Network {
         Ok(Self { input_layer: Some(input_layer), ..self })
     }
 
-    /// This network without dropout, as it predicts.
+    /// This network without dropout, as used for predictions.
     #[must_use]
     pub fn without_dropout(&self) -> Self {
         let layers = self.layers.iter().map(|layer| Dense { dropout: 0.0, ..*layer });
@@ -121,17 +122,17 @@ impl Network {
         self.input_layer.as_ref()
     }
 
-    /// Numbers of a row that goes in.
+    /// Numbers per input row.
     pub fn columns(&self) -> usize {
         self.input_layer.as_ref().map_or(self.inputs, |layer| layer.columns().len())
     }
 
-    /// Inputs of the first dense layer: numbers of a row that goes in, unless an input layer makes them.
+    /// Inputs of the first dense layer: the numbers of an input row, unless an input layer makes them.
     pub fn inputs(&self) -> usize {
         self.inputs
     }
 
-    /// Numbers of a row that comes out: classes, or values to predict.
+    /// Numbers per output row: classes, or values to predict.
     pub fn outputs(&self) -> usize {
         self.layers[self.layers.len() - 1].units
     }
@@ -141,7 +142,7 @@ impl Network {
         &self.layers
     }
 
-    /// What it is trained for.
+    /// The loss for training.
     pub fn loss(&self) -> Loss {
         self.loss
     }
@@ -159,14 +160,14 @@ impl Network {
         })
     }
 
-    /// Number of weights and biases, and of what an input layer learns; as many as can be counted where there are more.
+    /// The number of weights, biases and learnt parameters of an input layer; saturates at the maximum.
     pub fn parameter_count(&self) -> usize {
         let counts = self.layers().map(|(inputs, outputs)| inputs.saturating_add(1).saturating_mul(outputs));
         let before = self.input_layer.as_ref().map_or(0, InputLayer::parameter_count);
         counts.fold(before, usize::saturating_add)
     }
 
-    /// Dropout behind a layer, from 0, where there is any.
+    /// The dropout after a layer, counted from 0, if any.
     pub fn dropout(&self, layer: usize) -> Option<Dropout> {
         Dropout::new(self.layers[layer].dropout, layer)
     }

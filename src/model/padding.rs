@@ -1,4 +1,4 @@
-//! Rows padded to whole vec4s, as matrices stand on a device.
+//! Rows padded to whole vec4s, the form of matrices on a device.
 
 /// Number of vec4s that hold `n` values: ceil(n / 4).
 pub const fn blocks(n: usize) -> usize {

@@ -1,4 +1,4 @@
-//! The model file: safetensors with the tensors of its networks (`tensors.rs`) and all else as JSON in its metadata
+//! The model file: safetensors with the tensors of its networks (`tensors.rs`), and JSON metadata with everything else
 //! (`metadata.rs`).
 
 use std::collections::BTreeMap;
@@ -18,32 +18,32 @@ use crate::data::Transform;
 use crate::error::{Error, Place, Result, excerpt};
 use crate::input;
 
-/// The only entry of a file's metadata: several would be in the random order of a hash map.
+/// The only entry of a file's metadata: several entries would be in the random order of a hash map.
 const ENTRY: &str = "tinytrain";
 
-/// A trained network with what is needed to use it.
+/// A trained network, with everything needed to use it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// Its shape.
+    /// The structure of the network.
     pub network: Network,
-    /// How values become its inputs.
+    /// The conversion of values to inputs.
     pub transform: Transform,
-    /// The meaning of its inputs and outputs.
+    /// The meaning of inputs and outputs.
     pub data_schema: DataSchema,
-    /// Its weights and biases.
+    /// The weights and biases.
     pub parameters: Parameters,
-    /// The networks that predict together with it, if there are any.
+    /// The other networks of an ensemble, if the model is one.
     pub ensemble: Option<Ensemble>,
-    /// How it was trained, if its file records it.
+    /// The device and schedule of the training, if the file records them.
     pub origin: Option<Origin>,
-    /// How it was trained: whatever else the metadata hold.
+    /// The settings of the training: all other entries of the metadata.
     pub settings: BTreeMap<String, String>,
 }
 
 /// A model file that may be a checkpoint.
 pub(crate) struct Contents {
     pub model: Model,
-    /// Further parameters-shaped tensors, by their names.
+    /// Further tensors in the shape of the parameters, by name.
     pub states: Vec<(String, Parameters)>,
     /// The progress of an unfinished run.
     pub progress: Option<Value>,
@@ -58,7 +58,7 @@ impl Model {
         self.to_bytes_with(&[], None)
     }
 
-    /// As [`Model::to_bytes`], with further parameters-shaped tensors under other names, and the progress of a run.
+    /// As [`Model::to_bytes`], with further named tensors in the shape of the parameters, and the progress of a run.
     ///
     /// # Errors
     /// As [`Model::to_bytes`].
@@ -86,7 +86,7 @@ impl Model {
         tensor_file(&tensors, Some(text))
     }
 
-    /// What it is, for people: its network, or how many an ensemble has.
+    /// A readable description: the network, or the number of networks of an ensemble.
     pub fn description(&self) -> String {
         match &self.ensemble {
             None => format!("{} network", self.network),
@@ -96,7 +96,7 @@ impl Model {
         }
     }
 
-    /// The networks with what stands before their names in the file, the model's own one first.
+    /// The networks with the prefixes of their tensor names in the file, beginning with the model's own network.
     fn networks(&self) -> impl Iterator<Item = (String, &Network, &Parameters)> {
         let partners = self.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
         let partners = partners.map(|member| (&member.network, &member.parameters));
@@ -107,16 +107,16 @@ impl Model {
     /// Reads a model file.
     ///
     /// # Errors
-    /// [`Error::Read`] if there is no such file, [`Error::Data`] if it is no model of ours or not whole.
+    /// [`Error::Read`] if there is no such file, [`Error::Data`] if it is not a model of this program or incomplete.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::from_bytes(&input::read(path, u64::MAX)?, path)
     }
 
-    /// Reads the contents of a model file; `path` stands in messages.
+    /// Reads the contents of a model file; messages show `path` as its path.
     ///
     /// # Errors
-    /// [`Error::Data`] if it is no model of ours or not whole.
+    /// [`Error::Data`] if it is not a model of this program or incomplete.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
         Self::from_bytes_with(bytes, path).map(|contents| contents.model)
     }
@@ -178,7 +178,7 @@ impl Model {
             return Err((format!("{count} tensors"), file.len().to_string()));
         }
         let partners = members.split_off(1);
-        // Checked: there is a first network.
+        // The checks ensure a first network.
         let EnsembleMember { picks: own, network, parameters } = members.remove(0);
         let ensemble = (!picks.is_empty()).then_some(Ensemble { picks: own, partners });
         let model = Self { network, transform, data_schema: data, parameters, ensemble, origin, settings };
@@ -190,10 +190,11 @@ fn unwritten(error: &dyn fmt::Display) -> Error {
     Error::Config(format!("cannot write safetensors: {error}"))
 }
 
-/// A file in safetensors format, with this entry of metadata, if any. The same tensors and entry give the same bytes.
+/// Makes a file in safetensors format, with this metadata entry, if any. The same tensors and entry give the same
+/// bytes.
 ///
 /// # Errors
-/// [`Error::Config`] if the format cannot hold them.
+/// [`Error::Config`] if the format cannot hold the tensors.
 pub(crate) fn tensor_file(tensors: &[Tensor], entry: Option<String>) -> Result<Vec<u8>> {
     let views = tensors
         .iter()
@@ -265,7 +266,7 @@ mod tests {
         Model { ensemble: Some(Ensemble { picks: 2, partners }), ..model() }
     }
 
-    /// The error of a file in whose header one text takes the place of another.
+    /// The error of a file after the replacement of a text in its header.
     fn broken(bytes: &[u8], from: &str, to: &str) -> String {
         let header = 8 + usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
         let text = String::from_utf8(bytes[8..header].to_vec()).unwrap();

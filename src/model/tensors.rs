@@ -1,9 +1,9 @@
-//! Parameters as tensors of a model file: `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major. Networks of an
-//! ensemble have `network2.`, `network3.` and so on in front of these names, except the first.
+//! Parameters as tensors of a model file: `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major. In
+//! ensembles, the prefixes `network2.`, `network3.` and so on precede these names, except for the first network.
 //!
-//! The input layer has, for column j from 1, `e<j>`, the rows of an embedding, or, for a periodic column, `f<j>`, rows of 16
-//! frequencies, phases and mixing weights of each of three inputs, and `c<j>`, the bias of these three. `s` are the
-//! factors of all inputs. Quantiles of an encoding are f64: `input_quantiles`, a row for each column.
+//! The input layer has, for column j from 1, `e<j>`, the rows of an embedding, or, for a periodic column, `f<j>`,
+//! rows of 16 frequencies, phases and mixing weights of each of three inputs, and `c<j>`, the bias of these three.
+//! `s` are the factors of all inputs. Quantiles of an encoding are f64: `input_quantiles`, a row for each column.
 
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::data::{ColumnEncoding, Encoding, NumericScaling, Transform};
 
-/// The factors of inputs.
+/// The tensor name of the input factors.
 const SCALE: &str = "s";
 
 const QUANTILES: &str = "input_quantiles";
@@ -23,7 +23,7 @@ const QUANTILES: &str = "input_quantiles";
 /// Rows of the frequencies, phases and mixing weights of a periodic column.
 const WAVES: usize = 2 + MIXED;
 
-/// A tensor of a file: its name, its numbers' kind, its shape, and its numbers, little endian.
+/// A tensor of a file: its name, the type of its numbers, its shape, and its numbers, little endian.
 pub(crate) type Tensor = (String, Dtype, Vec<usize>, Vec<u8>);
 
 /// The prefix of the tensor names of a network, counted from 1.

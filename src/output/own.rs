@@ -1,16 +1,17 @@
-//! Files that a folder of ours keeps open, or adds lines to.
+//! Files of our own folders that stay open or are appended to.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Opens a file of a folder of ours: a regular file with one name, never through a link. It must not be truncated by `options`.
+/// Opens a file of our own folder: a regular file with a single name, never through a link. `options` must not truncate
+/// it.
 ///
 /// # Errors
-/// Those of the system, and an error of its own for any other file; that file is left as it is.
+/// Errors of the system, and a separate error for any other file, which remains unchanged.
 pub fn open_own(path: &Path, options: &OpenOptions) -> io::Result<File> {
     match fs::symlink_metadata(path) {
-        // Opening a pipe would wait, and a link leads elsewhere.
+        // Opening a pipe would block, and a link leads elsewhere.
         Ok(found) => refuse_other(&found)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
@@ -24,7 +25,7 @@ pub fn open_own(path: &Path, options: &OpenOptions) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::NotFound, "it was removed or replaced meanwhile"))
 }
 
-/// Refuses anything but a regular file with one name.
+/// Refuses anything except a regular file with a single name.
 fn refuse_other(found: &Metadata) -> io::Result<()> {
     if found.is_symlink() {
         return Err(io::Error::other("it is a link"));
@@ -47,7 +48,7 @@ pub fn is_at(file: &File, path: &Path) -> bool {
         use std::os::unix::fs::MetadataExt;
         (found.dev(), found.ino()) == (held.dev(), held.ino())
     }
-    // The standard library does not name files here.
+    // The standard library cannot identify files here.
     #[cfg(not(unix))]
     {
         found.is_file() && held.is_file()

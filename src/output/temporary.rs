@@ -1,6 +1,6 @@
-//! The file beside the target that takes its place once it is whole.
+//! The temporary file next to the target, which it replaces after it is complete.
 //!
-//! Whoever writes one holds its lock, so that every run can tell those of runs that were killed, and remove them.
+//! The writer holds a lock on it, so that every run can recognise and remove the files of killed runs.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -10,11 +10,11 @@ use tempfile::{Builder, NamedTempFile};
 
 use super::own::is_at;
 
-/// What the name begins with; [`RANDOM`] letters and digits follow.
+/// The beginning of the name; [`RANDOM`] letters and digits follow.
 const PREFIX: &str = ".tinytrain-";
 const RANDOM: usize = 6;
 
-/// A name as long as all of them.
+/// A name of the common length.
 pub(super) const EXAMPLE: &str = ".tinytrain-XXXXXX";
 
 fn builder() -> Builder<'static, 'static> {
@@ -23,50 +23,50 @@ fn builder() -> Builder<'static, 'static> {
     builder
 }
 
-/// A new file in `folder` that only this user may read, locked until it is closed.
+/// Creates a file in `folder` that only this user may read, locked until it is closed.
 pub(super) fn create(folder: &Path) -> io::Result<NamedTempFile> {
     loop {
         let file = builder().tempfile_in(folder)?;
         match file.as_file().try_lock() {
-            // A sweep came between creation and lock, and has removed it or is about to.
+            // A sweep between creation and lock has removed the file or is about to.
             Ok(()) if !is_at(file.as_file(), file.path()) => {}
             Err(TryLockError::WouldBlock) => {}
-            // Where the file system keeps no locks, a sweep gets none and removes nothing.
+            // If the file system does not support locks, sweeps get no lock and remove nothing.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
         }
     }
 }
 
-/// The permissions of any new file in `folder`: what the user's umask, or the folder, leaves of 0666.
+/// The permissions of a new file in `folder`: 0666 as restricted by the user's umask or the folder.
 pub(super) fn permissions_of_new(folder: &Path) -> io::Result<Permissions> {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "Unix alone has a mode to set"))]
     let mut builder = builder();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // The umask can only be asked for by changing it, for all threads; an empty file shows it too.
+    // The umask can only be read by changing it, for all threads; an empty file reveals it, too.
     Ok(builder.tempfile_in(folder)?.as_file().metadata()?.permissions())
 }
 
-/// Removes what killed runs have left in `folder`: the files that no process has locked.
+/// Removes the files of killed runs in `folder`: files that no process has locked.
 pub(super) fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(is_name);
         if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            // What cannot be removed belongs to another user: that one's next run removes it.
+            // Files of other users cannot be removed: their next run removes them.
             let _ = remove_abandoned(&entry.path());
         }
     }
 }
 
-/// Whether a file of this name is a temporary one.
+/// Whether this is the name of a temporary file.
 pub fn is_name(name: &str) -> bool {
     name.strip_prefix(PREFIX)
         .is_some_and(|rest| rest.len() == RANDOM && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 fn remove_abandoned(path: &Path) -> io::Result<()> {
-    // ReferenceNetwork file systems give the lock only to those who may write.
+    // Network file systems grant the lock only to processes that may write.
     let file = OpenOptions::new().read(true).write(true).open(path).or_else(|_| File::open(path))?;
     if file.try_lock().is_ok() && is_at(&file, path) {
         fs::remove_file(path)?;

@@ -1,18 +1,18 @@
-//! Files and folders that are nothing to keep yet. They go when their work fails, and when the process ends in the middle of it.
+//! Unfinished files and folders. They are removed if their work fails, or if the process ends before it is done.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// All of them, the oldest first; each with a number that no other has.
+/// All unfinished paths, oldest first, each with a unique number.
 static UNFINISHED: Mutex<(u64, Vec<(u64, PathBuf)>)> = Mutex::new((0, Vec::new()));
 
 fn all() -> MutexGuard<'static, (u64, Vec<(u64, PathBuf)>)> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file, or a folder that goes if it is empty. Dropping this keeps it.
+/// A file, or a folder that is removed if it is empty. Dropping this value keeps it.
 #[derive(Debug)]
 pub struct Unfinished {
     number: u64,
@@ -20,9 +20,9 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Names a file or folder before it is made.
+    /// Registers a file or folder before its creation.
     pub fn new(path: &Path) -> Self {
-        // A process may change its working folder.
+        // The process may change its working folder.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let mut all = all();
         all.0 += 1;
@@ -31,7 +31,7 @@ impl Unfinished {
         Self { number, path }
     }
 
-    /// Removes it.
+    /// Removes the file or folder.
     pub fn remove(self) {
         remove(&self.path);
     }
@@ -43,14 +43,15 @@ impl Drop for Unfinished {
     }
 }
 
-/// A file, or an empty folder; anything else stays.
+/// Removes a file, or an empty folder; anything else remains.
 fn remove(path: &Path) {
     if fs::remove_file(path).is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
         let _ = fs::remove_dir(path);
     }
 }
 
-/// Removes all of them, the newest first. Call it only when the process ends: it neither allocates nor waits.
+/// Removes all unfinished paths, newest first. To be called only at the end of the process: it neither allocates nor
+/// waits.
 pub fn remove_all() {
     let Ok(all) = UNFINISHED.try_lock() else { return };
     all.1.iter().rev().for_each(|(_, path)| remove(path));

@@ -1,7 +1,7 @@
-//! How far f32 may be from the reference: bounds from rounding theory, element by element.
+//! Bounds on the distance of f32 results from the reference: from rounding theory, element by element.
 //!
-//! eps is the distance from 1 to the next f32, twice the unit roundoff; the factor 2 is left to devices that round less
-//! well than IEEE 754 asks.
+//! eps is the distance from 1 to the next f32, twice the unit roundoff; the factor 2 is a margin for devices that round
+//! less accurately than IEEE 754 requires.
 
 mod elementwise;
 mod input_layer;
@@ -17,27 +17,29 @@ pub use input_layer::{input_gradients, inputs};
 pub use step::{optimize, step};
 
 const EPS: f64 = f32::EPSILON as f64;
-/// Results below this may be flushed to 0.
+/// Results below this bound may be flushed to 0.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
-/// Of C = A B: |error| <= (k + 4) eps (|A||B|). A sum of k rounded products in any order is within k eps / 2 (|A||B|)
-/// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); the 4 is for a bias and an activation on top.
+/// Bound of C = A B: |error| <= (k + 4) eps (|A||B|). A sum of k rounded products in any order is within k eps / 2
+/// (|A||B|) (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); the 4 allows for a bias and an
+/// activation.
 pub fn matmul(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Array2<f64> {
     let k = a.ncols() as f64;
     a.mapv(f64::abs).dot(&b.mapv(f64::abs)) * ((k + 4.0) * EPS) + TINY
 }
 
-/// Of a sum by a tree over runs of at most 16 elements, in as many passes as it takes, where the magnitudes of all
-/// `elements` add up to `magnitude`: an element goes through the additions of its run and the levels of the tree in
-/// each pass, so |error| <= (16 passes + log2 n) eps / 2 (Higham, section 4.2). A pass leaves at most a sixteenth.
+/// Bound of a sum by a tree over runs of at most 16 elements, in several passes, if the magnitudes of all `elements`
+/// add up to `magnitude`: in each pass an element takes part in the additions of its run and the levels of the tree, so
+/// |error| <= (16 passes + log2 n) eps / 2 (Higham, section 4.2). A pass reduces the elements to at most a sixteenth.
 pub fn sum(magnitude: f64, elements: usize) -> f64 {
     let levels = (elements.max(2) as f64).log2();
     (16.0 * (1.0 + levels / 4.0) + levels) * EPS * magnitude + TINY
 }
 
-/// Of softmax by rows, exp(z - max) / sum, as WGSL promises its parts (accuracy of built-in expressions): subtraction
-/// rounds once, which exp turns into a relative error of |z - max| eps; exp itself is within 3 + 2 |x| units in the
-/// last place; a sum of n terms within n units; division within 2.5.
+/// Bound of softmax by rows, exp(z - max) / sum, from the accuracies that WGSL guarantees (accuracy of built-in
+/// expressions): subtraction rounds once, which exp turns into a relative error of |z - max| eps; exp itself is within
+/// 3 + 2
+/// |x| units in the last place; a sum of n terms within n units; division within 2.5.
 pub fn softmax(z: ArrayView2<f64>) -> Array2<f64> {
     let p = ops::softmax(z);
     let classes = z.ncols() as f64;
@@ -49,8 +51,9 @@ pub fn softmax(z: ArrayView2<f64>) -> Array2<f64> {
     })
 }
 
-/// Of a row's log-sum-exp, log-softmax or cross-entropy: the relative error of the sum (see [`softmax`]), that of the
-/// logarithm (absolute 2^-21 on [0.5, 2], else 3 units in the last place), and two roundings at the size of the logits.
+/// Bound of a row's log-sum-exp, log-softmax or cross-entropy: the relative error of the sum (see [`softmax`]), the
+/// error of the logarithm (absolute 2^-21 on [0.5, 2], else 3 units in the last place), and two roundings at the size
+/// of the logits.
 pub fn log_sum_exp(z: ArrayView2<f64>) -> Array1<f64> {
     z.rows()
         .into_iter()
@@ -61,7 +64,7 @@ pub fn log_sum_exp(z: ArrayView2<f64>) -> Array1<f64> {
         .collect()
 }
 
-/// Of the gradients of a network without dropout: see [`gradients_of`].
+/// Bounds of the gradients of a network without dropout: see [`gradients_of`].
 pub fn gradients<'a>(
     network: &ReferenceNetwork,
     x: &Array2<f64>,
@@ -70,12 +73,13 @@ pub fn gradients<'a>(
     gradients_of(network, &network.pass(x.view(), None), &targets.into())
 }
 
-/// Of the gradients of a forward pass: sixteen standard deviations of the rounding errors, as if each were independent
-/// with a deviation of eps / 2 (N. J. Higham, T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J.
-/// Sci. Comput. 41, 2019). Worst cases add up through the layers to bounds that no wrong gradient would exceed.
-/// Variances go the way that the numbers go, forward and backward, to first order: through an activation f with f'^2, to
-/// its slope with f''^2; value and slope have roundings of their own (`activation_rounding` below), and so has the product
-/// with a mask of dropout. Not near a kink, of an activation or of a loss: there a rounding decides on the slope.
+/// Bounds of the gradients of a forward pass: sixteen standard deviations of the rounding errors, as if each were
+/// independent with a deviation of eps / 2 (N. J. Higham, T. Mary, "A new approach to probabilistic rounding error
+/// analysis", SIAM J. Sci. Comput. 41, 2019). Worst cases would add up through the layers to bounds that no wrong
+/// gradient exceeds. Variances propagate like the numbers, forward and backward, to first order: through an activation
+/// f with f'^2, to its slope with f''^2; value and slope have additional rounding errors (`activation_rounding` below),
+/// and so has the product with a mask of dropout. The bounds do not hold near a kink of an activation or of a loss,
+/// because there a rounding error decides on the slope.
 pub fn gradients_of(
     network: &ReferenceNetwork,
     pass: &ReferencePass,
@@ -83,7 +87,7 @@ pub fn gradients_of(
 ) -> ReferenceNetwork {
     let ReferencePass { embedded, activations, pre_activations, masks } = pass;
     let layers = network.weights.len();
-    // Of what each layer reads, and of what it computes.
+    // Variances of the inputs of each layer, and of its results.
     let before = network.input.as_ref().zip(embedded.as_ref());
     let of_embedded = before.map(|(input, (rows, _))| input_layer::embedded(input, rows));
     let mut of_inputs = vec![match (before, &of_embedded) {
@@ -145,9 +149,10 @@ fn square(values: &Array2<f64>) -> Array2<f64> {
     values.mapv(|value| value * value)
 }
 
-/// A standard deviation that covers the rounding of an activation's value or slope `result`: none of ReLU and of the
-/// identity, one product of leaky ReLU, and else 4 eps (1 + |result|). Those are made of e = exp(-|z|), which WGSL promises
-/// within 3 + 2 |z| units in the last place, and z e (3 + 2 |z|) has its largest value below 3.
+/// A standard deviation that covers the rounding of an activation's value or slope `result`: none for ReLU and the
+/// identity, one product for leaky ReLU, otherwise 4 eps (1 + |result|). The other activations are computed from e =
+/// exp(-|z|), which WGSL guarantees within 3 + 2 |z| units in the last place, and z e (3 + 2 |z|) has its largest value
+/// below 3.
 fn activation_rounding(f: Activation, result: f64) -> f64 {
     match f {
         Activation::Relu | Activation::Identity => 0.0,
@@ -156,7 +161,7 @@ fn activation_rounding(f: Activation, result: f64) -> f64 {
     }
 }
 
-/// f''(z), as a central difference of the slope; 0 where f is made of straight lines.
+/// f''(z), as a central difference of the slope; 0 for piecewise linear f.
 fn curvature(f: Activation, z: f64) -> f64 {
     let step = 1e-6;
     match f {
@@ -165,12 +170,12 @@ fn curvature(f: Activation, z: f64) -> f64 {
     }
 }
 
-/// The variance of the rounding of products with a mask: none where that is 0 or 1.
+/// The variance of the rounding of products with a mask: none for mask values of 0 or 1.
 fn masked_rounding(products: &Array2<f64>, mask: &Array2<f64>) -> Array2<f64> {
     Array2::from_shape_fn(mask.dim(), |at| if mask[at] == 1.0 { 0.0 } else { (EPS * products[at]).powi(2) })
 }
 
-/// The variance of the gradient by the outputs Z of a network, from that of Z.
+/// The variance of the gradient by the outputs Z of a network, from the variance of Z.
 fn of_loss_gradient(
     loss: Loss,
     z: &Array2<f64>,
@@ -200,8 +205,8 @@ fn of_loss_gradient(
     })
 }
 
-/// The variance of the rounding errors of C = A B, where every one of k products and sums rounds: partial sums in any
-/// order stay near the way from 0 to C, give or take a random walk of steps as large as the products.
+/// The variance of the rounding errors of C = A B, in which each of k products and sums rounds: partial sums in any
+/// order stay near the path from 0 to C, except for a random walk with steps of the size of the products.
 fn rounding(a: &Array2<f64>, b: &ArrayView2<f64>, c: &Array2<f64>) -> Array2<f64> {
     let walk = a.mapv(|value| value * value).dot(&b.mapv(|value| value * value));
     let roundings = 2.0 * (a.ncols() as f64 + 4.0);

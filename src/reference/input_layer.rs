@@ -9,15 +9,15 @@ use crate::model::{FREQUENCIES, InputColumn, InputLayer, InputParameters, MIXED,
 /// An input layer. Gradients have the same form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceInput {
-    /// What becomes of each column.
+    /// The conversion of each column.
     pub layer: InputLayer,
-    /// The weights of all columns, as [`InputParameters`] has them.
+    /// The weights of all columns, in the layout of [`InputParameters`].
     pub weights: Vec<f64>,
-    /// The factor of each input; empty where there are none.
+    /// The factor of each input; empty if inputs have no factors.
     pub scale: Vec<f64>,
 }
 
-/// Where the weights of a periodic column stand: frequency `k`.
+/// The index of frequency `k` among the weights of a periodic column.
 fn frequency(k: usize) -> usize {
     k
 }
@@ -26,7 +26,7 @@ fn phase(k: usize) -> usize {
     FREQUENCIES + k
 }
 
-/// What leads from frequency `k` to input `o` of the three.
+/// The index of the weight from frequency `k` to input `o` of three.
 fn mixing(k: usize, o: usize) -> usize {
     (2 + o) * FREQUENCIES + k
 }
@@ -35,29 +35,29 @@ fn bias(o: usize) -> usize {
     (2 + MIXED) * FREQUENCIES + o
 }
 
-/// The category of a number, of `categories`.
+/// The category given by a number, if it is one of `categories`.
 fn category(value: f64, categories: usize) -> Option<usize> {
     (0..categories).find(|category| *category as f64 == value)
 }
 
 impl ReferenceInput {
-    /// With these parameters, in f64.
+    /// A layer with these parameters, in f64.
     pub fn new(layer: &InputLayer, parameters: &InputParameters) -> Self {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect();
         Self { layer: layer.clone(), weights: wide(&parameters.weights), scale: wide(&parameters.scale) }
     }
 
-    /// This layer with other numbers.
+    /// A layer of the same form with other numbers.
     pub fn holding(&self, weights: Vec<f64>, scale: Vec<f64>) -> Self {
         Self { layer: self.layer.clone(), weights, scale }
     }
 
-    /// All zeros.
+    /// A layer of the same form with zeros.
     pub fn zeros(&self) -> Self {
         self.holding(vec![0.0; self.weights.len()], vec![0.0; self.scale.len()])
     }
 
-    /// E [rows, inputs] of rows [rows, columns]: inputs before their factors.
+    /// E [rows, inputs] of rows [rows, columns]: the inputs before multiplication by their factors.
     pub fn embedded(&self, rows: ArrayView2<f64>) -> Array2<f64> {
         let mut e = Array2::zeros((rows.nrows(), self.layer.inputs()));
         for PlacedColumn { number, column, input, weights } in self.layer.placed() {
@@ -98,7 +98,7 @@ impl ReferenceInput {
         x
     }
 
-    /// Gradients by weights and factors from those by X [rows, inputs].
+    /// Gradients by weights and factors from the gradients by X [rows, inputs].
     pub fn gradients(&self, rows: ArrayView2<f64>, embedded: &Array2<f64>, dx: &Array2<f64>) -> Self {
         let mut to = self.zeros();
         for (ds, (e, dx)) in to.scale.iter_mut().zip(embedded.columns().into_iter().zip(dx.columns())) {
@@ -169,7 +169,7 @@ mod tests {
         let step = 1e-5;
         let check = |got: f64, moved: &dyn Fn(f64) -> ReferenceInput| {
             let slope = (seen(&moved(step)) - seen(&moved(-step))) / (2.0 * step);
-            // Truncation step^2 f''' / 6, where f''' is about (2 pi)^3, and cancellation.
+            // Truncation error step^2 f''' / 6, where f''' is about (2 pi)^3, and cancellation.
             assert!((got - slope).abs() < 1e-6, "{got}, slope {slope}");
         };
         for (index, got) in gradients.weights.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The reference: every kernel and every gradient again, naive, in f64. The oracle of the tests and of
-//! nothing else: it is never optimised and never an engine.
+//! The reference: a second, naive implementation of every kernel and every gradient in f64. It serves only as the
+//! oracle of the tests: it is never optimised and never an engine.
 
 pub mod bounds;
 mod input_layer;

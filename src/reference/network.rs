@@ -1,4 +1,4 @@
-//! A whole network out of the reference operations.
+//! A whole network composed of the reference operations.
 
 use ndarray::{Array1, Array2, ArrayView2};
 
@@ -6,12 +6,12 @@ use super::{ReferenceInput, ReferenceTargets, ops};
 use crate::model::{Network, Parameters};
 use crate::step::{Activation, Loss, RateFactors, StepRecord};
 
-/// What follows the products of a hidden layer.
+/// The operations after the products of a hidden layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hidden {
     /// The activation.
     pub activation: Activation,
-    /// The share of its outputs that training leaves out, from 0 to below 1.
+    /// Share of the outputs that training drops, at least 0 and below 1.
     pub dropout: f32,
 }
 
@@ -24,22 +24,22 @@ pub struct ReferenceNetwork {
     pub weights: Vec<Array2<f64>>,
     /// Bias `[outputs]` of each layer.
     pub biases: Vec<Array1<f64>>,
-    /// What follows each layer but the last.
+    /// The operations after each layer except the last.
     pub hidden: Vec<Hidden>,
     /// The loss of the last layer's outputs.
     pub loss: Loss,
 }
 
-/// What a forward pass computes, layer by layer.
+/// The results of a forward pass, layer by layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferencePass {
-    /// The rows that go in, and E of the input layer, where there is one.
+    /// The input rows, and E of the input layer, if there is one.
     pub embedded: Option<(Array2<f64>, Array2<f64>)>,
-    /// What each layer reads, and last the outputs of the network: X, H1, H2, ..., Z.
+    /// The inputs of each layer, followed by the outputs of the network: X, H1, H2, ..., Z.
     pub activations: Vec<Array2<f64>>,
     /// Z = X W + b of each layer.
     pub pre_activations: Vec<Array2<f64>>,
-    /// What the outputs of each hidden layer were multiplied by: ones without dropout.
+    /// The factors of the outputs of each hidden layer: ones without dropout.
     pub masks: Vec<Array2<f64>>,
 }
 
@@ -64,14 +64,14 @@ impl ReferenceNetwork {
         Self { input, weights, biases, hidden: hidden.collect(), loss: network.loss() }
     }
 
-    /// With ReLU between its layers and softmax cross-entropy behind the last.
+    /// A network with ReLU between its layers and softmax cross-entropy as its loss.
     pub fn relu(weights: Vec<Array2<f64>>, biases: Vec<Array1<f64>>) -> Self {
         let hidden =
             vec![Hidden { activation: Activation::Relu, dropout: 0.0 }; weights.len().saturating_sub(1)];
         Self { input: None, weights, biases, hidden, loss: Loss::CrossEntropy }
     }
 
-    /// A forward pass: with dropout as in the step of a record, or without.
+    /// A forward pass: with the dropout of a record's step, or without dropout.
     pub fn pass(&self, x: ArrayView2<f64>, record: Option<&StepRecord>) -> ReferencePass {
         let embedded = self.input.as_ref().map(|input| (x.to_owned(), input.embedded(x)));
         let x = match (&self.input, &embedded) {
@@ -98,7 +98,7 @@ impl ReferenceNetwork {
         pass
     }
 
-    /// What each layer reads without dropout, and last the logits: X, H1, H2, ..., Z.
+    /// The inputs of each layer without dropout, followed by the logits: X, H1, H2, ..., Z.
     pub fn activations(&self, x: ArrayView2<f64>) -> Vec<Array2<f64>> {
         self.pass(x, None).activations
     }
@@ -108,7 +108,7 @@ impl ReferenceNetwork {
         self.activations(x).swap_remove(self.weights.len())
     }
 
-    /// Mean loss over the batch, each row times its weight, without dropout.
+    /// The mean loss over the batch, weighted by row, without dropout.
     pub fn loss<'a>(&self, x: ArrayView2<f64>, targets: impl Into<ReferenceTargets<'a>>) -> f64 {
         ops::batch_loss(self.loss, self.logits(x).view(), &targets.into())
     }
@@ -164,7 +164,7 @@ impl ReferenceNetwork {
         dense.chain(input.flat_map(|input| input.weights.iter_mut().chain(&mut input.scale)))
     }
 
-    /// For each of these numbers the factor of its learning rate, and whether it is of a bias, as those of inputs are.
+    /// For each of these numbers the factor of its learning rate, and whether it counts as a bias, as input factors do.
     pub fn places(&self, factors: &RateFactors) -> Vec<(f64, bool)> {
         let both = self.weights.iter().zip(&self.biases).enumerate();
         let dense = both.flat_map(|(layer, (w, b))| {
@@ -186,7 +186,7 @@ impl ReferenceNetwork {
         self.numbers().map(|number| number * number).sum::<f64>().sqrt()
     }
 
-    /// A network of the same form that holds other numbers, and zeros before the first dense layer.
+    /// A network of the same form with other numbers, and zeros in the input layer.
     pub fn holding(&self, weights: Vec<Array2<f64>>, biases: Vec<Array1<f64>>) -> ReferenceNetwork {
         let input = self.input.as_ref().map(ReferenceInput::zeros);
         Self { input, weights, biases, hidden: self.hidden.clone(), loss: self.loss }

@@ -1,4 +1,4 @@
-//! One function a kernel, under the kernel's name, written as its formula reads.
+//! One function per kernel, with the kernel's name, written as its formula.
 
 mod activation;
 mod dropout;
@@ -17,7 +17,7 @@ pub fn matmul(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Array2<f64> {
     let (m, inner) = a.dim();
     let (inner_b, n) = b.dim();
     assert_eq!(inner, inner_b, "inner dimensions of a product agree");
-    // Row by row of B, which lie together in memory; each element is still summed in the order of k, from the -0 that sums begin with.
+    // Row by row of B, which is contiguous in memory; each element is still summed in the order of k, starting from -0.
     let b = b.as_standard_layout();
     let mut c = Array2::from_elem((m, n), -0.0);
     for (mut row, a) in c.rows_mut().into_iter().zip(a.rows()) {
@@ -41,7 +41,7 @@ pub fn maximum(a: ArrayView1<f64>) -> f64 {
     a.fold(f64::NEG_INFINITY, |most, value| if most.is_nan() || *value <= most { most } else { *value })
 }
 
-/// The position of the first NaN, or else of the first of the largest.
+/// The position of the first NaN, or else of the first largest element.
 pub fn argmax(a: ArrayView1<f64>) -> usize {
     let better = |value: f64, best: f64| !best.is_nan() && (value.is_nan() || value > best);
     (0..a.len()).fold(0, |best, i| if better(a[i], a[best]) { i } else { best })
@@ -117,13 +117,13 @@ pub fn gather(features: ArrayView2<f64>, order: &[usize], scale: f64) -> Array2<
     Array2::from_shape_fn((order.len(), features.ncols()), |(r, c)| features[[order[r], c]] * scale)
 }
 
-/// Y[r, i] = operation(X[r, i - width + 1 ..= i]), of what lies in the row.
+/// Y[r, i] = operation(X[r, i - width + 1 ..= i]), restricted to elements within the row.
 pub fn pool(x: ArrayView2<f64>, width: usize, operation: impl Fn(ArrayView1<f64>) -> f64) -> Array2<f64> {
     Array2::from_shape_fn(x.dim(), |(r, i)| operation(x.slice(s![r, (i + 1).saturating_sub(width)..=i])))
 }
 
-/// C[r, c] = sum over i, j of A[r + i - origin 0, c + j - origin 1] B[i, j], of the elements that A has; of the shape
-/// `outputs`. One dimension is B of one row.
+/// C[r, c] = sum over i, j of A[r + i - origin 0, c + j - origin 1] B[i, j], over elements within A; the shape of C is
+/// `outputs`. In one dimension, B has one row.
 pub fn convolve(
     a: ArrayView2<f64>,
     b: ArrayView2<f64>,
@@ -136,7 +136,7 @@ pub fn convolve(
     })
 }
 
-/// `Y[i]` = sum of `X[j]` over j < i, or over j <= i where `inclusive`; `add` is the addition.
+/// `Y[i]` = sum of `X[j]` over j < i, or over j <= i if `inclusive`; `add` is the addition.
 pub fn scan<T: Copy + Default>(x: &[T], inclusive: bool, add: impl Fn(T, T) -> T) -> Vec<T> {
     let mut sum = T::default();
     x.iter()
@@ -148,7 +148,7 @@ pub fn scan<T: Copy + Default>(x: &[T], inclusive: bool, add: impl Fn(T, T) -> T
         .collect()
 }
 
-/// `Y[i] + offsets[i / block]`, of u32 that wrap around.
+/// `Y[i] + offsets[i / block]`, in wrapping u32 arithmetic.
 pub fn scan_add(y: &[u32], offsets: &[u32], block: usize) -> Vec<u32> {
     y.iter().enumerate().map(|(i, value)| value.wrapping_add(offsets[i / block])).collect()
 }

@@ -1,4 +1,4 @@
-//! A run of the reference: steps of training with every setting of an update rule.
+//! A run of the reference: training steps with every setting of an update rule.
 
 use ndarray::ArrayView2;
 
@@ -8,23 +8,23 @@ use crate::step::UpdateRule;
 /// A network in training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceRun {
-    /// Its parameters.
+    /// The parameters.
     pub network: ReferenceNetwork,
-    /// The optimizer's state of each parameter, as [`ops::optimize`] has it.
+    /// The optimizer's state of each parameter, as in [`ops::optimize`].
     pub states: [ReferenceNetwork; 2],
-    /// How it changes.
+    /// The rule of the updates.
     pub rule: UpdateRule,
 }
 
 impl ReferenceRun {
-    /// Before the first step: states are 0.
+    /// A run before its first step: all states are 0.
     pub fn new(network: ReferenceNetwork, rule: UpdateRule) -> Self {
         let mut zeros = network.clone();
         zeros.numbers_mut().for_each(|number| *number = 0.0);
         Self { network, states: [zeros.clone(), zeros], rule }
     }
 
-    /// Gradients of step `step`, from 0: with its dropout and with label smoothing, clipped to the largest norm.
+    /// Gradients of step `step`, from 0: with its dropout and with label smoothing, clipped to the maximum norm.
     pub fn gradients<'a>(
         &self,
         x: ArrayView2<f64>,
@@ -42,7 +42,7 @@ impl ReferenceRun {
         gradients
     }
 
-    /// Step `step`, from 0. Gives the loss that it found, with dropout and without label smoothing.
+    /// Performs step `step`, from 0. Returns the loss before the update, with dropout and without label smoothing.
     pub fn step<'a>(
         &mut self,
         x: ArrayView2<f64>,
@@ -65,7 +65,8 @@ impl ReferenceRun {
     }
 }
 
-/// What step `step`, from 0, of a rule makes of a parameter and its state, with a factor of the rate; it may be a bias.
+/// The results of step `step`, from 0, of a rule for a parameter and its state, with a factor of the rate; the
+/// parameter may be a bias.
 pub(super) fn optimized(
     rule: &UpdateRule,
     step: u64,
@@ -140,7 +141,7 @@ mod tests {
                 };
                 let slope = (loss(step) - loss(-step)) / (2.0 * step);
                 let got = gradients.weights[0][[i, j]];
-                // Truncation step^2 f''' / 6 and cancellation 1e-16 / step.
+                // Truncation error step^2 f''' / 6 and cancellation 1e-16 / step.
                 assert!((got - slope).abs() < 1e-9, "({i}, {j}): {got}, slope {slope}");
             }
         }

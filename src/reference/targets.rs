@@ -1,15 +1,15 @@
-//! What the rows of a batch should give, and how much each counts.
+//! The targets of a batch's rows, and their weights.
 
 use ndarray::{Array2, ArrayView2};
 
-/// A class of each row, or a value for each output of each row.
+/// A class for each row, or a value for each output of each row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Expected<'a> {
     Classes(&'a [usize]),
     Values(ArrayView2<'a, f64>),
 }
 
-/// The targets of a batch. Made of `&[usize]`, they are classes without smoothing.
+/// The targets of a batch. Targets from `&[usize]` are classes without smoothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReferenceTargets<'a> {
     wanted: Expected<'a>,
@@ -18,22 +18,22 @@ pub struct ReferenceTargets<'a> {
 }
 
 impl<'a> ReferenceTargets<'a> {
-    /// A class for each row.
+    /// Targets with one class per row.
     pub fn classes(classes: &'a [usize]) -> Self {
         Self { wanted: Expected::Classes(classes), smoothing: 0.0, weights: None }
     }
 
-    /// Values [rows, outputs].
+    /// Targets that are values, [rows, outputs].
     pub fn values(values: ArrayView2<'a, f64>) -> Self {
         Self { wanted: Expected::Values(values), smoothing: 0.0, weights: None }
     }
 
-    /// Takes this share of every class's probability and gives it to all classes alike. Values stay as they are.
+    /// Takes this share of every class's probability and distributes it evenly to all classes. Values are unchanged.
     pub fn smoothed(self, smoothing: f64) -> Self {
         Self { smoothing, ..self }
     }
 
-    /// The loss of row i counts `weights[i]` times.
+    /// Multiplies the loss of row i by `weights[i]`.
     pub fn weighted(self, weights: &'a [f64]) -> Self {
         Self { weights: Some(weights), ..self }
     }
@@ -46,7 +46,7 @@ impl<'a> ReferenceTargets<'a> {
         }
     }
 
-    /// The weight of a row: 1 if nothing else was said.
+    /// The weight of a row: 1 by default.
     pub fn weight(&self, row: usize) -> f64 {
         self.weights.map_or(1.0, |weights| weights[row])
     }

@@ -1,4 +1,4 @@
-//! When a run writes a checkpoint.
+//! The times at which a run writes checkpoints.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,14 +9,14 @@ use crate::error::{Error, Result};
 use crate::printable::time_text;
 use crate::settings::values::duration;
 
-/// How often.
+/// The interval between checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CheckpointInterval {
     /// Every this many epochs.
     Epochs(u64),
     /// Every this many steps.
     Steps(u64),
-    /// Every time this has passed.
+    /// Whenever this time has passed.
     Time(Duration),
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for CheckpointInterval {
 impl FromStr for CheckpointInterval {
     type Err = Error;
 
-    /// Reads `1epoch`, `100steps` or `5min`.
+    /// Parses `1epoch`, `100steps` or `5min`.
     fn from_str(text: &str) -> Result<Self> {
         let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
         let (number, unit) = text.split_at(digits);
@@ -54,7 +54,7 @@ impl FromStr for CheckpointInterval {
     }
 }
 
-/// When the last one was written, and how far the run was then.
+/// The time of the last checkpoint, and the progress of the run at that time.
 pub struct CheckpointClock {
     every: CheckpointInterval,
     time: Instant,
@@ -63,12 +63,12 @@ pub struct CheckpointClock {
 }
 
 impl CheckpointClock {
-    /// Begins to count with a run that has come so far.
+    /// Starts counting with a run of this progress.
     pub fn new(every: CheckpointInterval, steps: u64, epochs: usize) -> Self {
         Self { every, time: Instant::now(), steps, epochs }
     }
 
-    /// Whether it is time for the next one of a run that has come so far; if so, counts from here on.
+    /// Whether a run of this progress is due for the next checkpoint; if so, restarts counting here.
     pub fn is_due(&mut self, steps: u64, epochs: usize) -> bool {
         let is_due = match self.every {
             CheckpointInterval::Epochs(count) => (epochs - self.epochs) as u64 >= count,

@@ -1,4 +1,5 @@
-//! What `tinytrain train --tensorboard` writes: an event file in the folder of the run, with the figures of every epoch.
+//! The output of `tinytrain train --tensorboard`: an event file in the folder of the run, with the metrics of every
+//! epoch.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -16,15 +17,15 @@ use super::folder::RunFolder;
 pub struct EventLog<'a> {
     file: EventFile,
     config: &'a Config,
-    /// Training rows, where that is known.
+    /// The number of training rows, if known.
     rows: Option<usize>,
     /// Steps of the epochs so far.
     steps: u64,
 }
 
 impl<'a> EventLog<'a> {
-    /// Begins a file for a run with these settings that has come so far. The folder may hold files of a process that has ended
-    /// before: what they hold behind these epochs no longer counts, and what they lack of them is added.
+    /// Begins a file for a run with these settings and these finished epochs. The folder may hold files of an earlier
+    /// process: their events after these epochs become void, and missing epochs are added.
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Write`].
@@ -38,14 +39,14 @@ impl<'a> EventLog<'a> {
         let known = last_step(folder.path())?.min(epochs.len());
         let mut log = Self { file: folder.event_file(known + 1)?, config, rows, steps: 0 };
         log.file.begin(hyperparameters(settings))?;
-        // When they ended is not known any more: as if the last had ended now.
+        // The end times are unknown: the last epoch is assumed to have ended now.
         let mut ago: Duration = epochs.iter().map(|epoch| epoch.duration).sum();
         for epoch in epochs {
             ago = ago.saturating_sub(epoch.duration);
             log.count(epoch);
             if epoch.epoch > known {
                 let time = SystemTime::now().checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH);
-                // Under which settings it was trained is not known any more.
+                // The learning rate of such an epoch is unknown.
                 log.write(epoch, time, None)?;
             }
         }
@@ -57,7 +58,7 @@ impl<'a> EventLog<'a> {
         self.rows = rows;
     }
 
-    /// Adds an epoch that has ended now.
+    /// Adds an epoch that has just ended.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -67,16 +68,16 @@ impl<'a> EventLog<'a> {
         self.write(epoch, SystemTime::now(), Some(rates.at(self.steps.saturating_sub(1))))
     }
 
-    /// Says how the run has ended; nothing of one that was interrupted, since it may go on.
+    /// Records the end of the run, unless it was interrupted, because it may then be resumed.
     ///
     /// # Errors
-    /// [`Error::Write`], unless the run has failed itself.
+    /// [`Error::Write`], unless the run itself has failed.
     pub fn end(mut self, trained: &Result<Summary>) -> Result<()> {
         match trained {
             Ok(Summary { end: End::Interrupted, .. }) | Err(Error::Interrupted) => Ok(()),
             Ok(_) => self.file.end(true),
             Err(_) => {
-                // Its own error says more.
+                // The run's own error is more informative.
                 let _ = self.file.end(false);
                 Ok(())
             }
@@ -91,7 +92,7 @@ impl<'a> EventLog<'a> {
         self.steps += epoch.rows.div_ceil(self.batch()) as u64;
     }
 
-    /// Writes the figures of an epoch, and the learning rate of its last step, where that is known.
+    /// Writes the metrics of an epoch, and the learning rate of its last step, if known.
     fn write(&mut self, epoch: &Epoch, time: SystemTime, rate: Option<f32>) -> Result<()> {
         let of_classes = self.config.loss.of_classes();
         let mut values = train_values(&epoch.train, of_classes);
@@ -108,7 +109,7 @@ fn train_values(score: &Score, of_classes: bool) -> Vec<(String, f32)> {
     [("loss/train".to_owned(), score.loss as f32)].into_iter().chain(accuracy).collect()
 }
 
-/// The measures that there are, the set behind the measure: TensorBoard groups by what stands before the slash.
+/// The available measures, named with the set after the measure: TensorBoard groups by the part before the slash.
 fn score_values(
     names: [&'static str; 8],
     score: Option<&Score>,
@@ -119,7 +120,7 @@ fn score_values(
     })
 }
 
-/// The settings of a run but the one that asks for the file.
+/// The settings of a run, except the option for the event file.
 fn hyperparameters(settings: &Table) -> BTreeMap<String, Hyperparameter> {
     let value = |value: &Value| match value {
         Value::Integer(number) => Hyperparameter::Number(*number as f64),

@@ -1,10 +1,10 @@
-//! Figures of a run for machines, by the names that they have in histories and in JSON.
+//! Metrics of a run in machine-readable form, by their names in histories and JSON.
 
 use serde_json::Value;
 
 use crate::train::{ClassScores, Score, TargetErrors, ValueErrors};
 
-/// What is measured over validation rows, by its names in JSON.
+/// The JSON names of metrics over validation rows.
 pub const VALIDATION: [&str; 8] = [
     "validation_loss",
     "validation_accuracy",
@@ -15,7 +15,7 @@ pub const VALIDATION: [&str; 8] = [
     "validation_mae",
     "validation_r2",
 ];
-/// The names over test rows.
+/// The JSON names of metrics over test rows.
 pub const TEST: [&str; 8] = [
     "test_loss",
     "test_accuracy",
@@ -27,7 +27,7 @@ pub const TEST: [&str; 8] = [
     "test_r2",
 ];
 
-/// A score for a machine under such names; nothing stands for what it does not have.
+/// A score as fields with these names; missing metrics are null.
 pub fn score_fields(names: [&'static str; 8], score: Option<&Score>) -> Vec<(&'static str, Value)> {
     let classes = score.and_then(|score| score.classes);
     let of_classes = |of: fn(ClassScores) -> Option<f64>| Value::from(classes.and_then(of));
@@ -46,7 +46,7 @@ pub fn score_fields(names: [&'static str; 8], score: Option<&Score>) -> Vec<(&'s
     names.into_iter().zip(measures).collect()
 }
 
-/// The measures of each target of the test rows for a machine, in the order of the targets.
+/// The metrics of each target of the test rows, in the order of the targets.
 pub fn by_target(score: Option<&Score>) -> [(&'static str, Value); 3] {
     let values = score.and_then(|score| score.values.as_ref());
     let each = |of: fn(&TargetErrors) -> f64| {

@@ -1,5 +1,6 @@
-//! The folder of a run: `config.toml` (its settings), `history.csv` (a line an epoch), `model.safetensors` (the model that is kept),
-//! `checkpoint.safetensors` (from which the run goes on), `log.txt` (all messages), and while it trains `run.lock`.
+//! The folder of a run: `config.toml` (its settings), `history.csv` (one line per epoch), `model.safetensors` (the kept
+//! model), `checkpoint.safetensors` (the state to resume from), `log.txt` (all messages), and during training
+//! `run.lock`.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -16,24 +17,24 @@ use crate::train::{Checkpoint, Epoch};
 use super::figures::{TEST, VALIDATION, score_fields};
 use super::lock::{FolderLock, Fresh, LOCK, RUNS};
 
-/// Its settings, by which it is repeated and goes on.
+/// The file of settings, with which a run is repeated or resumed.
 pub const CONFIG: &str = "config.toml";
-/// A line an epoch.
+/// The file of the history, one line per epoch.
 pub const HISTORY: &str = "history.csv";
-/// The model that is kept.
+/// The file of the kept model.
 pub const MODEL: &str = "model.safetensors";
-/// From which it goes on.
+/// The file from which a run resumes.
 pub const CHECKPOINT: &str = "checkpoint.safetensors";
 const LOG: &str = "log.txt";
-/// The names of all its files, except event files for TensorBoard.
+/// The names of all files of a run, except event files for TensorBoard.
 pub const RUN_FILES: [&str; 6] = [CONFIG, HISTORY, MODEL, CHECKPOINT, LOG, LOCK];
 
-/// The folder of a run, which no other run writes into while this lives.
+/// The folder of a run, into which no other run writes during the lifetime of this value.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     lock: FolderLock,
-    /// Folders and files that this run has made, as long as there is nothing to keep.
+    /// Folders and files that this run has created, until there is something to keep.
     fresh: Option<Fresh>,
 }
 
@@ -42,54 +43,54 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
 }
 
 impl RunFolder {
-    /// A new one.
+    /// Creates the folder of a new run.
     ///
     /// # Errors
-    /// [`Error::Write`]; [`Error::Config`] if it holds anything, or if another process takes it at the same time.
+    /// [`Error::Write`]; [`Error::Config`] if the folder is not empty, or if another process takes it at the same time.
     pub fn create(path: &Path) -> Result<Self> {
         let (lock, fresh) = FolderLock::take_new(path, refuse_used)?;
         Ok(Self { path: path.to_owned(), lock, fresh: Some(fresh) })
     }
 
-    /// The folder of a run that continues.
+    /// Opens the folder of a run to resume.
     ///
     /// # Errors
-    /// [`Error::Read`] where there is none, [`Error::Config`] if another process trains there.
+    /// [`Error::Read`] if there is none, [`Error::Config`] if another process trains there.
     pub fn open(path: &Path) -> Result<Self> {
         let config = path.join(CONFIG);
         fs::metadata(&config).map_err(|source| Error::Read { path: config, source })?;
         Ok(Self { path: path.to_owned(), lock: FolderLock::take(path)?, fresh: None })
     }
 
-    /// A file in it.
+    /// The path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The folder.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Checks whether the folder is still that of this run.
+    /// Checks whether this run still holds the folder.
     ///
     /// # Errors
-    /// [`Error::Config`] where it was moved, removed or replaced.
+    /// [`Error::Config`] if it was moved, removed or replaced.
     pub fn check(&self) -> Result<()> {
         self.lock.check()
     }
 
-    /// Names a file that this run is about to make, for as long as there is nothing to keep.
+    /// Registers a file that this run is about to create, until there is something to keep.
     fn begin_file(&mut self, path: &Path) {
         if let Some(fresh) = &mut self.fresh {
             fresh.add(path);
         }
     }
 
-    /// Writes a file that is whole or not there.
+    /// Writes a file atomically.
     ///
     /// # Errors
-    /// [`Error::Write`]; [`Error::Config`] if the folder is no longer that of this run.
+    /// [`Error::Write`]; [`Error::Config`] if this run no longer holds the folder.
     pub fn write(&mut self, name: &str, contents: &[u8]) -> Result<PathBuf> {
         let path = self.file(name);
         self.begin_file(&path);
@@ -100,7 +101,8 @@ impl RunFolder {
         Ok(path)
     }
 
-    /// Writes the checkpoint after `steps` steps. One before the first step is nothing to keep when an error ends the run.
+    /// Writes the checkpoint after `steps` steps. A checkpoint before the first step is not kept if an error ends the
+    /// run.
     ///
     /// # Errors
     /// As [`RunFolder::write`].
@@ -112,7 +114,7 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Writes the history again, with these epochs.
+    /// Rewrites the history with these epochs.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -121,7 +123,7 @@ impl RunFolder {
         self.write(HISTORY, (header() + &lines).as_bytes()).map(drop)
     }
 
-    /// Adds an epoch to the history.
+    /// Appends an epoch to the history.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -132,10 +134,10 @@ impl RunFolder {
     }
 
     #[cfg(feature = "export")]
-    /// A new event file for TensorBoard, from which on those before count no more for the epoch `first` and later ones.
+    /// Creates a new event file for TensorBoard, which supersedes older files from epoch `first` on.
     ///
     /// # Errors
-    /// Those of [`EventFile::create`].
+    /// Errors of [`EventFile::create`].
     pub fn event_file(&mut self, first: usize) -> Result<EventFile> {
         self.lock.check()?;
         let file = EventFile::create(&self.path, first)?;
@@ -143,7 +145,7 @@ impl RunFolder {
         Ok(file)
     }
 
-    /// The log file.
+    /// Opens the log file.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -162,10 +164,11 @@ impl Drop for RunFolder {
     }
 }
 
-/// The checkpoint of a run; nothing where it was killed before it had one, or a model.
-///
+/// Reads the checkpoint of a run; `None` if it was killed before writing a checkpoint or a model.
+/// [`Error::Read`] and [`Error::Data`] if the checkpoint cannot be read; [`Error::Config`] if it is missing although
+/// there is a model.
 /// # Errors
-/// [`Error::Read`] and [`Error::Data`] where it cannot be read.
+/// [`Error::Read`] and [`Error::Data`] if the checkpoint cannot be read.
 pub fn checkpoint(run: &Path) -> Result<Option<Checkpoint>> {
     let path = run.join(CHECKPOINT);
     let is_missing = |source: &io::Error| source.kind() == io::ErrorKind::NotFound;
@@ -182,7 +185,7 @@ pub fn checkpoint(run: &Path) -> Result<Option<Checkpoint>> {
     }
 }
 
-/// Makes `runs/<name>`, or `runs/<name>-2` and so on where another run has been faster.
+/// Creates `runs/<name>`, or `runs/<name>-2` and so on if the name is taken.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -200,7 +203,7 @@ pub fn new_folder(name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Refuses a folder with anything in it.
+/// Refuses a folder that is not empty.
 ///
 /// # Errors
 /// [`Error::Config`].
@@ -208,7 +211,7 @@ pub fn refuse_used(path: &Path) -> Result<()> {
     if path.join(CONFIG).exists() {
         return Err(used(path));
     }
-    // What a run that was killed while it began has left: nothing that anybody misses.
+    // Remains of a run that was killed at its start are not worth keeping.
     let is_left = |name: &OsStr| name.to_str().is_some_and(|name| name == LOCK || is_temporary(name));
     if fs::read_dir(path)
         .is_ok_and(|mut entries| entries.any(|it| it.is_ok_and(|it| !is_left(&it.file_name()))))
@@ -233,7 +236,7 @@ fn header() -> String {
     names.chain(["rows", "seconds\n"]).collect::<Vec<&str>>().join(",")
 }
 
-/// An epoch as a line; a cell is empty where there is no such measure.
+/// Formats an epoch as a line; the cell of a missing measure is empty.
 fn line(epoch: &Epoch, of_classes: bool) -> String {
     let mut cells = vec![epoch.epoch.to_string(), epoch.train.loss.to_string()];
     cells.push(if of_classes { epoch.train.accuracy.to_string() } else { String::new() });

@@ -1,4 +1,4 @@
-//! Cross-validation: a network for each fold, tested on the rows that did not train it.
+//! Cross-validation: one network per fold, tested on rows that it was not trained on.
 
 use std::time::Duration;
 
@@ -9,55 +9,55 @@ use crate::error::{Error, Result};
 use crate::settings::{DatasetInfo, TrainSettings};
 use crate::train::{Config, DataOptions, End, OnEvent, Score, Summary, TrainingData, train_on};
 
-/// What is divided into folds, and how their networks are trained.
+/// A cross-validation: the rows to divide into folds, and the settings of their networks.
 pub struct CrossValidation {
     /// All rows.
     pub reader: Reader,
-    /// Rows of their own that validate, if there are any.
+    /// Separate validation rows, if any.
     pub validation: Option<Reader>,
     /// The given settings.
     pub settings: TrainSettings,
-    /// What the defaults of settings depend on.
+    /// The properties of the data on which defaults of settings depend.
     pub info: DatasetInfo,
-    /// How many folds there are.
+    /// The number of folds.
     pub count: usize,
 }
 
-/// A fold that is to be trained.
+/// A fold to be trained.
 pub struct FoldRun {
     /// The number of the fold, from 0.
     pub index: usize,
-    /// The settings of its run.
+    /// The settings of the fold's run.
     pub config: Config,
-    /// Its rows.
+    /// The rows of the fold.
     pub data: TrainingData,
     begun: Instant,
 }
 
-/// What a fold gave.
+/// The result of a fold.
 #[derive(Debug)]
 pub struct FoldResult {
     /// The number of the fold, from 0.
     pub index: usize,
-    /// Rows that trained, and that tested.
+    /// The numbers of training rows and test rows.
     pub rows: [usize; 2],
-    /// Epochs, and the one whose model was tested.
+    /// The number of epochs, and the epoch of the tested model.
     pub epochs: [usize; 2],
     /// The score of the selected model on the test rows of the fold.
     pub test: Score,
-    /// Its score on the validation rows.
+    /// The score of the selected model on the validation rows.
     pub validation: Option<Score>,
-    /// From reading on.
+    /// The duration, including the preparation of the data.
     pub duration: Duration,
-    /// Why the network may be of no use.
+    /// The reason why the network may be useless, if any.
     pub warning: Option<String>,
 }
 
 impl CrossValidation {
-    /// The rows of a fold, counted from 0, and the settings of its run.
+    /// Prepares a fold, counted from 0: its rows, and the settings of its run.
     ///
     /// # Errors
-    /// Those of the data and of the settings.
+    /// Errors of the data and of the settings.
     pub fn fold(&mut self, index: usize) -> Result<FoldRun> {
         let begun = Instant::now();
         let Self { reader, validation, settings, info, count } = self;
@@ -75,7 +75,7 @@ impl FoldRun {
     /// Trains the network of the fold and tests it.
     ///
     /// # Errors
-    /// Those of the run and of `on_event`; [`Error::Interrupted`] where that has ended it.
+    /// Errors of the run and of `on_event`; [`Error::Interrupted`] if the latter ended the run.
     pub fn train(self, device: &Device, on_event: &mut OnEvent<'_>) -> Result<FoldResult> {
         let Self { index, config, data, begun } = self;
         let rows = [data.rows().unwrap_or(0), data.held_out_rows()[1]];
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::data::ReadOptions;
 
-    /// Every row tests once; networks that learn which of two numbers is greater are right on most of them.
+    /// Every row is a test row once; networks that learn which of two numbers is greater are right on most rows.
     #[test]
     fn every_row_tests_in_one_fold() {
         let number = |row: u32, factor: u32| f64::from(row * factor % 101) / 100.0;

@@ -1,4 +1,4 @@
-//! A folder that one process writes into at a time.
+//! The lock of a folder, into which one process writes at a time.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -11,28 +11,28 @@ use crate::output::{Destination, Unfinished, is_at, open_own};
 
 /// The folder of runs without `--out`.
 pub const RUNS: &str = "runs";
-/// The file that is locked, and holds the number of the process that has the lock.
+/// The file that is locked, and contains the number of the process that holds the lock.
 pub const LOCK: &str = "run.lock";
 
-/// The longest time for attempts at a lock that other processes give back in between.
+/// Maximum time of attempts at a lock that other processes release in between.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a process waits for others that only check whether a folder is taken.
+/// Maximum wait for other processes that only check whether a folder is locked.
 const GLANCE: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The lock of a folder. It ends with the process, however that ends.
+/// The lock of a folder. It ends with the process, even if that crashes.
 #[derive(Debug)]
 pub struct FolderLock {
     path: PathBuf,
-    /// Until it is given back.
+    /// The locked file, until its release.
     file: Option<File>,
 }
 
 impl FolderLock {
-    /// Takes the lock of a folder that is there.
+    /// Takes the lock of an existing folder.
     ///
     /// # Errors
-    /// [`Error::Config`] if another process has it, [`Error::Write`] if no file can be made there.
+    /// [`Error::Config`] if another process holds it, [`Error::Write`] if no file can be created there.
     pub fn take(folder: &Path) -> Result<Self> {
         let (path, begun) = (folder.join(LOCK), Instant::now());
         loop {
@@ -54,17 +54,17 @@ impl FolderLock {
         }
     }
 
-    /// Makes a folder, if it is not there, and takes its lock. `refuse_used` refuses a folder with anything in it that is not to be
-    /// written over; it is asked again under the lock, since another process may have been faster.
+    /// Creates a folder, if missing, and takes its lock. `refuse_used` refuses a folder whose contents must not be
+    /// overwritten; it is called again under the lock, because another process may have been faster.
     ///
     /// # Errors
-    /// Those of `refuse_used`, and as [`FolderLock::take`]; folders that were made are gone then.
+    /// Errors of `refuse_used`, and as [`FolderLock::take`]; created folders are then removed.
     pub fn take_new(path: &Path, refuse_used: impl Fn(&Path) -> Result<()>) -> Result<(Self, Fresh)> {
         refuse_used(path)?;
         let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let mut missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
         if path.starts_with(RUNS) {
-            // It was made to reserve its name.
+            // The folder was created to reserve its name.
             missing = vec![path, Path::new(RUNS)];
         }
         let mut fresh = Fresh(missing.into_iter().rev().map(Unfinished::new).collect());
@@ -73,7 +73,7 @@ impl FolderLock {
                 break Err(Error::Write { path: path.to_owned(), source });
             }
             match Self::take(path) {
-                // A process that failed meanwhile has removed the folder.
+                // Another process has failed meanwhile and removed the folder.
                 Err(Error::Write { .. }) if !path.exists() => {}
                 taken => break taken,
             }
@@ -90,10 +90,10 @@ impl FolderLock {
         }
     }
 
-    /// Checks whether the lock is held still: the folder is in its place, and nothing has taken the place of the lock's file.
+    /// Checks whether the lock is still held: neither the folder nor the file of the lock has been moved or replaced.
     ///
     /// # Errors
-    /// [`Error::Config`] where it is not; nothing may be written into the folder then.
+    /// [`Error::Config`] if it is not; nothing may be written into the folder then.
     pub fn check(&self) -> Result<()> {
         match &self.file {
             Some(file) if is_at(file, &self.path) => Ok(()),
@@ -104,7 +104,7 @@ impl FolderLock {
         }
     }
 
-    /// Writes a file of the folder that is whole or not there.
+    /// Writes a file of the folder atomically.
     ///
     /// # Errors
     /// [`Error::Write`]; as [`FolderLock::check`].
@@ -113,7 +113,7 @@ impl FolderLock {
         let written = Destination::check_own(path).and_then(|destination| {
             destination.write_with(|file| {
                 file.write_all(contents).map_err(Error::Output)?;
-                // The temporary file may be in a folder that took the place of this one; it is not renamed there.
+                // The temporary file may be in a folder that replaced this one; it is not renamed there.
                 self.check()
             })
         });
@@ -121,7 +121,7 @@ impl FolderLock {
         written.map_err(|error| self.check().err().unwrap_or(error))
     }
 
-    /// Opens a file of the folder to add to it.
+    /// Opens a file of the folder for appending.
     ///
     /// # Errors
     /// [`Error::Write`]; as [`FolderLock::check`].
@@ -133,43 +133,44 @@ impl FolderLock {
         file.map_err(|source| Error::Write { path: path.to_owned(), source })
     }
 
-    /// Whether a process has the lock of a folder.
+    /// Whether a process holds the lock of a folder.
     pub fn is_taken(folder: &Path) -> bool {
         let file = open_own(&folder.join(LOCK), OpenOptions::new().read(true));
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     fn give_back(&mut self) {
-        // Where the folder was moved, another may stand in its place, with a lock of its own.
+        // If the folder was moved, another folder with its own lock may have the same path.
         if let Some(file) = self.file.take()
             && is_at(&file, &self.path)
         {
-            // What cannot be removed is in nobody's way.
+            // A remaining file does no harm.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Folders and files that a process has made in a folder whose lock it holds, the oldest first. They go when its work fails before there
-/// is anything to keep, or when the process ends before that; dropping this keeps them.
+/// Folders and files that a process has created in a folder whose lock it holds, oldest first. They are removed if the
+/// work fails, or the process ends, before there is anything to keep; dropping this value keeps them.
 #[derive(Debug)]
 pub struct Fresh(Vec<Unfinished>);
 
 impl Fresh {
-    /// Names a file or a folder that is about to be made.
+    /// Registers a file or a folder that is about to be created.
     pub fn add(&mut self, path: &Path) {
         self.0.push(Unfinished::new(path));
     }
 
-    /// Removes all of them if the folder is still that of this lock, whose file goes last: until then nothing here is another's.
+    /// Removes all of them if this lock is still held; the file of the lock is removed last, so that no other process
+    /// takes the folder before.
     pub fn remove(self, lock: &FolderLock) {
         if lock.check().is_ok() {
             self.remove_all();
         }
     }
 
-    /// Of folders only empty ones can be removed: what else is there stays.
+    /// Removing a folder fails unless it is empty, so that other contents remain.
     fn remove_all(self) {
         self.0.into_iter().rev().for_each(Unfinished::remove);
     }
@@ -181,19 +182,19 @@ impl Drop for FolderLock {
     }
 }
 
-/// What became of an attempt to take a lock.
+/// The result of an attempt to take a lock.
 enum Attempt {
     Taken(File),
-    /// This process has it.
+    /// The lock is held by this process.
     Busy(String),
-    /// Who had it has removed the file meanwhile.
+    /// The previous holder has removed the file meanwhile.
     Removed,
 }
 
 fn attempt(path: &Path) -> io::Result<Attempt> {
     let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
     let mut file = match open_own(path, &options) {
-        // Another process has removed it in between.
+        // Another process has removed the file in between.
         Err(error) if error.kind() == io::ErrorKind::NotFound && path.parent().is_some_and(Path::is_dir) => {
             return Ok(Attempt::Removed);
         }
@@ -202,7 +203,7 @@ fn attempt(path: &Path) -> io::Result<Attempt> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
             let mut number = String::new();
-            // It may not be written yet, and on Windows what is locked cannot be read.
+            // The number may not be written yet, and Windows refuses to read locked files.
             let _ = file.read_to_string(&mut number);
             let number = number.trim();
             return Ok(Attempt::Busy(match number {
@@ -226,14 +227,14 @@ fn attempt(path: &Path) -> io::Result<Attempt> {
         file.rewind()?;
         writeln!(file, "{}", std::process::id())
     };
-    // The disk is full: nothing is left there.
+    // If the disk is full, the file is removed.
     write(&mut file).inspect_err(|_| drop(fs::remove_file(path)))?;
     Ok(Attempt::Taken(file))
 }
 
-/// Whether the file system has no locks, as some of clusters: there a process trains without one.
+/// Whether the file system does not support locks, as some of clusters: training then runs without a lock.
 fn is_unsupported(error: &io::Error) -> bool {
-    // ENOLCK has no kind of its own.
+    // The standard library has no error kind for ENOLCK.
     error.kind() == io::ErrorKind::Unsupported
         || cfg!(target_os = "linux") && error.raw_os_error() == Some(37)
 }
@@ -255,7 +256,7 @@ mod tests {
         );
         drop(first);
         assert!(!FolderLock::is_taken(folder.path()));
-        // One whose folder has made way for another leaves the lock of that one alone.
+        // A lock whose folder was replaced leaves the lock of the new folder unchanged.
         let place = folder.path().join("run");
         fs::create_dir(&place).unwrap();
         let moved = FolderLock::take(&place).unwrap();
@@ -269,7 +270,7 @@ mod tests {
         fs::remove_dir(&place).unwrap();
         fs::remove_dir_all(folder.path().join("moved")).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        // Many that wait come one after the other: a number that all read and write is counted well.
+        // Waiting threads take turns: a number that all of them read and write is counted correctly.
         let count = folder.path().join("count");
         fs::write(&count, "0").unwrap();
         std::thread::scope(|scope| {
@@ -291,7 +292,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&count).unwrap(), "160");
     }
 
-    /// A file that is named like a lock, whatever it is, stays as it is.
+    /// A file with the name of a lock remains unchanged, whatever its type.
     #[cfg(unix)]
     #[test]
     fn files_of_others_are_left_alone() {

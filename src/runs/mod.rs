@@ -1,4 +1,4 @@
-//! Runs that are saved: their folders, what these tell, and the figures of their epochs.
+//! Saved runs: their folders, summaries of these, and the metrics of their epochs.
 
 mod checkpoints;
 #[cfg(feature = "export")]

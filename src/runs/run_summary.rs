@@ -1,4 +1,4 @@
-//! What the folders of runs tell: their settings, their epochs, the best of them, and in what they differ.
+//! Summaries of saved runs: their settings, their epochs, the best epoch, and the differences between runs.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -17,7 +17,7 @@ use crate::settings::text::values;
 const EPOCH: &str = "epoch";
 const SECONDS: &str = "seconds";
 
-/// The settings of a run in a file, by the names of their options.
+/// Reads the settings of a run from a file, by option names.
 ///
 /// # Errors
 /// [`Error::Read`]; [`Error::Data`] for anything but TOML.
@@ -26,7 +26,7 @@ pub fn read_settings(path: &Path) -> Result<Table> {
     from_toml(&text, path, "settings of a run in TOML")
 }
 
-/// What this text of a file says.
+/// Parses the text of a file as TOML.
 ///
 /// # Errors
 /// [`Error::Data`] for anything but TOML.
@@ -39,15 +39,15 @@ pub(crate) fn from_toml(text: &str, path: &Path, expected: &str) -> Result<Table
     })
 }
 
-/// What the folder of a run tells.
+/// The summary of a run, from its folder.
 pub struct RunSummary {
     /// The folder.
     pub path: PathBuf,
-    /// Its settings by the names of their options.
+    /// The settings by option names.
     pub settings: BTreeMap<String, String>,
-    /// The columns of the history by their names, for each epoch.
+    /// The columns of the history by name, for each epoch.
     pub epochs: Vec<BTreeMap<String, f64>>,
-    /// Whether it is running, done, has stopped early, can go on, or has ended.
+    /// The state: running, done, stopped early, resumable, or ended.
     pub state: &'static str,
 }
 
@@ -55,7 +55,7 @@ impl RunSummary {
     /// Reads the folder of a run.
     ///
     /// # Errors
-    /// [`Error::Read`] where it is not the folder of a run; [`Error::Data`] and [`Error::Config`] for invalid settings.
+    /// [`Error::Read`] if it is not the folder of a run; [`Error::Data`] and [`Error::Config`] for invalid settings.
     pub fn read(path: &Path) -> Result<Self> {
         let settings = read_settings(&path.join(CONFIG))?;
         let text = |(name, value)| (name, values(&value).join(" "));
@@ -63,7 +63,7 @@ impl RunSummary {
         let history = path.join(HISTORY);
         let epochs = match input::read_text(&history, RECORDS_BYTES) {
             Ok(text) => epochs(&text, &history)?,
-            // It has just begun, or was killed as it began.
+            // The run has just begun, or was killed at its start.
             Err(Error::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(error),
         };
@@ -73,14 +73,14 @@ impl RunSummary {
             () if FolderLock::is_taken(path) => "running",
             () if wanted.is_some_and(|wanted| summary.epochs.len() >= wanted) => "done",
             () if summary.has_stopped_early() => "stopped early",
-            // One that was killed before it saved anything begins anew.
+            // A run that was killed before it saved anything restarts.
             () if path.join(CHECKPOINT).exists() || !path.join(MODEL).exists() => "resumable",
             () => "ended",
         };
         Ok(summary)
     }
 
-    /// Whether --patience or --target-accuracy has ended it.
+    /// Whether --patience or --target-accuracy has ended the run.
     fn has_stopped_early(&self) -> bool {
         let setting = |name: &str| self.settings.get(name).and_then(|text| text.parse::<f64>().ok());
         let Some(last) = self.epochs.last() else { return false };
@@ -92,12 +92,13 @@ impl RunSummary {
             || self.is_measured("validation_loss") && setting("patience").is_some_and(|most| waited >= most)
     }
 
-    /// The folder, for people.
+    /// The path of the folder, for display.
     pub fn name(&self) -> String {
         self.path.display().to_string()
     }
 
-    /// The epoch with the best score on the rows that validate, or else the last one: test rows choose nothing.
+    /// The epoch with the best score on the validation rows, or else the last epoch: test rows do not influence the
+    /// choice.
     fn best(&self) -> Option<&BTreeMap<String, f64>> {
         if !self.is_measured("validation_loss") {
             return self.epochs.last();
@@ -112,23 +113,23 @@ impl RunSummary {
         })
     }
 
-    /// Whether an epoch has this figure.
+    /// Whether any epoch has this metric.
     pub fn is_measured(&self, name: &str) -> bool {
         self.epochs.iter().any(|epoch| epoch.contains_key(name))
     }
 
-    /// Seconds that its epochs took.
+    /// Total seconds of all epochs.
     pub fn seconds(&self) -> f64 {
         // An empty sum would be -0.
         self.epochs.iter().filter_map(|epoch| epoch.get(SECONDS)).fold(0.0, |sum, seconds| sum + seconds)
     }
 
-    /// A figure of the best epoch.
+    /// A metric of the best epoch.
     pub fn figure(&self, name: &str) -> Option<f64> {
         self.best()?.get(name).copied()
     }
 
-    /// All of it for a machine.
+    /// The summary as a JSON object.
     pub fn object(&self) -> Vec<(&str, Value)> {
         let settings: BTreeMap<&String, Value> =
             self.settings.iter().map(|(name, value)| (name, Value::from(value.as_str()))).collect();
@@ -154,17 +155,18 @@ impl RunSummary {
         ]
     }
 
-    /// A figure by epochs: (epoch, figure) where it was measured.
+    /// A metric by epoch, for epochs that have it: (epoch, metric).
     pub fn curve(&self, name: &str) -> Vec<(f64, f64)> {
         let point = |epoch: &BTreeMap<String, f64>| Some((*epoch.get("epoch")?, *epoch.get(name)?));
         self.epochs.iter().filter_map(point).filter(|point| point.1.is_finite()).collect()
     }
 }
 
-/// More seconds than any run takes, and fewer than a [`std::time::Duration`] holds.
+/// More seconds than any run takes, and fewer than the maximum of a [`std::time::Duration`].
 const MOST_SECONDS: f64 = 1e12;
 
-/// The epochs of a history, which stands under `path` in messages. What a run that was killed had half written is left out.
+/// Parses the epochs of a history; messages show `path` as its path. An incomplete last line of a killed run is
+/// ignored.
 fn epochs(text: &str, path: &Path) -> Result<Vec<BTreeMap<String, f64>>> {
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
     let mut lines = (1..).zip(whole.lines());

@@ -1,4 +1,4 @@
-//! Settings of a training: one table for the command line, for files, for sweeps and for programs.
+//! Settings of a training: one table for the command line, files, sweeps and programs.
 
 mod resolve;
 pub mod text;
@@ -18,7 +18,7 @@ use crate::step::ScheduleKind;
 use crate::step::{Activation, Loss, OptimizerKind, RateSchedule};
 use crate::train::{ClassWeights, Clip, Keep};
 
-/// Headings of the help; commands that do not train to an end have no use for those of [`ENDS`] and [`HELD_OUT`].
+/// Headings of the help; commands that do not train to an end omit the options of [`ENDS`] and [`HELD_OUT`].
 pub const NETWORK: &str = "Network and loss";
 /// Heading of the options of optimizers.
 pub const LEARNING: &str = "Optimizer and learning rate";
@@ -29,10 +29,10 @@ pub const HELD_OUT: &str = "Validation and test";
 /// Heading of the options that end a training.
 pub const ENDS: &str = "Length of training";
 
-/// The given settings; data and preset decide the others. Fields have the names of the options of `tinytrain train`, whose
-/// explanations these are.
+/// The given settings; the data and the preset decide the others. Fields have the names of the options of `tinytrain
+/// train`, and their docs are the help of these.
 ///
-/// A setting is added here, and in [`TrainSettings::resolve`], where it acts.
+/// A new setting is added here and in [`TrainSettings::resolve`], where it takes effect.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(feature = "cli", derive(clap::Args), group(skip))]
@@ -295,7 +295,7 @@ mod tests {
         assert!(explained.iter().all(|(_, text)| text.len() > 10), "{explained:?}");
     }
 
-    /// The page has no command line: it has the explanations as a file, which TINYTRAIN_WRITE_SETTINGS writes anew.
+    /// The page has no command line: it reads the explanations from a file, which TINYTRAIN_WRITE_SETTINGS updates.
     #[test]
     fn the_page_explains_settings_as_the_program_does() {
         let explained = TrainSettings::explained().into_iter().map(|(name, help)| {

@@ -10,29 +10,29 @@ use crate::train::{ClassWeights, Config, DataOptions, InputOptions, Keep, ONE_HO
 /// The fraction of the rows of a table that the program holds out for validation.
 const VALIDATION_FRACTION: f64 = 0.2;
 
-/// A table of fewer rows has none to spare for validation: docs/TABLES.md compares.
+/// Minimum number of rows from which a table is divided for validation: docs/TABLES.md compares.
 const FEW_ROWS: usize = 200;
 
-/// Epochs of the preset for tables where no rows validate: nothing tells then which of 256 was the best.
+/// Epochs of the preset for tables without validation rows, which would be needed to find the best of 256 epochs.
 const EPOCHS_WITHOUT_VALIDATION: usize = 64;
 
-/// What the defaults of settings depend on.
+/// The properties of the data on which defaults of settings depend.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DatasetInfo {
-    /// Training rows, where their number is known.
+    /// The number of training rows, if known.
     pub rows: Option<usize>,
     /// Whether targets are values, not classes.
     pub predicts_values: bool,
-    /// Whether they are a table, which holds no images.
+    /// Whether the data are a table without images.
     pub is_table: bool,
-    /// Whether there are rows of their own to validate on.
+    /// Whether there are separate validation data.
     pub validates: bool,
-    /// Whether there are rows of their own to test on.
+    /// Whether there are separate test data.
     pub tests: bool,
 }
 
 impl DatasetInfo {
-    /// Completes it with what is known of training data.
+    /// Adds the properties of training data.
     #[must_use]
     pub fn with_data(self, data: &TrainingData) -> Self {
         Self { rows: data.rows(), predicts_values: data.predicts_values(), ..self }
@@ -40,23 +40,23 @@ impl DatasetInfo {
 }
 
 impl TrainSettings {
-    /// Whether rows validate.
+    /// Whether there are validation rows.
     pub fn validates(&self, info: &DatasetInfo) -> bool {
         info.validates || self.validation_fraction.is_some_and(|fraction| fraction > 0.0)
     }
 
-    /// Where defaults come from: by default a table with validation rows uses the preset for tables.
+    /// The preset that provides the defaults: for tables with validation rows by default the preset for tables.
     pub fn preset_for(&self, info: &DatasetInfo) -> Preset {
         let is_table = info.is_table && self.validates(info);
         self.preset.unwrap_or(if is_table { Preset::Table } else { Preset::Plain })
     }
 
-    /// These settings as the program takes them for rows to train on: a table trains with the preset for
-    /// tables, and a fifth of its rows are held out for validation if it has enough, unless the settings say otherwise or other rows
-    /// validate.
+    /// These settings with the program's defaults for training rows: a table is trained with the preset for tables, and
+    /// a fifth of its rows is held out for validation if it has enough rows, unless the settings differ or there are
+    /// other validation rows.
     ///
     /// # Errors
-    /// Those of the data.
+    /// Errors of the data.
     pub fn with_table_defaults(&self, reader: &mut Reader, validates: bool) -> Result<Self> {
         if reader.schema().is_none() || self.preset == Some(Preset::Plain) || reader.holds_images() {
             return Ok(self.clone());
@@ -68,18 +68,18 @@ impl TrainSettings {
         Ok(Self { preset: Some(Preset::Table), validation_fraction, ..self.clone() })
     }
 
-    /// Whether a table has rows to spare for validation.
+    /// Whether a table has enough rows to hold some out for validation.
     fn can_spare_rows(&self, reader: &mut Reader) -> Result<bool> {
         if reader.rows() < FEW_ROWS {
             return Ok(false);
         }
         let test = self.test_fraction.unwrap_or(0.0);
         let split = Split { validation: VALIDATION_FRACTION, test, ..Split::default() };
-        // Of many classes with a row or two none validates.
+        // With many classes of one or two rows, no validation rows can be held out.
         Ok(reader.parts(&split).is_ok_and(|parts| !parts.validation.is_empty()))
     }
 
-    /// What is known of rows before all of them are read.
+    /// The properties of the data known before all rows are read.
     pub fn inspect(&self, reader: &Reader, validates: bool, tests: bool) -> DatasetInfo {
         let info = DatasetInfo {
             predicts_values: reader.values() > 0,
@@ -92,7 +92,7 @@ impl TrainSettings {
         DatasetInfo { is_table: is_open && !reader.holds_images(), ..info }
     }
 
-    /// Checks what can be checked before anything is known of the data: settings that go with neither preset.
+    /// Checks the settings before anything is known about the data: they must be valid with at least one preset.
     ///
     /// # Errors
     /// As [`TrainSettings::resolve`].
@@ -101,10 +101,10 @@ impl TrainSettings {
         of(false).or_else(|error| of(true).map_err(|_| error))
     }
 
-    /// The data of a run with these settings, of which `info` is known, and the settings of the run on them.
+    /// Prepares the data of a run with these settings, and resolves the settings of the run; `info` describes the data.
     ///
     /// # Errors
-    /// Those of the data, and of [`TrainSettings::resolve`].
+    /// Errors of the data, and errors of [`TrainSettings::resolve`].
     pub fn prepare(
         &self,
         info: DatasetInfo,
@@ -117,10 +117,10 @@ impl TrainSettings {
         Ok((data, config))
     }
 
-    /// The settings of a run on such data.
+    /// Resolves the settings of a run on data with these properties.
     ///
     /// # Errors
-    /// [`Error::Setting`] for the first that is out of range or does not go with others.
+    /// [`Error::Setting`] for the first setting that is out of range or incompatible with others.
     pub fn resolve(&self, info: &DatasetInfo) -> Result<Config> {
         let asked = self.clone();
         let loss = asked.loss.unwrap_or(if info.predicts_values { Loss::Mse } else { Loss::CrossEntropy });
@@ -171,7 +171,7 @@ impl TrainSettings {
             temperature: !asked.no_temperature,
             class_weights: asked.class_weights.unwrap_or(usual.class_weights),
             optimizer: Optimizer {
-                // Of one that takes none `check` says so.
+                // `check` reports momentum for an optimizer without it.
                 beta1: asked.momentum.filter(|_| optimizer.kind.uses_momentum()).unwrap_or(beta1),
                 beta2,
                 epsilon: asked.eps.unwrap_or(optimizer.epsilon),
@@ -245,7 +245,7 @@ impl TrainSettings {
             let expected = "either a fraction of the training rows or a separate file";
             demand(!are_given || share.is_none_or(|share| share == 0.0), setting, expected, "both")?;
         }
-        // Rows validate by default, which 0 prevents; none test by default.
+        // Validation rows are held out by default, which 0 prevents; test rows are not.
         demand(self.test_fraction != Some(0.0), "test-fraction", "a number between 0 and 1", 0)?;
         let validates = self.validates(info);
         let fits = validates || !matches!(self.patience, Some(Patience::Epochs(_)));
@@ -255,7 +255,7 @@ impl TrainSettings {
         demand(fits, "keep", expected, "none")
     }
 
-    /// All that a preset decides, as it was resolved: what repeats a run whatever the defaults are then.
+    /// All settings that a preset decides, as resolved: they repeat a run even if defaults change.
     pub fn spelled(config: &Config, preset: Preset) -> Self {
         let Config { optimizer, factors, data, .. } = config;
         let settings = Self {

@@ -1,4 +1,4 @@
-//! Settings in files: numbers where their text is that of a number, else text; a list, or one value in its place.
+//! Settings in files: a number if the text is exactly that number, otherwise text; a list, or a single value for it.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -13,7 +13,8 @@ use super::values::{duration, parse};
 use crate::error::{Error, excerpt};
 use crate::printable::time_text;
 
-/// A number where its text is that of the number, else text; several numbers with commas between them are a list.
+/// Converts text to a number if it is exactly the text of the number, otherwise to text; comma-separated numbers become
+/// a list.
 fn value_of(text: &str) -> Value {
     let number = |text: &str| {
         let whole = text.parse::<i64>().ok().filter(|number| number.to_string() == text).map(Value::Integer);
@@ -25,7 +26,7 @@ fn value_of(text: &str) -> Value {
     number(text).or_else(|| list().map(Value::Array)).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// A value as an option has it.
+/// Formats a value as for an option.
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -45,10 +46,10 @@ pub fn values(value: &Value) -> Vec<String> {
     }
 }
 
-/// Settings or other options in a table; `origin` stands in messages for where they come from.
+/// Reads settings or other options from a table; messages name `origin` as their source.
 ///
 /// # Errors
-/// [`Error::Config`], in one line, for values that options do not take.
+/// [`Error::Config`], in one line, for values that options do not accept.
 pub fn read<T: DeserializeOwned>(table: &Table, origin: &str) -> crate::error::Result<T> {
     T::deserialize(table.clone()).map_err(|error| {
         let alone = |(name, value): (&String, &Value)| {
@@ -63,7 +64,7 @@ pub fn read<T: DeserializeOwned>(table: &Table, origin: &str) -> crate::error::R
 /// For `#[serde(with)]`.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Errors of the serializer.
 pub fn serialize<T: Display, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
     value.as_ref().map(|value| value_of(&value.to_string())).serialize(to)
 }
@@ -71,7 +72,7 @@ pub fn serialize<T: Display, S: Serializer>(value: &Option<T>, to: S) -> Result<
 /// For `#[serde(with)]`.
 ///
 /// # Errors
-/// Of what is no such value.
+/// If parsing fails.
 pub fn deserialize<'a, T: FromStr<Err: Display>, D: Deserializer<'a>>(
     from: D,
 ) -> Result<Option<T>, D::Error> {
@@ -79,7 +80,7 @@ pub fn deserialize<'a, T: FromStr<Err: Display>, D: Deserializer<'a>>(
     parse(&text).map(Some).map_err(|error| D::Error::custom(found(&error, &text)))
 }
 
-/// An error that says what was found.
+/// Adds the found text to an error message without it.
 fn found(error: &str, text: &str) -> String {
     if error.contains("found") { error.to_owned() } else { format!("{error}, found {text:?}") }
 }
@@ -91,7 +92,7 @@ pub mod time {
     /// For `#[serde(with)]`.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Errors of the serializer.
     pub fn serialize<S: Serializer>(time: &Option<std::time::Duration>, to: S) -> Result<S::Ok, S::Error> {
         time.map(time_text).serialize(to)
     }
@@ -99,7 +100,7 @@ pub mod time {
     /// For `#[serde(with)]`.
     ///
     /// # Errors
-    /// Of what is no time.
+    /// If the value is not a time.
     pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Option<std::time::Duration>, D::Error> {
         let text = text_of(&Value::deserialize(from)?);
         duration(&text).map(Some).map_err(|error| D::Error::custom(found(&error, &text)))
@@ -113,7 +114,7 @@ pub mod texts {
     /// For `#[serde(with)]`.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Errors of the serializer.
     pub fn serialize<T: AsRef<OsStr>, S: Serializer>(texts: &[T], to: S) -> Result<S::Ok, S::Error> {
         let texts: Vec<_> = texts.iter().map(|text| text.as_ref().to_string_lossy()).collect();
         match &texts[..] {
@@ -126,7 +127,7 @@ pub mod texts {
     /// For `#[serde(with)]`.
     ///
     /// # Errors
-    /// Those of the deserializer.
+    /// Errors of the deserializer.
     pub fn deserialize<'a, T: From<String>, D: Deserializer<'a>>(from: D) -> Result<Vec<T>, D::Error> {
         Ok(match Value::deserialize(from)? {
             Value::Array(values) => values.iter().map(|value| text_of(value).into()).collect(),
@@ -135,10 +136,10 @@ pub mod texts {
     }
 }
 
-/// A path as text, for `#[serde(serialize_with)]`.
+/// Serializes a path as text, for `#[serde(serialize_with)]`.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Errors of the serializer.
 pub fn path<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
 }

@@ -1,4 +1,4 @@
-//! Values of settings, and how they are read.
+//! Values of settings, and their parsing.
 
 use std::fmt;
 use std::ops::{Deref, RangeInclusive};
@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use crate::error::{Error, Result};
 use crate::named::named;
 
-/// Settings that the defaults of all others come from.
+/// Named set of defaults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Preset {
     /// RealMLP-TD-S with periodic embeddings, made for tables with validation rows: see
@@ -23,10 +23,10 @@ pub enum Preset {
 
 named!(Preset { Table = "table", Plain = "plain" });
 
-/// How learning rates depend on the widths of layers.
+/// The dependence of learning rates on the widths of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parametrization {
-    /// Not at all.
+    /// No dependence.
     Standard,
     /// As if weights were multiplied by 1 / sqrt(inputs).
     Ntk,
@@ -34,21 +34,21 @@ pub enum Parametrization {
 
 named!(Parametrization { Standard = "standard", Ntk = "ntk" });
 
-/// How values to predict are scaled.
+/// The scaling of values to predict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScaleTarget {
     /// To mean 0 and variance 1.
     Standard,
-    /// Not at all.
+    /// No scaling.
     None,
 }
 
 named!(ScaleTarget { Standard = "standard", None = "none" });
 
-/// What columns of numbers become.
+/// The conversion of numeric columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Embeddings {
-    /// An input each.
+    /// One input per column.
     None,
     /// Periodic embeddings.
     Pbld,
@@ -67,12 +67,12 @@ pub enum YesNo {
 
 named!(YesNo { Yes = "yes", No = "no" });
 
-/// Epochs without a better one that end a run.
+/// The number of epochs without improvement after which a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
-    /// A run goes on.
+    /// The run continues.
     None,
-    /// So many.
+    /// The run ends after this number of epochs.
     Epochs(usize),
 }
 
@@ -96,7 +96,7 @@ impl FromStr for Patience {
     }
 }
 
-/// Several values with commas between them, or `none`; of hidden layers one for all, or one for each, first to last.
+/// Several values separated by commas, or `none`; for hidden layers one for all, or one for each, first to last.
 #[derive(Debug, Clone, PartialEq)]
 pub struct List<T>(pub Vec<T>);
 
@@ -149,10 +149,10 @@ impl<T: FromStr<Err: fmt::Display>> FromStr for List<T> {
     }
 }
 
-/// Reads a value; what is wrong with it is said in words that name what was expected.
+/// Parses a value.
 ///
 /// # Errors
-/// Those words.
+/// A description of the expected value.
 pub fn parse<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| match std::any::type_name::<T>() {
         "f32" | "f64" => format!("expected a number, found {text:?}"),
@@ -161,10 +161,10 @@ pub fn parse<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
     })
 }
 
-/// A whole number from 1 on.
+/// Parses a whole number of at least 1.
 ///
 /// # Errors
-/// What was expected.
+/// A description of the expected value.
 pub fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("expected a whole number, 1 or more".to_owned()),
@@ -172,27 +172,27 @@ pub fn count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A whole number within bounds.
+/// Parses a whole number within bounds.
 ///
 /// # Errors
-/// What was expected.
+/// A description of the expected value.
 pub fn within(text: &str, bounds: RangeInclusive<usize>) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| bounds.contains(number));
     number.ok_or_else(|| format!("expected a whole number from {} to {}", bounds.start(), bounds.end()))
 }
 
-/// A number of threads.
+/// Parses a number of threads.
 ///
 /// # Errors
-/// What was expected.
+/// A description of the expected value.
 pub fn threads(text: &str) -> Result<usize, String> {
     within(text, 1..=1024)
 }
 
-/// A time, as `60s`, `1h 5m` or a number of seconds.
+/// Parses a time, such as `60s`, `1h 5m` or a number of seconds.
 ///
 /// # Errors
-/// What was expected.
+/// A description of the expected value.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let duration =

@@ -1,32 +1,32 @@
-//! Columns of categories: the different texts of each, numbered as they come.
+//! Columns of categories: the different texts of each, numbered in the order of appearance.
 
 use super::classes::{Classes, Label};
 use super::label_type::LabelType;
 
-/// The number of a missing cell among those of a column's categories.
+/// The number of a missing cell in a column of categories.
 pub(crate) const MISSING: u32 = 0;
 
-/// The categories of a column by their numbers, which count from 1 in the order in which they come.
+/// The categories of a column by number, counted from 1 in the order of appearance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dictionary {
     pub(crate) labels: Vec<Label>,
-    /// Their type, if they are typed.
+    /// The type of the categories, if they are typed.
     pub(crate) label_type: Option<LabelType>,
 }
 
 impl Dictionary {
-    /// The text of a number, as it was written first; nothing for a missing cell.
+    /// The text with this number, as first written; `None` for a missing cell.
     pub fn text(&self, number: u32) -> Option<&str> {
         let label = self.labels.get((number as usize).checked_sub(1)?);
         label.map(|label| label.text.as_str())
     }
 
-    /// How many numbers there are: one for each text, and that of missing cells.
+    /// The count of numbers: one for each text, and one for missing cells.
     pub fn numbers(&self) -> usize {
         self.labels.len() + 1
     }
 
-    /// Which of these classes the text of each number is.
+    /// The index among these classes of the text with each number; `None` for unknown ones.
     pub(crate) fn classes_in(&self, classes: &Classes) -> Vec<Option<u32>> {
         let find = classes.finder();
         (0..self.numbers() as u32).map(|number| find(self.text(number)?)).collect()

@@ -1,4 +1,4 @@
-//! Classes: the different labels of a data set, in natural order, each with its name.
+//! Classes: the different labels of a data set, in natural order, with their names.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use super::label_type::{LabelType, by_truth, number, truth};
 use crate::data::excerpt::{list_some, printable_name};
 
-/// The most different labels that a reader keeps; more are no classes, whatever the table is about.
+/// Maximum number of different labels that a reader keeps; a column with more does not hold classes.
 pub(crate) const MOST_LABELS: usize = 65_536;
 
-/// The most classes of a table whose labels are numbers; beyond it they are values, not classes.
+/// Maximum number of classes of a table whose labels are numbers; more numbers are values.
 pub(crate) const MOST_NUMBERED_CLASSES: usize = 1000;
 
-/// From this many classes on, at least every second row must share its class with another.
+/// From this number of classes on, at least every second row must share its class with another row.
 pub(crate) const FEW_CLASSES: usize = 20;
 
 /// Prefix of markers of missing labels; no label begins with it.
 const NO_LABEL: char = '\0';
 
-/// A label as it was written, and the row where it was read first.
+/// A label as written, and the row in which it appeared first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Label {
     pub text: String,
@@ -38,10 +38,10 @@ impl Label {
 
 /// The classes of a data set: index and name of each.
 ///
-/// If all labels are numbers without leading zeros, labels of one value are one class (`1`, `1.0`), in the order of
-/// their values. Else labels are compared as text (`001`, `01`), without the blanks of ASCII around them, in natural order: digits
-/// inside a name count as a number, so that `class2` comes before `class10`. Where all names are booleans, `True` or 1 and `False`
-/// or 0, each finds those of the same truth. Labels of type text are compared byte for byte.
+/// If all labels are numbers without leading zeros, labels of the same value are one class (`1`, `1.0`), ordered by
+/// value. Otherwise labels are compared as text (`001`, `01`), without surrounding ASCII blanks, in natural order:
+/// digits inside a name count as a number, so that `class2` precedes `class10`. If all names are booleans, `True` or 1
+/// and `False` or 0, each matches all labels of the same truth value. Labels of type text are compared byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "TypedNames", into = "TypedNames")]
 pub struct Classes {
@@ -50,7 +50,7 @@ pub struct Classes {
     label_type: Option<LabelType>,
 }
 
-/// The classes as a model file has them.
+/// The classes as stored in a model file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TypedNames {
@@ -73,7 +73,7 @@ impl TryFrom<TypedNames> for Classes {
 }
 
 impl Default for Classes {
-    /// None.
+    /// No classes.
     fn default() -> Self {
         Self::numbered(0)
     }
@@ -86,7 +86,7 @@ impl Classes {
         Self { names, is_numeric: true, label_type: None }
     }
 
-    /// The classes with these names, in this order; nothing if two of them are the same.
+    /// The classes with these names, in this order; `None` if two names are the same.
     pub fn named(names: Vec<String>) -> Option<Self> {
         let numbers = numbers(names.iter().map(String::as_str));
         let are_different = match &numbers {
@@ -96,7 +96,7 @@ impl Classes {
         are_different.then_some(Self { names, is_numeric: numbers.is_some(), label_type: None })
     }
 
-    /// The classes of a type with these names, in this order; nothing if two of them are the same.
+    /// The classes of a type with these names, in this order; `None` if two names are the same.
     pub(crate) fn typed(names: Vec<String>, label_type: Option<LabelType>) -> Option<Self> {
         if label_type == Some(LabelType::Text) {
             return are_different(names.iter()).then_some(Self { names, is_numeric: false, label_type });
@@ -109,7 +109,7 @@ impl Classes {
         Self::from_typed(labels, None)
     }
 
-    /// The same of labels of a type.
+    /// The classes of these labels of a type, and the class of each label.
     pub(crate) fn from_typed(labels: &[Label], label_type: Option<LabelType>) -> (Self, Vec<u32>) {
         let numbers = numbers(labels.iter().map(|label| label.text.as_str()));
         let numbers = numbers.filter(|_| label_type != Some(LabelType::Text));
@@ -141,27 +141,27 @@ impl Classes {
         &self.names[class as usize]
     }
 
-    /// How many there are.
+    /// The number of classes.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no classes.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Whether all of them are numbers.
+    /// Whether all names are numbers.
     pub fn are_numbers(&self) -> bool {
         self.is_numeric
     }
 
-    /// Their type, if they are typed.
+    /// The type of the labels, if they are typed.
     pub fn label_type(&self) -> Option<LabelType> {
         self.label_type
     }
 
-    /// Whether they are text that is compared byte for byte.
+    /// Whether labels are compared byte for byte.
     pub fn are_exact(&self) -> bool {
         self.label_type == Some(LabelType::Text)
     }
@@ -176,7 +176,7 @@ impl Classes {
         self.finder()(label)
     }
 
-    /// [`Classes::find`] for many labels: one look each, however many classes there are.
+    /// [`Classes::find`] for many labels, with one look-up per label.
     pub fn finder(&self) -> impl Fn(&str) -> Option<u32> + '_ {
         let by_text: HashMap<&str, u32> = self.names.iter().map(String::as_str).zip(0..).collect();
         let values = self.names.iter().filter(|_| self.is_numeric).filter_map(|name| number(name));
@@ -199,7 +199,7 @@ impl Classes {
     }
 }
 
-/// Why these labels of `rows` rows are not classes: what was found, and the label that shows it, if any.
+/// The reason why the labels of `rows` rows are not classes, if any: the finding, and a label as an example, if any.
 pub(crate) fn not_classes(
     labels: &[Label],
     classes: &Classes,
@@ -229,19 +229,20 @@ pub(crate) fn is_number(label: &str) -> bool {
     number(label).is_some()
 }
 
-/// The labels as numbers, if all are numbers and none is a code with a leading zero.
+/// The values of the labels, if all are numbers and none is a code with a leading zero.
 fn numbers<'a>(labels: impl Iterator<Item = &'a str>) -> Option<Vec<f64>> {
     labels.map(|label| number(label).filter(|_| !has_leading_zero(label.as_bytes()))).collect()
 }
 
-/// Whether a cell is a code with a leading zero: digits alone, such as `007`, but not `0` or `00.5`.
+/// Whether a cell is a code with a leading zero: only digits, such as `007`, but not `0` or `00.5`.
 pub(crate) fn has_leading_zero(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     let digits = cell.strip_prefix(b"-").or(cell.strip_prefix(b"+")).unwrap_or(cell);
     digits.len() > 1 && digits[0] == b'0' && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a cell is a whole number that is more than a number: with a leading zero, or with more digits than f64 tells apart.
+/// Whether a cell is a code rather than a number: a whole number with a leading zero, or with more digits than f64
+/// represents.
 pub(crate) fn is_code(cell: &[u8]) -> bool {
     const SHORTEST: usize = 16;
     const GREATEST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
@@ -254,12 +255,12 @@ pub(crate) fn is_code(cell: &[u8]) -> bool {
     has_leading_zero(cell) || digits.len() >= SHORTEST && digits.iter().all(u8::is_ascii_digit) && is_long()
 }
 
-/// A number as the name of a class: whole numbers without a point.
+/// Formats a number as the name of a class: whole numbers without a point.
 fn written(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value:.0}") } else { value.to_string() }
 }
 
-/// Compares text in which digits count as numbers; what is left equal is compared letter by letter.
+/// Compares text in which digits count as numbers; ties are compared letter by letter.
 fn natural(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     while let (Some(x), Some(y)) = (left.chars().next(), right.chars().next()) {
@@ -279,37 +280,37 @@ fn natural(a: &str, b: &str) -> Ordering {
     left.len().cmp(&right.len()).then_with(|| a.cmp(b))
 }
 
-/// The digits that a text begins with, without leading zeros, and what follows.
+/// Splits the leading digits, without leading zeros, from the rest of a text.
 fn digits(text: &str) -> (&str, &str) {
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     (text[..end].trim_start_matches('0'), &text[end..])
 }
 
-/// Numbers the different labels of a column in the order in which they come.
+/// Numbers the different labels of a column in the order of appearance.
 pub(crate) struct Interner {
-    /// What a label is called in messages.
+    /// The term for a label in messages.
     called: &'static str,
-    /// By text, without blanks around it.
+    /// Numbers by text, without surrounding blanks.
     numbers: HashMap<Box<[u8]>, u32, FixedState>,
     next: u32,
-    /// Labels that were not taken yet.
+    /// Labels not yet taken.
     new: Vec<Label>,
 }
 
 impl Interner {
-    /// Numbers from `first` on.
+    /// Makes an interner whose numbers start at `first`.
     pub(crate) fn new(called: &'static str, first: u32) -> Self {
         Self { called, numbers: HashMap::default(), next: first, new: Vec::new() }
     }
 
-    /// The number of the label in a cell, if it has come before.
+    /// The number of the label in a cell, if it has appeared before.
     #[inline]
     pub(crate) fn find(&self, cell: &[u8]) -> Option<u32> {
         self.numbers.get(cell.trim_ascii()).copied()
     }
 
-    /// Numbers the label in a cell, which has not come before, in the row of this number; or says what should have stood
-    /// there.
+    /// Numbers the label in a cell of row `row`, which has not appeared before; an error describes the expected
+    /// content.
     pub(crate) fn add(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
         let text = str::from_utf8(cell.trim_ascii()).ok().filter(|text| !text.contains('\0'));
         let text = text.ok_or_else(|| format!("a {}, text in UTF-8 without NUL bytes", self.called))?;
@@ -318,7 +319,7 @@ impl Interner {
         Ok(self.insert(cell, self.next - 1))
     }
 
-    /// The number of a marker of a missing label.
+    /// Numbers a marker of a missing label.
     pub(crate) fn missing(&mut self, cell: &[u8], row: u64) -> u32 {
         let marker = String::from_utf8_lossy(cell.trim_ascii());
         self.new.push(Label { text: format!("{NO_LABEL}{marker}"), row });
@@ -326,13 +327,13 @@ impl Interner {
         self.insert(cell, self.next - 1)
     }
 
-    /// Has [`Interner::find`] give this number for the label in a cell, and returns it.
+    /// Sets the number of the label in a cell, and returns it.
     pub(crate) fn insert(&mut self, cell: &[u8], number: u32) -> u32 {
         self.numbers.insert(cell.trim_ascii().into(), number);
         number
     }
 
-    /// The labels that have come since the last call.
+    /// Takes the labels that appeared since the last call.
     pub(crate) fn take_new(&mut self) -> Vec<Label> {
         std::mem::take(&mut self.new)
     }
@@ -367,9 +368,9 @@ mod tests {
             (&["class10", "class2", "class02"], &["class02", "class2", "class10"], &[2, 1, 0]),
             (&["b", "7", "a", "007"], &["007", "7", "a", "b"], &[3, 1, 2, 0]),
             (&["0", "-0"], &["0"], &[0, 0]),
-            // Blanks that are none of ASCII belong to a name.
+            // Blanks outside ASCII belong to a name.
             (&["b\u{a0}", "b", "a\u{b}"], &["a\u{b}", "b", "b\u{a0}"], &[2, 1, 0]),
-            // Leading zeros make text of all labels.
+            // A leading zero makes all labels text.
             (&["010", "001"], &["001", "010"], &[1, 0]),
             (&["2", "01", "1", "10", "1.0"], &["01", "1", "1.0", "2", "10"], &[3, 0, 1, 4, 2]),
             (&["00", "0"], &["0", "00"], &[1, 0]),
@@ -403,7 +404,7 @@ mod tests {
 
     #[test]
     fn many_classes_are_named_in_less_than_quadratic_time() {
-        // Comparing each with each would take minutes.
+        // Pairwise comparison would take minutes.
         for prefix in ["", "class "] {
             let names: Vec<String> = (0..400_000).map(|class| format!("{prefix}{class}")).collect();
             let twice = [&names[..], &names[7..8]].concat();

@@ -1,4 +1,4 @@
-//! Columns of whole numbers that are codes, or too great for the numbers that inputs are; markers that may be categories.
+//! Columns of whole numbers that are codes, or too great for 32-bit inputs; and markers that may be categories.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,8 @@ use crate::data::dialect::Kind;
 use crate::data::excerpt::{list_some, quote};
 
 impl Header<'_> {
-    /// Whether a column holds nothing but whole numbers, and some are codes: with leading zeros, or too long for a number.
+    /// Whether a column holds only whole numbers, of which some are codes: with leading zeros, or too long for a
+    /// number.
     pub(crate) fn holds_codes(&self, column: usize) -> bool {
         let is_whole = |cell: &[u8]| {
             let cell = cell.trim_ascii();
@@ -26,7 +27,8 @@ impl Header<'_> {
         self.holds_codes(column) && are_different_texts(self.present(column).count(), cells.len())
     }
 
-    /// Whether a later row may show that a column holds codes: by its name, digits alone, and all of one length.
+    /// Whether a later row may show that a column holds codes: it has a name of codes, and its cells are digits of one
+    /// length.
     pub(crate) fn may_hold_codes(&self, column: usize) -> bool {
         let mut cells = self.present(column).map(<[u8]>::trim_ascii);
         let Some(first) = cells.next() else { return false };
@@ -63,8 +65,8 @@ impl Header<'_> {
         ))
     }
 
-    /// The notice about markers of missing values that may be categories: a word or a hyphen that is about as frequent as the categories of
-    /// its column.
+    /// The notice about markers of missing values that may be categories: words or hyphens about as frequent as the
+    /// categories of their column.
     pub(crate) fn marker_line(&self, inputs: &[(usize, Holds)]) -> Option<String> {
         let is_word = |cell: &&[u8]| {
             let is_marker = self.dialect.is_missing(cell) && !self.dialect.is_said_missing(cell);
@@ -83,7 +85,7 @@ impl Header<'_> {
         ))
     }
 
-    /// The names of the inputs of this kind in which `find` finds something, and the first that it finds.
+    /// The names of the inputs of this kind in which `find` finds something, and the first finding.
     fn inputs_with<T>(
         &self,
         inputs: &[(usize, Holds)],

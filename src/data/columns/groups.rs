@@ -1,19 +1,19 @@
-//! Which rows belong together.
+//! Groups of rows that belong together.
 
 use std::collections::HashMap;
 
-/// Numbers groups in the order in which they come.
+/// Numbers groups in the order of appearance.
 #[derive(Default)]
 pub(crate) struct Groups {
     numbers: HashMap<Box<[u8]>, u32>,
     count: u32,
-    /// Groups that were not taken yet; those without a name have one row each.
+    /// Groups not yet taken; groups without a name have one row each.
     new: Vec<Option<Box<[u8]>>>,
 }
 
 impl Groups {
-    /// The number of the group that a cell names, or of a new group if it is missing; `None` where there are more than
-    /// can be counted.
+    /// The number of the group named by a cell, or of a new group if the cell is missing; `None` if there are too many
+    /// groups to number.
     pub(crate) fn number(&mut self, cell: &[u8], is_missing: bool) -> Option<u32> {
         let cell = cell.trim_ascii();
         if let Some(number) = self.numbers.get(cell).filter(|_| !is_missing) {
@@ -28,14 +28,14 @@ impl Groups {
         Some(number)
     }
 
-    /// The groups that have come since the last call.
+    /// Takes the groups that appeared since the last call.
     pub(crate) fn take_new(&mut self) -> Vec<Option<Box<[u8]>>> {
         std::mem::take(&mut self.new)
     }
 }
 
-/// A number without the zeros that change nothing, `1` for `01` and `1.0`, where `point` is the decimal mark; other cells as they are,
-/// without blanks around them.
+/// A number without insignificant zeros, `1` for `01` and `1.0`, with the decimal mark `point`; other cells unchanged,
+/// without surrounding blanks.
 pub(crate) fn plain(cell: &[u8], point: u8) -> &[u8] {
     let cell = cell.trim_ascii();
     let at = cell.iter().position(|byte| *byte == point).unwrap_or(cell.len());

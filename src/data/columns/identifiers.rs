@@ -1,21 +1,21 @@
-//! Columns of inputs that may hold identifiers, as far as names and the first rows tell.
+//! Input columns that may hold identifiers, judged by names and the first rows.
 
 use std::collections::HashMap;
 
 use super::{Header, Holds};
 use crate::data::dialect::Kind;
 
-/// Cells from which on a column is judged.
+/// Minimum number of cells to judge a column by.
 const LEAST_CELLS: usize = 20;
 
-/// The most codes, and the least number that looks like one: smaller ones may be counts.
+/// Maximum number of different codes, and the least number that looks like a code: smaller ones may be counts.
 const MOST_CODES: usize = 20;
 const LEAST_CODE: f64 = 100.0;
 
-/// Last words of the names of such columns.
+/// Last words of names of columns that hold codes.
 const WORDS: [&str; 8] = ["id", "code", "zip", "zipcode", "postcode", "postalcode", "plz", "fips"];
 
-/// Names of persons and things that have several rows each.
+/// Names of persons and things with several rows each.
 const UNITS: [&str; 21] = [
     "patient",
     "subject",
@@ -45,21 +45,21 @@ fn last_word(name: &str) -> &str {
     name.rsplit(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default()
 }
 
-/// Whether a name says that codes of one length, such as those of places, may begin with zeros.
+/// Whether a name suggests codes of a fixed length, such as codes of places, which may begin with zeros.
 pub(crate) fn may_have_zeros(name: &str) -> bool {
     let last = last_word(name).to_lowercase();
     WORDS[1..].contains(&last.as_str())
         || ["zip", "zipcode", "postcode"].iter().any(|end| last.ends_with(end))
 }
 
-/// Whether a name says that a column holds codes.
+/// Whether a name suggests a column of codes.
 fn is_named_code(name: &str) -> bool {
     let last = last_word(name);
     WORDS.contains(&last.to_lowercase().as_str())
         || ["Id", "ID", "Code", "Zip", "ZIP"].iter().any(|end| last.ends_with(end))
 }
 
-/// Whether a name says that rows of one value belong together: `patient`, `user_id`, `subjectid`.
+/// Whether a name suggests that rows with the same value belong together: `patient`, `user_id`, `subjectid`.
 fn is_named_unit(name: &str) -> bool {
     let words = name.to_lowercase();
     let words: Vec<&str> = words.split(|letter: char| !letter.is_alphanumeric()).collect();
@@ -76,15 +76,15 @@ fn is_named_unit(name: &str) -> bool {
 }
 
 impl Header<'_> {
-    /// Whether a column of inputs may hold identifiers: text that differs in most of the first rows; or whole numbers, if its
-    /// name suggests it, or if they are a few large ones that come about equally often and are no years.
+    /// Whether an input column may hold identifiers: text that differs in most of the first rows; or whole numbers, if
+    /// the name suggests it, or if they are a few large numbers, about equally frequent, and not years.
     pub(crate) fn may_identify(&self, column: usize, holds: Holds) -> bool {
         let mut counts: HashMap<&[u8], usize> = HashMap::new();
         self.present(column).for_each(|cell| *counts.entry(cell).or_default() += 1);
         let (all, different) = (counts.values().sum::<usize>(), counts.len());
         let name = self.names.map_or("", |names| names[column].as_str());
         let (is_unit, is_named) = (is_named_unit(name), is_named_code(name));
-        // The first rows may all be of one.
+        // The first rows may all belong to one person or thing.
         if all < LEAST_CELLS || different < 3 && !is_unit && !is_named {
             return false;
         }

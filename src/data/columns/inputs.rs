@@ -1,4 +1,4 @@
-//! Detects which columns of a table are inputs, and what they hold.
+//! Detects the input columns of a table and their types.
 
 use std::collections::HashSet;
 
@@ -11,38 +11,39 @@ use super::{Columns, Header, IgnoredBecause, Selection, Target, show_column};
 use crate::data::dialect::{Extra, Kind};
 use crate::error::{Error, Result};
 
-/// Names of a column that numbers the rows, where its values are different whole numbers.
+/// Names of a column of row numbers, if its values are different whole numbers.
 const ROW_NUMBERS: [&str; 6] = ["", "unnamed: 0", "index", "id", "rownames", "row"];
 
-/// Texts from which on a column of different ones is no category.
+/// Minimum number of texts from which on a column of different texts is not categories.
 const LEAST_TEXTS: usize = 20;
 
-/// Dates for each cell that is none, at least, in a column of dates.
+/// Minimum number of dates per other cell in a column of dates.
 const DATES_EACH: usize = 9;
 
-/// The fewest rows in which a column that counts up is treated as row numbers.
+/// Minimum number of rows in which a column that counts up is treated as row numbers.
 const COUNTED_ROWS: usize = 8;
 
-/// Whether texts of so many rows, of which so many are different, are no categories.
+/// Whether the texts of a column are not categories because nearly all of them are different.
 pub(crate) fn are_different_texts(texts: usize, different: usize) -> bool {
     texts >= LEAST_TEXTS && different * 20 >= texts * 19
 }
 
-/// Whether so many cells of text and numbers, of which so many are different, are no categories: codes repeat more rarely than words.
+/// Whether the mixed texts and numbers of a column are not categories, because nearly all of them are different: the
+/// limit is lower than for texts, because codes repeat more rarely than words.
 pub(crate) fn are_different_mixed(cells: usize, different: usize) -> bool {
     cells >= LEAST_TEXTS && different * 10 >= cells * 9
 }
 
-/// Why a column is treated as row numbers.
+/// The reason why a column is treated as row numbers.
 enum RowNumbers {
-    /// By its name, and all values are different.
+    /// The name, with different values in all rows.
     ByName,
-    /// Its values count up from here.
+    /// Values that count up from this number.
     From(f64),
 }
 
 impl Header<'_> {
-    /// Refuses columns that a setting names as inputs but that are not: `why` returns the reason.
+    /// Refuses columns that a setting names as inputs but that cannot be inputs: `why` returns the reason.
     fn refuse_unused(
         &self,
         setting: &'static str,
@@ -55,7 +56,7 @@ impl Header<'_> {
         Err(Error::setting(setting, "columns that are inputs", format!("column {name}, {why}")))
     }
 
-    /// The columns of a table to train on, of which `others` hold weights, groups and times.
+    /// Chooses the columns of a training table; `others` hold weights, groups and times.
     pub(crate) fn choose_inputs(
         &self,
         wanted: &Selection,
@@ -70,7 +71,7 @@ impl Header<'_> {
         let excluded = find(&wanted.exclude, "a column to leave out")?;
         let categorical = find(&wanted.categorical, "a column of categories")?;
         let targets = match (named, &wanted.target) {
-            // The digits of MNIST as a table are no inputs, whether they are looked at or not.
+            // The digits of MNIST as a table are not inputs, whether they are used or not.
             ([], Target::Absent) => (self.count == MNIST_COLUMNS).then_some(0).into_iter().collect(),
             ([], Target::Values(_)) => vec![self.likely_values(&excluded)?],
             ([], _) => vec![self.likely_target(&excluded)?],
@@ -196,7 +197,7 @@ impl Header<'_> {
         })
     }
 
-    /// Whether a column holds nothing in any row. An infinity is something, and an error.
+    /// Whether a column is empty in all rows. An infinity is not empty, but an error.
     fn misses_every_value(&self, column: usize) -> bool {
         let has_rows = self.cells(column).next().is_some();
         has_rows
@@ -204,15 +205,15 @@ impl Header<'_> {
             && self.kinds(column).all(|kind| kind == Kind::Missing)
     }
 
-    /// Whether a column holds categories: text in the first rows, and no number. Where it holds both, the first text is an
-    /// error when it is read.
+    /// Whether a column holds categories in the first rows: text, and no number. If it holds both, all rows decide on
+    /// its type.
     fn is_category(&self, column: usize) -> bool {
         let holds = |wanted: fn(&Kind) -> bool| self.kinds(column).any(|kind| wanted(&kind));
         holds(|kind| *kind == Kind::Text) && !holds(|kind| matches!(kind, Kind::Number(_)))
     }
 
-    /// How many parts the dates of a column have, if the first rows hold hardly anything else there: the hour is one where a row has
-    /// one. Any other text is an error when it is read.
+    /// The number of parts of a column's dates, if hardly any other cells are in the first rows: with the hour, if at
+    /// least one row has a time. Other text is an error when it is read.
     fn date_parts(&self, column: usize) -> Option<usize> {
         let cells = self.present(column).filter(|cell| !is_zero_date(cell));
         let (mut dates, mut others) = (Vec::new(), 0);
@@ -225,7 +226,7 @@ impl Header<'_> {
         if dates.is_empty() || others * DATES_EACH > dates.len() {
             return None;
         }
-        // No two inputs have one name.
+        // Two inputs must not have the same name.
         let is_taken = |part: &&str| {
             self.names.is_some_and(|names| names.contains(&format!("{}.{part}", names[column])))
         };
@@ -233,7 +234,7 @@ impl Header<'_> {
         (!PARTS.iter().any(is_taken)).then_some(parts)
     }
 
-    /// Whether a column holds text that differs in nearly all of the first rows, like names.
+    /// Whether a column holds text, such as names, that differs in nearly all of the first rows.
     fn holds_different_texts(&self, column: usize) -> bool {
         let texts: Vec<&[u8]> = self.present(column).map(<[u8]>::trim_ascii).collect();
         let different: HashSet<&[u8]> = texts.iter().copied().collect();
@@ -245,15 +246,15 @@ impl Header<'_> {
             && are_different_mixed(texts.len(), different.len())
     }
 
-    /// Whether the text of a column is a handful of mistakes among numbers, as far as the first rows tell.
+    /// Whether the text of a column is a few mistakes among numbers, judged by the first rows.
     pub(crate) fn has_mistakes(&self, column: usize) -> bool {
         let numbers: Vec<f64> = self.kinds(column).filter_map(Kind::number).collect();
         let texts = self.kinds(column).filter(|kind| *kind == Kind::Text).count();
         are_odd(texts, numbers.len() as u64, distinct(&numbers))
     }
 
-    /// Whether a column only numbers the rows: it counts up by 1 from row to row, or has a name for that and a different
-    /// whole number in every row.
+    /// Whether a column only numbers the rows: it counts up by 1 from row to row, or has a name of row numbers and a
+    /// different whole number in every row.
     fn numbers_rows(&self, column: usize) -> Option<RowNumbers> {
         if self.present(column).any(is_code) {
             return None;

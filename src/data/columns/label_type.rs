@@ -2,7 +2,7 @@
 
 use crate::named::named;
 
-/// The type of labels or categories that are typed, as those in memory are.
+/// The type of typed labels or categories, as in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabelType {
     /// Text, compared byte for byte.
@@ -17,7 +17,7 @@ pub enum LabelType {
 
 named!(LabelType { Text = "text", Boolean = "boolean", Integer = "integer", Float = "float" });
 
-/// A label as a boolean: `True`, `true` and 1, or `False`, `false` and 0.
+/// Parses a label as a boolean: `True`, `true` and 1, or `False`, `false` and 0.
 pub(crate) fn truth(label: &str) -> Option<bool> {
     match number(label) {
         Some(1.0) => Some(true),
@@ -28,7 +28,7 @@ pub(crate) fn truth(label: &str) -> Option<bool> {
     }
 }
 
-/// The class of false and that of true, where all of these names are booleans.
+/// The classes of false and true, if all of these names are booleans.
 pub(super) fn by_truth(names: &[String]) -> [Option<u32>; 2] {
     let mut classes = [None; 2];
     for (name, class) in names.iter().zip(0..) {
@@ -40,9 +40,9 @@ pub(super) fn by_truth(names: &[String]) -> [Option<u32>; 2] {
     classes
 }
 
-/// A label as a finite number.
+/// Parses a label as a finite number.
 ///
-/// Greater ones than f64 counts are text, so that two of them are never one.
+/// Numbers beyond the exact whole numbers of f64 are text, so that different ones never become equal.
 pub(super) fn number(label: &str) -> Option<f64> {
     const GREATEST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
     label.parse().ok().filter(|value: &f64| value.abs() < GREATEST).map(|value| value + 0.0)

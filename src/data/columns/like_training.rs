@@ -1,4 +1,4 @@
-//! The columns of a table like another, which a model was trained on.
+//! The columns of a table that resembles the training table of a model.
 
 use super::schema::{Column, Holds, Schema};
 use super::{Columns, Header, Target};
@@ -7,7 +7,7 @@ use crate::error::Result;
 use std::collections::HashMap;
 
 impl Header<'_> {
-    /// The columns of a table like another.
+    /// Finds the columns of this schema in the table.
     pub(crate) fn columns_like(&self, schema: &Schema, named: &[usize], wanted: &Target) -> Result<Columns> {
         let local = schema.zones().find(|(_, zone)| zone.is_some_and(|zone| zone != "UTC"));
         if let Some((column, Some(zone))) = local {
@@ -76,7 +76,7 @@ impl Header<'_> {
         Ok(Columns { count: self.count, inputs, target, values, categorical, ..Columns::default() })
     }
 
-    /// Where a column of a table with this schema stands in this one, if it is there.
+    /// The position in this table of a column of a table with this schema, if it exists.
     pub(crate) fn position_of(&self, column: &Column, schema: &Schema) -> Option<usize> {
         match (self.names, &column.name) {
             (Some(names), Some(wanted)) => names.iter().position(|name| name == wanted),

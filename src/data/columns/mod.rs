@@ -1,4 +1,4 @@
-//! The columns of a table: which are inputs, which is the target, and what a model must know to find them again.
+//! The columns of a table: the inputs, the target, and the schema with which a model finds them in other tables.
 
 pub(crate) mod categories;
 pub(crate) mod classes;
@@ -25,110 +25,109 @@ use crate::data::dialect::{Dialect, Extra, Format, Kind, Sample};
 use crate::data::excerpt::{list_some, printable_name, quote};
 use crate::error::{Error, Place, Result};
 
-/// How alike (Jaro-Winkler) two names are of which one may be a slip for the other.
+/// Least similarity (Jaro-Winkler) of two names of which one may be a misspelling of the other.
 pub(crate) const LIKE: f64 = 0.8;
 
-/// The column of a table that holds the labels, or those that hold the values to predict.
+/// The column of a table that holds the labels, or the columns that hold the values to predict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Target {
-    /// The one of the model, or else: the only one named label, class, target or y; the only one that holds text; the
-    /// first one where the table has the form of MNIST.
+    /// The target of the model, or else: the only column named label, class, target or y; the only column that holds
+    /// text; the first column, if the table has the form of MNIST.
     #[default]
     Auto,
-    /// The one with this name; where there is none, the one with this index, counted from 0, or from the end if it is
-    /// negative.
+    /// The column with this name, or else with this index, counted from 0, or from the end if it is negative.
     Column(String),
-    /// Values to predict, one column for each: found like a label, by name or index. Those of the model, or else the only
-    /// one named target, y, label or class, if none is said.
+    /// Values to predict, one column each, found like a label by name or index. If the list is empty: the values of the
+    /// model, or else the only column named target, y, label or class.
     Values(Vec<String>),
-    /// None: rows are to be predicted.
+    /// No target: the rows are to be predicted.
     Absent,
 }
 
-/// Which columns a reader reads.
+/// The columns to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Where the labels stand.
+    /// The column of the labels.
     pub target: Target,
-    /// Whether a target of numbers that are no classes, as far as the first rows tell, is treated as values to predict.
+    /// Whether a target of numbers that are not classes, judged by the first rows, is treated as values to predict.
     pub infer_values: bool,
-    /// The only inputs; if empty, all columns but the others named here.
+    /// The only inputs; if empty, all columns except the others named here.
     pub only: Vec<String>,
-    /// No inputs.
+    /// Columns that are not inputs.
     pub exclude: Vec<String>,
-    /// Inputs that are categories, whatever they hold.
+    /// Inputs that are categories, whatever they contain.
     pub categorical: Vec<String>,
     /// Whether a missing cell among the inputs is an error.
     pub refuse_missing: bool,
-    /// Whether labels that differ only in case, or in blanks around them, are one.
+    /// Whether labels that differ only in case, or in surrounding blanks, are the same label.
     pub fold_labels: bool,
     /// Whether rows without a target are left out.
     pub drop_missing_target: bool,
-    /// How much each row counts in the loss; no input.
+    /// The column of row weights in the loss; not an input.
     pub weight: Option<String>,
-    /// Rows with the same cell here are held out together, or not at all; no input.
+    /// The column of groups, whose rows are held out together or not at all; not an input.
     pub group: Option<String>,
-    /// When rows are of: the last ones are held out; no input.
+    /// The column of times, by which the last rows are held out; not an input.
     pub time: Option<String>,
-    /// Is handed on as it is, row by row.
+    /// The column of identifiers, passed through unchanged for each row.
     pub id: Option<String>,
-    /// The table that a model was trained on: its inputs are looked for, all else here only adds to it.
+    /// The schema of the table that a model was trained on, whose inputs are used; the other fields only add to it.
     pub schema: Option<Schema>,
 }
 
-/// What was found of a table's columns.
+/// The columns found in a table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Columns {
     pub count: usize,
-    /// The columns of the inputs, in their order, and what they hold.
+    /// The columns of the inputs, in their order, and their kinds.
     pub inputs: Vec<(usize, Holds)>,
     pub target: Option<usize>,
     /// Values to predict.
     pub values: Vec<usize>,
-    /// Which of them hold numbers with a sign or a unit.
+    /// The values that are numbers with a sign or a unit.
     pub with_units: Vec<(usize, Units)>,
     pub weight: Option<usize>,
     pub group: Option<usize>,
     pub time: Option<usize>,
     pub id: Option<usize>,
-    /// Whether labels that differ only in case, or in blanks around them, are one.
+    /// Whether labels that differ only in case, or in surrounding blanks, are the same label.
     pub folds_labels: bool,
     /// Whether rows without a target are left out.
     pub drops_missing_target: bool,
-    /// Columns of categories that may hold numbers.
+    /// Columns of categories that may contain numbers.
     pub categorical: Vec<usize>,
     /// Columns that were ignored automatically.
     pub left_out: Vec<(usize, IgnoredBecause)>,
-    /// Columns that were ignored because their values count up, with the value of the first row: they must do so to the
-    /// end.
+    /// Columns that were ignored because their values count up, with the value of the first row; all rows must continue
+    /// the count.
     pub counted: Vec<(usize, f64)>,
-    /// Columns of text that may be meant as numbers, with a cell and the decimal mark that it needs.
+    /// Columns of text that may be meant as numbers.
     pub as_text: Vec<(usize, NumbersAsText)>,
-    /// Lines about how the table was understood.
+    /// Messages about the interpretation of the table.
     pub notices: Vec<String>,
     /// Inputs that may hold identifiers.
     pub identifiers: Vec<usize>,
-    /// How many different numbers the first rows of the target show, where these alone have made classes of them.
+    /// The number of different numbers in the first rows of the target, if only their small count made them classes.
     pub few_numbers: Option<usize>,
-    /// Whether numbers of the target are classes, too, where there are more than a few.
+    /// Whether numbers of the target are classes even if there are more than a few.
     pub means_classes: bool,
 }
 
 /// Why a column was ignored automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IgnoredBecause {
-    /// It holds row numbers.
+    /// The column holds row numbers.
     NumbersRows,
-    /// Its text differs in nearly all of the first rows.
+    /// The texts differ in nearly all of the first rows.
     DifferentTexts,
-    /// It has neither a name nor a value.
+    /// The column has neither a name nor a value.
     Empty,
-    /// It has a name, and no value in any row.
+    /// The column has a name, but no value in any row.
     Missing,
 }
 
 impl IgnoredBecause {
-    /// The reason as data about a table have it.
+    /// The name of the reason in machine-readable output.
     pub fn name(self) -> &'static str {
         match self {
             IgnoredBecause::NumbersRows => "numbers the rows",
@@ -142,28 +141,28 @@ impl IgnoredBecause {
 /// A column of text that may be meant as numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumbersAsText {
-    /// Its name, or else its index.
+    /// The name of the column, or else its index.
     pub column: String,
-    /// One of its cells, as messages show it.
+    /// A cell of the column, as shown in messages.
     pub cell: String,
-    /// The decimal mark with which its cells are numbers, if nothing else stands in the way.
+    /// The decimal mark with which the cells are numbers, if it is the only obstacle.
     pub decimal: Option<char>,
-    /// Whether its cells are dates whose year comes last.
+    /// Whether the cells are dates with the year last.
     pub are_dates: bool,
-    /// The sign or unit of most of its cells.
+    /// The sign or unit of most cells.
     pub(crate) unit: String,
 }
 
 /// A column that was ignored automatically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnoredColumn {
-    /// Its name, or else its index.
+    /// The name of the column, or else its index.
     pub column: String,
-    /// Why.
+    /// The reason.
     pub why: IgnoredBecause,
 }
 
-/// A table of which the first rows are known.
+/// The first rows of a table, in which its columns are found.
 pub(crate) struct Header<'a> {
     pub path: &'a Path,
     /// The names of the columns.
@@ -171,27 +170,27 @@ pub(crate) struct Header<'a> {
     pub count: usize,
     pub dialect: Dialect,
     pub sample: &'a Sample,
-    /// The cell that the rows have beyond those of the header.
+    /// The additional cell of the rows, which the header lacks.
     pub extra: Option<Extra>,
-    /// What the rows behind the first show.
+    /// Facts from the rows after the first rows.
     pub later: &'a LaterRows,
 }
 
-/// What the rows behind the first show of the columns of a table.
+/// Facts about a table's columns from the rows after the first rows.
 #[derive(Debug, Default)]
 pub(crate) struct LaterRows {
-    /// The first value of columns of which the first rows miss every value.
+    /// The first value of each column whose values are all missing in the first rows.
     pub values: Vec<(usize, Kind)>,
-    /// Columns of whole numbers that prove to be codes.
+    /// Columns of whole numbers that are codes.
     pub codes: Vec<usize>,
     /// Columns of text and numbers, which are categories.
     pub mixed: Vec<usize>,
-    /// Columns of text and numbers of which nearly all cells are different.
+    /// Columns of text and numbers in which nearly all cells are different.
     pub different: Vec<usize>,
 }
 
 impl Columns {
-    /// Whether the cells of a row are parsed to the same with these columns and with the others.
+    /// Whether both sets of columns parse the cells of a row alike.
     pub(crate) fn parse_like(&self, other: &Self) -> bool {
         self.inputs == other.inputs
             && (self.target, &self.values, &self.with_units)
@@ -199,12 +198,12 @@ impl Columns {
             && self.counted == other.counted
     }
 
-    /// How many inputs there are.
+    /// The number of inputs.
     pub(crate) fn width(&self) -> usize {
         self.inputs.iter().map(|(_, holds)| holds.width()).sum()
     }
 
-    /// What a model must know of them.
+    /// The schema of the columns, which a model stores.
     pub(crate) fn schema(&self, names: Option<&[String]>, format: &Format) -> Schema {
         let column = |position: usize| Column { name: names.map(|names| names[position].clone()), position };
         let (mut inputs, mut dates, mut categories) = (Vec::new(), Vec::new(), Vec::new());
@@ -245,14 +244,14 @@ impl Columns {
 impl Header<'_> {
     /// Finds the requested columns.
     pub(crate) fn columns(&self, wanted: &Selection) -> Result<Columns> {
-        // All of a table that is written anew need a name.
+        // All columns of a table that is rewritten need a name.
         let is_raw = wanted.schema.is_none() && wanted.target == Target::Absent;
         self.refuse_duplicates(|column| !is_raw && self.is_unused(column))?;
         let id = wanted.id.as_deref().map(|id| self.find(id, "a column")).transpose()?;
         let find =
             |name: &Option<String>, what| name.as_deref().map(|name| self.find(name, what)).transpose();
         let weight = match &wanted.schema {
-            // Rows to predict count alike.
+            // Rows to predict have equal weights.
             Some(schema) => schema.weight.as_ref().filter(|_| wanted.target != Target::Absent),
             None => None,
         };
@@ -294,13 +293,13 @@ impl Header<'_> {
                 .as_ref()
                 .map_or(wanted.drop_missing_target, |schema| schema.drops_missing_target);
         if wanted.target == Target::Absent {
-            // They are no inputs either, but nobody looks at them.
+            // The target of the model is not an input either; its cells are ignored.
             (columns.target, columns.values) = (None, Vec::new());
         }
         Ok(columns)
     }
 
-    /// Different columns of values to predict.
+    /// Finds the columns of values to predict, which must be different.
     fn distinct(&self, names: &[String]) -> Result<Vec<usize>> {
         let columns =
             names.iter().map(|name| self.find(name, "a target column")).collect::<Result<Vec<_>>>()?;
@@ -310,25 +309,25 @@ impl Header<'_> {
         Err(self.error("different target columns".to_owned(), found))
     }
 
-    /// The cells of a column in the rows of the sample that are not the header, and are as long as it.
+    /// The cells of a column in the rows of the sample, except the header and rows of a different length.
     pub(crate) fn cells(&self, column: usize) -> impl Iterator<Item = &[u8]> {
         let rows = self.sample.rows.iter().skip(usize::from(self.names.is_some()));
         rows.filter(|row| row.len() == self.count).filter_map(move |row| row.get(column))
     }
 
-    /// Those that are not missing.
+    /// The cells of a column that are not missing, in the same rows.
     pub(crate) fn present(&self, column: usize) -> impl Iterator<Item = &[u8]> {
         self.cells(column).filter(|cell| !self.dialect.is_missing(cell))
     }
 
-    /// What the cells of a column hold in those rows.
+    /// The kinds of a column's cells, in the same rows.
     pub(crate) fn kinds(&self, column: usize) -> impl Iterator<Item = Kind> {
         let kinds = self.cells(column).map(|cell| self.dialect.kind(cell));
         kinds
             .chain(self.later.values.iter().filter(move |(later, _)| *later == column).map(|(_, kind)| *kind))
     }
 
-    /// The columns from one to another, `first..last`, or a single one.
+    /// Finds a range of columns, `first..last`, or a single column.
     pub(crate) fn find_range(&self, wanted: &str, what: &str) -> Result<RangeInclusive<usize>> {
         let is_name = self.names.is_some_and(|names| names.iter().any(|name| name == wanted.trim_ascii()));
         let ends = wanted.split_once("..").filter(|_| !is_name);
@@ -338,7 +337,7 @@ impl Header<'_> {
         }
     }
 
-    /// A column by its name, or by its index.
+    /// Finds a column by its name, or else by its index.
     pub(crate) fn find(&self, wanted: &str, what: &str) -> Result<usize> {
         let wanted = wanted.trim_ascii();
         if let Some(column) = self.names.and_then(|names| names.iter().position(|name| name == wanted)) {
@@ -363,14 +362,14 @@ impl Header<'_> {
         }
     }
 
-    /// The name of a column that is nearly this one.
+    /// The name of the column most similar to a wanted name, if it is similar enough.
     fn similar(&self, wanted: &str) -> Option<&String> {
         let likeness = |name: &str| strsim::jaro_winkler(&name.to_lowercase(), &wanted.to_lowercase());
         let names = self.names?.iter().map(|name| (likeness(name), name));
         names.filter(|(like, _)| *like > LIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
     }
 
-    /// Whether a column has neither a name nor a value, such as what a delimiter at the end of every row makes.
+    /// Whether a column has neither a name nor a value, as caused by a delimiter at the end of every row.
     pub(crate) fn is_unused(&self, column: usize) -> bool {
         self.names.is_some_and(|names| names[column].is_empty())
             && self.kinds(column).all(|kind| kind == Kind::Missing)
@@ -391,7 +390,7 @@ impl Header<'_> {
         Err(self.error("different names of columns".to_owned(), found))
     }
 
-    /// The columns, for a message.
+    /// The columns, as listed in messages.
     pub(crate) fn list(&self) -> String {
         match self.names {
             Some(names) => format!("the columns {}", list_some(names.iter().map(|name| show_column(name)))),

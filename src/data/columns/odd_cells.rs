@@ -1,18 +1,18 @@
-//! Cells of text in a column of numbers: a handful of them among many numbers, or among different ones, are mistakes; else the column
-//! holds categories.
+//! Cells of text in a column of numbers: a few cells among many numbers, or among numbers that hardly repeat, are
+//! mistakes; otherwise the column holds categories.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use crate::error::{DataFault, Error, Place};
 
-/// The most cells of text that are slips.
+/// Maximum number of cells of text that count as mistakes.
 pub(crate) const MOST_ODD: usize = 10;
 
-/// Numbers for each cell of text, at least, where these are slips.
+/// Minimum quantity of numbers per mistake.
 const NUMBERS_EACH: u64 = 100;
 
-/// How many of these numbers are different.
+/// Counts the different numbers.
 pub(crate) fn distinct(numbers: &[f64]) -> usize {
     numbers.iter().map(|number| number.to_bits()).collect::<HashSet<u64>>().len()
 }
@@ -22,25 +22,25 @@ pub(crate) struct OddCell {
     /// The file and the place, as in errors.
     pub path: std::path::PathBuf,
     pub place: Place,
-    /// The cell, as messages show it.
+    /// The cell, as shown in messages.
     pub cell: String,
 }
 
-/// Numbers for each cell of text, at least, where the numbers hardly repeat.
+/// Minimum quantity of numbers per mistake if the numbers hardly repeat.
 const DIFFERENT_EACH: u64 = 5;
 
-/// The number of different numbers from which they are not codes of categories.
+/// From this quantity on, different numbers are not codes of categories.
 pub(crate) const MANY_DIFFERENT: usize = 20;
 
-/// Whether so many cells of text are slips in a column of so many numbers, so many of them different (counted to [`MANY_DIFFERENT`] at
-/// least): few cells among very many numbers, or among numbers that are no codes.
+/// Whether `texts` cells of text are mistakes in a column of `numbers` numbers, `different` of them different (counted
+/// at least to [`MANY_DIFFERENT`]): few cells among very many numbers, or among numbers that are not codes.
 pub(crate) fn are_odd(texts: usize, numbers: u64, different: usize) -> bool {
     let is_few = |each: u64| numbers >= each * texts as u64;
     let hardly_repeat = different >= MANY_DIFFERENT || 2 * different as u64 > numbers;
     (1..=MOST_ODD).contains(&texts) && (is_few(NUMBERS_EACH) || hardly_repeat && is_few(DIFFERENT_EACH))
 }
 
-/// The error that names these cells of a column of so many numbers; nothing where there are none.
+/// The error that lists these cells of a column with `numbers` numbers; `None` for no cells.
 pub(crate) fn odd_cells_error(cells: Vec<OddCell>, numbers: u64) -> Option<Error> {
     let mut cells = cells.into_iter();
     let OddCell { path, place, cell } = cells.next()?;
@@ -56,16 +56,16 @@ pub(crate) fn odd_cells_error(cells: Vec<OddCell>, numbers: u64) -> Option<Error
     Some(error.with_kind(DataFault::TextAndNumbers))
 }
 
-/// The first cell that has made categories of a column: text among numbers, or a number among text.
+/// The first cell that makes a column categories: text among numbers, or a number among text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MixedColumn {
     /// The column's name, or else its index.
     pub column: String,
     /// The file.
     pub path: std::path::PathBuf,
-    /// Where the cell stands in it.
+    /// The place of the cell in the file.
     pub place: Place,
-    /// The cell, as messages show it.
+    /// The cell, as shown in messages.
     pub cell: String,
 }
 
@@ -98,7 +98,7 @@ mod tests {
         ] {
             assert_eq!(are_odd(texts, numbers, 2), expected, "{texts} of {numbers}");
         }
-        // Numbers that hardly repeat are no codes.
+        // Numbers that hardly repeat are not codes.
         assert!(are_odd(1, 64, 64) && are_odd(1, 9, 9) && are_odd(10, 50, 20) && are_odd(1, 6, 4));
         assert!(!are_odd(2, 8, 8) && !are_odd(11, 600, 600) && !are_odd(1, 60, 19) && !are_odd(3, 14, 14));
     }

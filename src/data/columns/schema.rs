@@ -1,4 +1,4 @@
-//! What must be known of a training table to read others like it, and where its columns stand in them.
+//! The schema of a training table, with which similar tables are read, and the positions of its columns.
 
 use std::collections::HashSet;
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::time::PARTS;
 
-/// What a column of inputs holds.
+/// The type of an input column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
     Numbers,
     Categories,
-    /// Dates, of which this many parts are inputs.
+    /// Dates, with this number of parts that are inputs.
     Dates(usize),
 }
 
 impl Holds {
-    /// How many inputs a column becomes.
+    /// The number of inputs that a column becomes.
     pub(crate) fn width(self) -> usize {
         match self {
             Holds::Numbers | Holds::Categories => 1,
@@ -30,43 +30,44 @@ impl Holds {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// Its name, where the table has a header.
+    /// The name of the column, if the table has a header.
     pub name: Option<String>,
-    /// Where it stands, counted from 0.
+    /// The position of the column, counted from 0.
     pub position: usize,
 }
 
-/// What must be known of a training table to read others like it.
+/// The schema of a training table, with which similar tables are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schema {
-    /// Columns of a row.
+    /// Columns of the table.
     pub columns: usize,
-    /// The inputs, in the order in which the network takes them.
+    /// The inputs, in the order of the network's inputs.
     pub inputs: Vec<Column>,
     /// The labels.
     pub target: Option<Column>,
     /// The values to predict, in the order of the network's outputs.
     pub values: Vec<Column>,
-    /// The column of row weights, which is read where a table has it.
+    /// The column of row weights, which is read if a table has it.
     pub weight: Option<Column>,
-    /// Whether labels that differ only in case, or in blanks around them, are one.
+    /// Whether labels that differ only in case, or in surrounding blanks, are the same label.
     pub folds_labels: bool,
     /// Whether rows without a target are left out.
     pub drops_missing_target: bool,
-    /// Which of the inputs are categories, not numbers: their places among the inputs, in ascending order.
+    /// The inputs that are categories, not numbers: their indices among the inputs, in ascending order.
     #[serde(skip)]
     pub categories: Vec<usize>,
-    /// Columns of dates: the first input of each, and how many are its parts: days since 1970, month, day of the week, hour.
+    /// Columns of dates: the first input of each, and the number of its parts: days since 1970, month, day of the week,
+    /// hour.
     pub dates: Vec<(usize, usize)>,
-    /// The time zone to which the times of some of these are local, or `None` where they have none, by their first inputs. Those of
-    /// files are not among them: offsets from UTC are taken off.
+    /// The time zones of some of the dates, by their first inputs; `None` for times without a zone. Times from files
+    /// are not included: their offsets from UTC are subtracted.
     pub zones: Vec<(usize, Option<String>)>,
     /// Markers of missing values, in addition to the usual ones.
     pub missing: Vec<String>,
     /// Whether these markers replace the usual ones; empty cells are always missing.
     pub replaces_missing: bool,
-    /// The decimal mark, a point or a comma; `None` where a model does not record it.
+    /// The decimal mark, a point or a comma; `None` if a model does not record it.
     #[serde(serialize_with = "write_mark", deserialize_with = "read_mark")]
     pub decimal: Option<u8>,
 }
@@ -87,12 +88,12 @@ fn read_mark<'a, D: Deserializer<'a>>(from: D) -> Result<Option<u8>, D::Error> {
 }
 
 impl Schema {
-    /// The label's column, or those of the values to predict.
+    /// The column of the labels, or the columns of the values to predict.
     pub fn targets(&self) -> impl Iterator<Item = &Column> {
         self.target.iter().chain(&self.values)
     }
 
-    /// The columns of the table that are inputs, in their order: one of dates has several.
+    /// The column of each input, in order: a column of dates occurs several times if it has several inputs.
     pub fn read_columns(&self) -> Vec<Column> {
         self.read().into_iter().map(|(column, _)| column).collect()
     }
@@ -103,14 +104,14 @@ impl Schema {
         read.filter(|(_, holds)| matches!(holds, Holds::Dates(_))).map(|(column, _)| column).collect()
     }
 
-    /// The columns of dates whose time zone is known, with it, or with `None` where their times have none.
+    /// The columns of dates with a recorded time zone; `None` for times without a zone.
     pub fn zones(&self) -> impl Iterator<Item = (Column, Option<&str>)> {
         let of = |position: usize| self.read_columns().into_iter().find(|column| column.position == position);
         let zones = self.zones.iter();
         zones.filter_map(move |(first, zone)| Some((of(self.inputs.get(*first)?.position)?, zone.as_deref())))
     }
 
-    /// The columns that are read, and what they hold.
+    /// The input columns and their types.
     pub(crate) fn read(&self) -> Vec<(Column, Holds)> {
         let (mut read, mut input) = (Vec::new(), 0);
         while let Some(column) = self.inputs.get(input) {
@@ -136,7 +137,7 @@ impl Schema {
         self.inputs.iter().all(|input| input.name.is_none())
     }
 
-    /// Whether these names are those of the inputs, and perhaps others.
+    /// Whether these names include the names of all inputs.
     pub(crate) fn is_named_in(&self, names: &[String]) -> bool {
         let names: HashSet<&String> = names.iter().collect();
         self.read_columns().iter().all(|read| read.name.as_ref().is_some_and(|name| names.contains(name)))

@@ -1,4 +1,4 @@
-//! Detects which column of a table is the target.
+//! Detects the target column of a table.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,20 +14,20 @@ use crate::error::{Error, Result};
 /// Names that identify a target.
 const TARGETS: [&str; 4] = ["label", "class", "target", "y"];
 
-/// Names of targets whose whole numbers are classes, however many there are.
+/// Names of targets whose whole numbers are classes, whatever their number.
 const CLASSES: [&str; 4] = ["label", "labels", "class", "classes"];
 
 /// Columns of MNIST as a table: the digit and its 28 x 28 pixels.
 pub(crate) const MNIST_COLUMNS: usize = 785;
 
-/// The columns that are named like a target, without those that are excluded.
+/// The columns with a name of a target, except excluded ones.
 fn named_targets(names: Option<&[String]>, excluded: &[usize]) -> Vec<usize> {
     let is_target = |name: &String| TARGETS.contains(&name.to_lowercase().as_str());
     let named = (0..).zip(names.unwrap_or_default()).filter(|(_, name)| is_target(name));
     named.map(|(column, _)| column).filter(|column| !excluded.contains(column)).collect()
 }
 
-/// The error for a target of numbers of which the first rows show few enough to be classes, and all rows too many.
+/// The error for a target of numbers that are few enough for classes in the first rows, and too many in all rows.
 pub(crate) fn undecided_task(path: &Path, target: &str, few: usize, all: &str) -> Error {
     let question = format!(
         "does target {target} hold classes, or values to predict? The first rows show {few} different numbers, all rows {all}"
@@ -36,7 +36,7 @@ pub(crate) fn undecided_task(path: &Path, target: &str, few: usize, all: &str) -
 }
 
 impl Header<'_> {
-    /// The column of values to predict, detected.
+    /// Detects the column of values to predict.
     pub(crate) fn likely_values(&self, excluded: &[usize]) -> Result<usize> {
         if let [target] = named_targets(self.names, excluded)[..] {
             return Ok(target);
@@ -45,7 +45,7 @@ impl Header<'_> {
         Err(self.undecided("target", question))
     }
 
-    /// The target of a table, detected.
+    /// Detects the target of a table.
     pub(crate) fn likely_target(&self, excluded: &[usize]) -> Result<usize> {
         let free = || (0..self.count).filter(|column| !excluded.contains(column));
         let is_called = |column: usize, wanted: &str| {
@@ -59,7 +59,7 @@ impl Header<'_> {
         let text: Vec<usize> = free().filter(is_text).collect();
         let last = (0..self.count).rev().find(|column| !self.is_unused(*column)).unwrap_or(0);
         match (&named[..], &text[..]) {
-            // Beside x and a column of text, y may be a coordinate.
+            // Next to x and a column of text, y may be a coordinate.
             ([target], _)
                 if !(is_called(*target, "y") && !text.is_empty() && free().any(|at| is_called(at, "x"))) =>
             {
@@ -87,18 +87,17 @@ impl Header<'_> {
         }
     }
 
-    /// Whether the text of a column names classes, as far as the first rows tell: in dates and names of persons hardly
-    /// any two rows are alike.
+    /// Whether the text of a column names classes, judged by the first rows: dates and names of persons hardly repeat.
     pub(crate) fn holds_classes(&self, column: usize) -> bool {
         let texts: Vec<&[u8]> = self.present(column).collect();
         let different: HashSet<&[u8]> = texts.iter().copied().collect();
         texts.len() < 20 || different.len() * 2 <= texts.len()
     }
 
-    /// Whether a column holds numbers that are no classes, as far as the first rows tell: fractions, or more than 20
+    /// Whether a column holds numbers that are not classes, judged by the first rows: fractions, or more than 20
     /// different numbers. Codes with leading zeros are labels.
     ///
-    /// More whole numbers are classes, too, where the name of the column says so or the inputs are pixels.
+    /// A larger set of whole numbers is also classes if the column has a name of classes or the inputs are pixels.
     pub(crate) fn holds_values(&self, column: usize, inputs: &[(usize, Holds)]) -> bool {
         if let Some(values) = self.units(column).and_then(|units| self.numbers_with(column, &units)) {
             return values.iter().any(|value| value.fract() != 0.0) || distinct(&values) > FEW_CLASSES;
@@ -111,19 +110,20 @@ impl Header<'_> {
         !is_text && (has_fractions || different.len() > FEW_CLASSES && !self.means_classes(column, inputs))
     }
 
-    /// Whether whole numbers of a target are classes however many there are: by its name, or since the inputs are pixels.
+    /// Whether whole numbers of a target are classes whatever their number: by its name, or because the inputs are
+    /// pixels.
     pub(crate) fn means_classes(&self, column: usize, inputs: &[(usize, Holds)]) -> bool {
         self.names.is_some_and(|names| CLASSES.contains(&names[column].to_lowercase().as_str()))
             || has_pixels(inputs.len()) && inputs.iter().all(|(input, _)| self.holds_bytes(*input))
     }
 
-    /// Whether a column holds nothing but whole numbers from 0 to 255 in the first rows.
+    /// Whether all cells of a column in the first rows are whole numbers from 0 to 255.
     fn holds_bytes(&self, column: usize) -> bool {
         let is_byte = |value: f64| value.fract() == 0.0 && (0.0..=255.0).contains(&value);
         self.kinds(column).all(|kind| kind.number().is_some_and(is_byte))
     }
 
-    /// How many different numbers the first rows of a column show, where they show nothing else.
+    /// The number of different numbers in the first rows of a column, if it holds only numbers.
     pub(crate) fn few_numbers(&self, column: usize) -> Option<usize> {
         if self.present(column).any(is_code) {
             return None;
@@ -133,7 +133,7 @@ impl Header<'_> {
         values.map(|different| different.len()).filter(|count| *count > 0)
     }
 
-    /// Whether a column of numbers may hold labels: a few whole numbers, each in some rows.
+    /// Whether a column of numbers may hold labels: a few whole numbers, each in several rows.
     fn may_be_target(&self, column: usize, excluded: &[usize]) -> bool {
         let values: Vec<f64> = self.kinds(column).filter_map(Kind::number).collect();
         let different: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();

@@ -7,7 +7,7 @@ use jiff::fmt::temporal::Pieces;
 
 use crate::data::dialect::notation::Notation;
 
-/// Seconds of a day.
+/// Seconds per day.
 const DAY: f64 = 86_400.0;
 const EPOCH: Date = Date::constant(1970, 1, 1);
 
@@ -18,9 +18,9 @@ const YEAR_FIRST: [&str; 2] = ["%Y-%m-%d", "%Y/%m/%d"];
 const NAMED: [&str; 8] =
     ["%b %d, %Y", "%b %d %Y", "%d %b %Y", "%d-%b-%Y", "%B %d, %Y", "%B %d %Y", "%d %B %Y", "%d-%B-%Y"];
 
-/// A finite number in the table's notation, or the seconds from 1970 to a date, such as `2026-11-22`, `2026/11/22` or
-/// `22 Nov 2026`. A time may follow after a blank, a comma or T: hours, minutes, seconds and an offset from UTC. Times
-/// without an offset are in UTC.
+/// Parses a finite number in the table's notation, or a date such as `2026-11-22`, `2026/11/22` or `22 Nov 2026`, as
+/// seconds since 1970. A time may follow after a blank, a comma or T: hours, minutes, seconds and an offset from UTC.
+/// Times without an offset are in UTC.
 pub(crate) fn time(cell: &[u8], numbers: Notation) -> Option<f64> {
     let text = str::from_utf8(cell.trim_ascii()).ok()?;
     if let Ok(number) = numbers.plain(text).parse::<f64>() {
@@ -29,12 +29,12 @@ pub(crate) fn time(cell: &[u8], numbers: Notation) -> Option<f64> {
     moment(text)
 }
 
-/// The seconds from 1970 to a date or a time.
+/// Parses a date or a time as seconds since 1970.
 fn moment(text: &str) -> Option<f64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let formats: &[&str] = match digits {
         4 => &YEAR_FIRST,
-        // Most text has no digit.
+        // Most text has no digits.
         _ if text.bytes().any(|byte| byte.is_ascii_digit()) => &NAMED,
         _ => return None,
     };
@@ -49,10 +49,10 @@ fn moment(text: &str) -> Option<f64> {
     }
 }
 
-/// The seconds from midnight in UTC to a time; an offset may lead to another day.
+/// Parses a time as seconds since midnight in UTC; an offset may lead to another day.
 fn seconds(text: &str) -> Option<f64> {
     let hour = text.find(':')?;
-    // An hour of one digit gets its second, and an offset may follow a blank.
+    // An hour of one digit needs a leading zero, and an offset may follow a blank.
     let text = format!("1970-01-01T{:0>2}{}", &text[..hour], text[hour..].replace(' ', ""));
     let pieces = Pieces::parse(&text).ok().filter(|pieces| pieces.time_zone_annotation().is_none())?;
     let time = EPOCH.to_datetime(pieces.time()?).duration_since(EPOCH.at(0, 0, 0, 0));
@@ -60,23 +60,23 @@ fn seconds(text: &str) -> Option<f64> {
     Some(time.as_secs_f64() - f64::from(offset))
 }
 
-/// Whether a cell is a date of zeros alone, as databases write missing ones.
+/// Whether a cell is a date of only zeros, which databases write for missing dates.
 pub(crate) fn is_zero_date(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     (cell.starts_with(b"0000-00-00") || cell.starts_with(b"0000/00/00"))
         && cell.iter().all(|byte| b"0-/:.TZ ".contains(byte))
 }
 
-/// Names of the numbers into which a date is divided: days since 1970, the month from 1, the day of the week from Monday, which is
-/// 0, and the hour with its fraction, all in UTC.
+/// Names of the parts of a date: days since 1970, the month from 1, the day of the week from Monday, which is 0, and
+/// the hour with its fraction, all in UTC.
 pub(crate) const PARTS: [&str; 4] = ["days", "month", "weekday", "hour"];
 
-/// The parts of a date in a cell; the hour is 0 where there is none.
+/// The parts of a date in a cell; the hour is 0 if there is no time.
 pub(crate) fn date(cell: &[u8]) -> Option<[f32; PARTS.len()]> {
     moment(str::from_utf8(cell.trim_ascii()).ok()?).and_then(parts_of)
 }
 
-/// The parts of a time in seconds from 1970, NaN for NaN; none beyond the years -9999 to 9999.
+/// The parts of a time in seconds since 1970; NaN for NaN, and `None` outside the years -9999 to 9999.
 pub(crate) fn parts_of(seconds: f64) -> Option<[f32; PARTS.len()]> {
     if seconds.is_nan() {
         return Some([f32::NAN; PARTS.len()]);
@@ -193,7 +193,7 @@ mod tests {
             assert_eq!(date(cell.as_bytes()), Some(parts), "{cell}");
         }
         assert_eq!([date(b"2024"), date(b"2024-02-30"), date(b"")], [None; 3]);
-        // Each month of years that are leap years, and of some that are none.
+        // Each month of leap years and of other years.
         for year in [1600, 1900, 1970, 2000, 2023, 2024, 2100] {
             for month in 1..=12 {
                 let found = date(format!("{year}-{month:02}-28").as_bytes()).unwrap();

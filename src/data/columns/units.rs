@@ -9,7 +9,7 @@ const CURRENCIES: &str = "$€£¥₹₽₩₺₪₫฿¢";
 /// Decimal marks.
 pub(crate) const DECIMALS: [char; 2] = ['.', ','];
 
-/// Blanks and marks that stand between groups of digits.
+/// Blanks and marks that separate groups of digits.
 const MARKS: &str = ".,' \u{a0}\u{2009}\u{202f}";
 
 /// The longest word that is treated as a unit.
@@ -18,13 +18,13 @@ const LONGEST_UNIT: usize = 8;
 /// Letters after a number that are not a unit.
 const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
 
-/// The "unit" of dates whose year comes last: whether the day or the month is first is ambiguous.
+/// The "unit" of dates with the year last: whether the day or the month is first is ambiguous.
 pub(crate) const DATE: &str = "date";
 
 /// The notation of a target's numbers with a sign or a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Units {
-    /// The sign or the unit of all of them: `%`, `$`.
+    /// The common sign or unit: `%`, `$`.
     pub unit: String,
     /// The decimal mark.
     pub point: u8,
@@ -48,7 +48,8 @@ impl Units {
     }
 }
 
-/// The unit next to a number in a cell; a blank for blanks between its digits, or a decimal mark for that alone.
+/// The unit next to a number in a cell; a blank if blanks separate its digits, or a decimal mark if that is the only
+/// sign.
 pub(crate) fn unit(cell: &[u8]) -> Option<String> {
     let text = str::from_utf8(cell).ok()?.trim().trim_start_matches(['-', '+']);
     if is_date(text) {
@@ -79,7 +80,7 @@ pub(crate) fn unit(cell: &[u8]) -> Option<String> {
     }
 }
 
-/// Whether a cell is a date whose year comes last: two numbers of one or two digits and one of four, perhaps with a time.
+/// Whether a cell is a date with the year last: two numbers of one or two digits and one of four, perhaps with a time.
 fn is_date(text: &str) -> bool {
     let date = text.split([' ', 'T']).next().unwrap_or_default();
     let parts: Vec<&str> = date.split(['/', '.', '-']).collect();
@@ -89,7 +90,7 @@ fn is_date(text: &str) -> bool {
     parts.len() == 3 && parts.iter().zip([[1, 2], [1, 2], [4, 4]]).all(is_number)
 }
 
-/// The decimal mark of a number that has no other.
+/// The decimal mark of a number without other marks.
 fn decimal(number: &str) -> Option<char> {
     let is_mark = |letter: &char| !letter.is_ascii_digit();
     let mark = number.chars().find(is_mark).filter(|mark| DECIMALS.contains(mark))?;

@@ -1,4 +1,4 @@
-//! Feature values: bytes as long as every value is one, floats from then on.
+//! Feature values: bytes as long as every value is a byte, floats from then on.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::memory::{check_memory, prefer_large_pages};
 
-/// Values that the reader thread makes ready at once without knowing how many will come.
+/// Maximum number of values for which the reader thread reserves memory in advance if the number of values is unknown.
 const RESERVED_VALUES: usize = 1 << 22;
 
 /// Feature values, row-major [rows, inputs].
@@ -22,13 +22,13 @@ pub enum Features {
 /// Borrowed feature values, row-major [rows, inputs].
 #[derive(Debug, Clone, PartialEq)]
 pub enum FeaturesRef<'a> {
-    /// Whole numbers from 0 to 255, to be scaled by 1/255 where they are read.
+    /// Whole numbers from 0 to 255, to be scaled by 1/255 when read.
     Bytes(&'a [u8]),
-    /// Network inputs as they are; owned where they had to be computed.
+    /// Unchanged network inputs; owned if they had to be computed.
     Floats(Cow<'a, [f32]>),
 }
 
-/// How values become the network's inputs where they are read.
+/// The scaling of values to network inputs when they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scaling {
     /// value / 255
@@ -44,7 +44,7 @@ impl Default for Features {
 }
 
 impl Features {
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         match self {
             Features::Bytes(values) => values.len(),
@@ -59,7 +59,7 @@ impl Features {
 
     /// Raw values as network inputs under `scaling`; `range` counts values, not rows.
     ///
-    /// Bytes stay bytes where `scaling` is theirs; all else becomes floats.
+    /// Bytes remain bytes if `scaling` is `Bytes`; everything else becomes floats.
     pub(crate) fn scaled(&self, range: Range<usize>, scaling: Scaling) -> FeaturesRef<'_> {
         match (self, scaling) {
             (Features::Bytes(values), Scaling::Bytes) => FeaturesRef::Bytes(&values[range]),
@@ -73,7 +73,7 @@ impl Features {
         }
     }
 
-    /// Room for a block's values, or for the start of it.
+    /// Makes an empty collection with memory for the values of a block, or for the beginning of a large one.
     pub(crate) fn with_room(values: usize, floats: bool) -> Self {
         let room = values.min(RESERVED_VALUES);
         if floats {
@@ -83,7 +83,7 @@ impl Features {
         }
     }
 
-    /// Adds values at the end, which become bytes where all so far are whole numbers from 0 to 255.
+    /// Appends values, stored as bytes while all values are whole numbers from 0 to 255.
     #[inline]
     pub(crate) fn extend(&mut self, values: &[f32]) {
         if let Features::Bytes(bytes) = self {
@@ -99,7 +99,7 @@ impl Features {
         }
     }
 
-    /// The values as floats, which they are from now on.
+    /// Converts the values to floats in place, and returns them.
     pub(crate) fn make_floats(&mut self) -> Result<&mut Vec<f32>> {
         if let Features::Bytes(bytes) = self {
             *self = Features::Floats(floats(bytes, 0, Path::new("standardised"))?);
@@ -110,7 +110,7 @@ impl Features {
         }
     }
 
-    /// The rows, of `width` values each, with these numbers.
+    /// Copies the rows with these indices; each row has `width` values.
     pub(crate) fn rows(&self, width: usize, numbers: &[u32]) -> Self {
         match self {
             Features::Bytes(values) => Features::Bytes(rows(values, width, numbers)),
@@ -118,7 +118,7 @@ impl Features {
         }
     }
 
-    /// Keeps the rows with these numbers, which ascend, and no others.
+    /// Keeps only the rows with these ascending indices.
     pub(crate) fn keep_rows(&mut self, width: usize, numbers: &[u32]) {
         fn keep<T: Copy>(values: &mut Vec<T>, width: usize, numbers: &[u32]) {
             for (to, from) in numbers.iter().enumerate() {
@@ -134,7 +134,7 @@ impl Features {
     }
 }
 
-/// The rows, of `width` values each, with these numbers; nothing of nothing.
+/// Copies the rows with these indices; each row has `width` values. Returns an empty list for no values.
 pub(crate) fn rows<T: Clone>(values: &[T], width: usize, numbers: &[u32]) -> Vec<T> {
     let numbers = if values.is_empty() { &[] } else { numbers };
     let mut rows = Vec::with_capacity(numbers.len() * width);
@@ -142,12 +142,12 @@ pub(crate) fn rows<T: Clone>(values: &[T], width: usize, numbers: &[u32]) -> Vec
     rows
 }
 
-/// Whether a value is a whole number from 0 to 255: what is cast stays what it was.
+/// Whether a value is a whole number from 0 to 255, tested by a cast in both directions.
 pub(crate) fn is_byte(value: &f32) -> bool {
     f32::from(*value as u8) == *value
 }
 
-/// Bytes as floats, which is exact, with room for `extra` more.
+/// Converts bytes to floats, exactly, with memory for `extra` more.
 pub(crate) fn floats(bytes: &[u8], extra: usize, name: &Path) -> Result<Vec<f32>> {
     let mut floats = Vec::new();
     reserve(&mut floats, bytes.len() + extra, name)?;
@@ -155,10 +155,10 @@ pub(crate) fn floats(bytes: &[u8], extra: usize, name: &Path) -> Result<Vec<f32>
     Ok(floats)
 }
 
-/// Makes room for exactly `extra` more values, or says that the machine has none.
+/// Reserves memory for exactly `extra` more values, or returns an error if the machine has too little.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, extra: usize, name: &Path) -> Result<()> {
     let bytes = (values.len() as u128 + extra as u128) * size_of::<T>() as u128;
-    // What the columns become, held-out rows and the engine's copies are to come: more memory at once than error by error.
+    // Encoded columns, held-out rows and the engine's copies follow: one error states the total need.
     check_memory(bytes, &format!("{}: the table", name.display())).map_err(|error| {
         Error::Config(format!(
             "{error}; allow three times as much in all to prepare its columns and to train"

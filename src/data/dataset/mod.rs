@@ -1,4 +1,4 @@
-//! Labelled rows in memory, and the rule by which values become a network's inputs.
+//! Labelled rows in memory, and the scaling of their values to network inputs.
 
 mod features;
 
@@ -11,44 +11,44 @@ use crate::data::encoding::targets::{Targets, TargetsRef};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, words};
 
-/// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first
-/// block is in. The same for every format and engine.
+/// Rows of the first epoch are shuffled within blocks of this many rows; training starts after the first block has been
+/// read. The same for every format and engine.
 pub const BLOCK_ROWS: usize = 4096;
 
 /// Labelled rows ready for a network.
 ///
-/// `Features::Bytes` are scaled by 1/255 where they are read, `Features::Floats` are taken as they are.
+/// `Features::Bytes` are scaled by 1/255 when read, `Features::Floats` are used unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
-    /// Values of a row.
+    /// Values per row.
     pub inputs: usize,
-    /// The values, row after row.
+    /// The values in row-major order.
     pub features: Features,
-    /// What the rows should give.
+    /// The targets of the rows.
     pub targets: Targets,
-    /// How much each row counts in the loss, and in scores; none is 1 for all.
+    /// The weight of each row in the loss and in scores; if empty, all weights are 1.
     pub weights: Vec<f32>,
 }
 
-/// Borrowed labelled rows: those of a [`Dataset`], or those of a file that have been read so far.
+/// Borrowed labelled rows: rows of a [`Dataset`], or the rows of a file read so far.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {
-    /// Values of a row.
+    /// Values per row.
     pub inputs: usize,
-    /// The values as they stand in memory, row after row.
+    /// The stored values in row-major order, before scaling.
     pub features: &'a Features,
-    /// What the rows should give.
+    /// The targets of the rows.
     pub targets: TargetsRef<'a>,
-    /// How much each row counts in the loss; none is 1 for all.
+    /// The weight of each row in the loss; if empty, all weights are 1.
     pub weights: &'a [f32],
-    /// How the values become the network's inputs.
+    /// The scaling of the values to network inputs.
     pub scaling: Scaling,
-    /// How many rows the data set has in the end, where that is known.
+    /// The final number of rows of the data set, if known.
     pub total: Option<usize>,
 }
 
 impl<'a> Rows<'a> {
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.features.len() / self.inputs
     }
@@ -58,27 +58,27 @@ impl<'a> Rows<'a> {
         self.features.is_empty()
     }
 
-    /// Whether these are all rows of the data set: none is still to be read.
+    /// Whether these are all rows of the data set.
     pub fn are_all(&self) -> bool {
         self.total == Some(self.len())
     }
 
-    /// The classes of the rows; nothing where targets are values.
+    /// The classes of the rows; empty if targets are values.
     pub fn labels(&self) -> &'a [u32] {
         self.targets.labels()
     }
 
-    /// How much a row counts in the loss.
+    /// The weight of a row in the loss.
     pub fn weight(&self, row: usize) -> f32 {
         self.weights.get(row).copied().unwrap_or(1.0)
     }
 
-    /// How much each row counts in scores.
+    /// The weight of each row in scores.
     pub fn counts(&self) -> Vec<f64> {
         (0..self.len()).map(|row| self.weight(row).into()).collect()
     }
 
-    /// The rows with these numbers, in this order.
+    /// Copies the rows with these indices, in this order.
     pub(crate) fn taken(&self, numbers: &[u32]) -> Dataset {
         Dataset {
             inputs: self.inputs,
@@ -99,7 +99,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Whether there are weights and none of them counts.
+/// Whether there are weights and none of them is positive.
 pub(crate) fn are_all_zero(weights: &[f32]) -> bool {
     !weights.is_empty() && weights.iter().all(|weight| *weight <= 0.0)
 }
@@ -122,10 +122,10 @@ impl Dataset {
         }
     }
 
-    /// Checks that a row counts, if the rows have weights.
+    /// Checks that at least one row has a positive weight, if the rows have weights.
     ///
     /// # Errors
-    /// [`Error::Config`] when all weights are 0.
+    /// [`Error::Config`] if all weights are 0.
     pub fn check_weights(&self) -> Result<()> {
         if !are_all_zero(&self.weights) {
             return Ok(());
@@ -136,7 +136,7 @@ impl Dataset {
         )))
     }
 
-    /// So many of the rows, chosen by the seed, in their order; all of them where there are no more.
+    /// A random sample of `rows` rows by the seed, in the original order; all rows if there are fewer.
     #[must_use]
     pub fn sample(self, rows: usize, seed: u64) -> Self {
         if rows >= self.rows() {
@@ -151,12 +151,12 @@ impl Dataset {
         self.view().taken(&chosen)
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.features.len() / self.inputs
     }
 
-    /// The classes of the rows; nothing where targets are values.
+    /// The classes of the rows; empty if targets are values.
     pub fn labels(&self) -> &[u32] {
         self.targets.view().labels()
     }
@@ -171,7 +171,7 @@ impl Dataset {
         self.view().scaled(range)
     }
 
-    /// One row as a network sees it, bytes scaled.
+    /// One row as network inputs, with bytes scaled.
     pub fn row(&self, index: usize) -> Vec<f32> {
         match self.block(index..index + 1) {
             FeaturesRef::Bytes(bytes) => bytes.iter().map(|byte| f32::from(*byte) / 255.0).collect(),

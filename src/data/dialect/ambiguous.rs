@@ -1,10 +1,10 @@
-//! Numbers whose decimal mark is ambiguous: where nothing decides, an error asks the user.
+//! Ambiguous decimal marks: if the first rows do not decide, an error asks the user.
 
 use super::{Dialect, Sample};
 use crate::data::excerpt::quote;
 
 impl Sample {
-    /// What is to be asked of the decimal mark, if the first rows leave it in doubt.
+    /// The question about the decimal mark, if the first rows do not decide on it.
     pub(crate) fn question_of_decimals(&self, dialect: &Dialect) -> Option<String> {
         if dialect.numbers.grouped {
             return None;
@@ -15,9 +15,8 @@ impl Sample {
         thousands.or_else(|| self.ambiguous_fraction(dialect).map(are_two))
     }
 
-    /// A number that may be one of thousands or a fraction, where nothing tells which: all of its column that have a mark have
-    /// three digits behind it. Numbers with a point are only asked about where semicolons stand between cells, as where a comma
-    /// is the decimal mark.
+    /// A number that may be thousands or a fraction: all numbers of its column with a mark have three digits after it.
+    /// Numbers with a point are ambiguous only if the delimiter is a semicolon, as is usual with decimal commas.
     fn ambiguous_number(&self, delimiter: u8) -> Option<String> {
         let marks: &[u8] = match delimiter {
             b';' => b",.",
@@ -36,7 +35,8 @@ impl Sample {
         })
     }
 
-    /// A number with a decimal comma between commas, where none of them can only be a fraction: they may be lists of two.
+    /// A number with a decimal comma between delimiting commas, if no such number can only be a fraction: the cells may
+    /// be lists of two numbers.
     fn ambiguous_fraction(&self, dialect: &Dialect) -> Option<String> {
         if dialect.delimiter != b',' || dialect.numbers.point != b',' {
             return None;
@@ -51,8 +51,8 @@ impl Sample {
     }
 }
 
-/// Whether a number has one mark with three digits behind it and one to three in front, the first of them not 0: it may
-/// be thousands as well as a fraction.
+/// Whether a number has one mark, followed by three digits and preceded by one to three, the first of them not 0: it
+/// may be thousands or a fraction.
 fn may_be_thousands(cell: &[u8], mark: u8) -> bool {
     let cell = cell.strip_prefix(b"-").unwrap_or(cell);
     let Some(at) = cell.iter().position(|byte| *byte == mark) else { return false };
@@ -105,7 +105,7 @@ mod tests {
             ("a,b\n\"13,91\",x\n\"0,5\",y\n", false),
             ("a,b\n\"13,91\",x\n\"-7,5\",y\n", false),
             ("a,b\n\"13,91\",x\n\"7,05\",y\n", false),
-            // What a column says holds for others, too.
+            // The evidence of one column applies to others, too.
             ("a,b\n\"13,91\",\"0,5\"\n\"7,5\",2\n", false),
             ("a;b\n13,91;x\n7,5;y\n", false),
             ("a,b\n\"13,91\",2.5\n\"7,5\",3\n", false),

@@ -6,10 +6,10 @@ use super::{Dialect, Kind, Sample};
 use crate::data::excerpt::quote;
 
 impl Sample {
-    /// Whether the first row is a header, by comparing it with the others; an error says why that is doubtful.
+    /// Whether the first row is a header, found by comparing it with the other rows; an error describes a doubt.
     ///
-    /// A word above a column of numbers is a name. So are the numbers 0, 1, 2, ... above columns that hold other
-    /// numbers, as some programs write them. Cells that are empty or stand for a missing value tell nothing.
+    /// A word above a column of numbers is a name. So are the numbers 0, 1, 2, ... above columns of other numbers, as
+    /// some programs write them. Empty cells and markers of missing values are ignored.
     pub(crate) fn has_header(&self, dialect: &Dialect) -> Result<bool, String> {
         let Some(first) = self.rows.first() else { return Ok(false) };
         if self.counts_columns() {
@@ -47,7 +47,7 @@ impl Sample {
             }
         }
         let (texts, numbers) = (words + names, fitting + odd);
-        // Delimiters at the ends of the rows make columns of nothing.
+        // Delimiters at the ends of the rows create empty columns.
         let is_used = |(column, _): &(usize, &[u8])| {
             cells[*column] != Kind::Missing
                 || self.column(dialect, *column).iter().any(|kind| *kind != Kind::Missing)
@@ -59,7 +59,7 @@ impl Sample {
         }
         let alike = self.rows[1..].iter().filter(|row| row.len() == first.len()).count();
         if texts == 0 && alike < 2 {
-            // Too few rows to compare with.
+            // Too few rows for a comparison.
             return Ok(false);
         }
         if texts == 0 {
@@ -75,7 +75,7 @@ impl Sample {
                 )),
             };
         }
-        // Words stand above words only.
+        // All words of the first row are above columns of words.
         if numbers > 0 {
             let is_like_no_row = fitting == 0 && repeated == 0 && distinct && alike > 2;
             return if is_like_no_row { Err(ambiguous_header()) } else { Ok(false) };
@@ -83,8 +83,8 @@ impl Sample {
         Ok(distinct && repeated == 0)
     }
 
-    /// Whether the first row numbers the columns from 0, as pandas names those that have no name. In a table of one or two columns that
-    /// is only so where all rows below hold fractions.
+    /// Whether the first row numbers the columns from 0, as pandas names unnamed columns. In a table of one or two
+    /// columns, all rows below must also hold fractions.
     pub(crate) fn counts_columns(&self) -> bool {
         let Some((first, others)) = self.rows.split_first() else { return false };
         let is_number = |(column, cell): (usize, &[u8])| cell == column.to_string().as_bytes();
@@ -118,7 +118,7 @@ fn ambiguous_header() -> String {
         .to_owned()
 }
 
-/// The first of numbers that rise evenly, and by how much, if the cells are those, and perhaps missing ones.
+/// The first number and the step of an arithmetic progression, if all cells are its numbers or missing.
 fn progression(cells: &[Kind]) -> Option<(f64, f64)> {
     let numbers: Vec<f64> = cells.iter().filter_map(|kind| kind.number()).collect();
     let (start, step) = (*numbers.first()?, numbers.get(1)? - numbers[0]);

@@ -1,6 +1,6 @@
-//! How a table is written: what stands between its cells, how its decimals look, whether its first row is a header.
+//! The dialect of a table: its delimiter, the notation of its numbers, and whether its first row is a header.
 //!
-//! Found from the first rows; what is doubtful there is an error, and can be said instead.
+//! The dialect is detected in the first rows. An ambiguous dialect is an error, which settings resolve.
 
 pub(crate) mod ambiguous;
 pub(crate) mod header;
@@ -18,19 +18,19 @@ use self::number::is_missing;
 use crate::data::reading::blanks::squeezed;
 use crate::data::reading::records::without_padding;
 
-/// Delimiters that are looked for.
+/// Candidate delimiters.
 const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
 
-/// Rows that are looked at.
+/// Maximum number of rows in a sample.
 pub(crate) const SAMPLE_ROWS: usize = 100;
 
-/// Bytes that are looked at, at most.
+/// Maximum number of bytes in a sample.
 const SAMPLE_BYTES: usize = 1 << 22;
 
-/// Cells that are looked at, at most; two rows are looked at whatever they hold.
+/// Maximum number of cells in a sample; it has two rows in any case.
 const SAMPLE_CELLS: usize = 1 << 18;
 
-/// What the user says about a table's format; the rest is detected.
+/// The format of a table as given by the user; properties not given are detected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
     /// Whether the first row holds the names of the columns.
@@ -39,7 +39,7 @@ pub struct Format {
     pub delimiter: Option<u8>,
     /// The decimal mark: a point or a comma.
     pub decimal: Option<u8>,
-    /// The most bytes of a row, 1 GiB at most. A row has at most a sixteenth as many columns.
+    /// Maximum number of bytes per row, at most 1 GiB. The maximum number of columns is a sixteenth of it.
     pub row_limit: usize,
     /// Markers of missing values, in addition to the usual ones.
     pub missing: Vec<String>,
@@ -60,7 +60,7 @@ impl Default for Format {
     }
 }
 
-/// How a table is written.
+/// The dialect of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dialect {
     pub delimiter: u8,
@@ -76,16 +76,16 @@ pub(crate) struct Sample {
     pub rows: Vec<ByteRecord>,
 }
 
-/// The cell that rows have beyond those of the header.
+/// An additional cell of the rows, which the header lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extra {
-    /// The first, which names the row, as R writes it.
+    /// The first cell, a name of the row, as written by R.
     RowNames,
-    /// The last, which is empty: a delimiter ends each row.
+    /// The last cell, which is empty: each row ends with a delimiter.
     TrailingDelimiter,
 }
 
-/// What a cell holds.
+/// The kind of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     /// Empty, a word for a missing value, or an infinity.
@@ -97,24 +97,24 @@ pub(crate) enum Kind {
 }
 
 impl Dialect {
-    /// Whether a row is a line of blanks, which is as empty as an empty one.
+    /// Whether a row is a line of blanks, which counts as an empty line.
     fn is_blank_line(row: &ByteRecord, delimiter: u8) -> bool {
         (row.len() == 1 && !row[0].is_empty() || delimiter.is_ascii_whitespace())
             && row.as_slice().trim_ascii().is_empty()
     }
 
-    /// Whether a cell is empty or stands for a missing value.
+    /// Whether a cell is empty or a marker of a missing value.
     pub(crate) fn is_missing(&self, cell: &[u8]) -> bool {
         let is_usual = || if self.replaces_missing { cell.trim_ascii().is_empty() } else { is_missing(cell) };
         is_usual() || self.is_said_missing(cell)
     }
 
-    /// Whether the user says that a cell stands for a missing value.
+    /// Whether a cell is a marker of missing values given by the user.
     pub(crate) fn is_said_missing(&self, cell: &[u8]) -> bool {
         self.missing.iter().any(|marker| marker.as_bytes() == cell.trim_ascii())
     }
 
-    /// What a cell holds.
+    /// The kind of a cell.
     pub(crate) fn kind(&self, cell: &[u8]) -> Kind {
         if self.is_missing(cell) {
             return Kind::Missing;
@@ -126,14 +126,14 @@ impl Dialect {
         }
     }
 
-    /// A cell as a number, be it infinite or NaN.
+    /// Parses a cell as a number, possibly infinite or NaN.
     pub(crate) fn number(&self, cell: &[u8]) -> Option<f64> {
         let text = str::from_utf8(cell.trim_ascii()).unwrap_or_default();
         self.numbers.plain(text).parse().ok()
     }
 
-    /// Finds out how these first bytes of a table are written, and cuts them into rows. `is_whole` says whether they
-    /// are the whole table, so that the last row is not cut off.
+    /// Detects the dialect from the first bytes of a table, and splits them into rows. `is_whole` is true if they are
+    /// the whole table, so that the last row is complete.
     pub(crate) fn detect(bytes: &[u8], is_whole: bool, format: &Format) -> (Self, Sample) {
         let missing: Arc<[String]> = format.missing.iter().map(|text| text.trim_ascii().to_owned()).collect();
         let delimiters = format.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
@@ -152,14 +152,14 @@ impl Dialect {
             && format.delimiter.is_none()
             && dialect.delimiter == b' '
         {
-            // Blanks stand in text, too; tabs may align columns as blanks do.
+            // Text contains blanks, too; and tabs may align columns as blanks do.
             let has_marks =
                 others.iter().any(|(quality, other, _)| *quality > 0.0 && other.delimiter != b'\t');
             if has_marks || !sample.is_aligned() {
                 *quality = 0.0;
             }
         }
-        // The first of equal ones: a table of one column has none.
+        // The first of equally good readings: a table of one column has no delimiter.
         let better = |best: usize, next: usize| if readings[next].0 > readings[best].0 { next } else { best };
         let best = (0..readings.len()).reduce(better).unwrap_or(0);
         let explains = |(_, dialect, sample): &(f64, Self, Sample)| {
@@ -185,7 +185,7 @@ impl Sample {
             ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(&*bytes);
         let (mut rows, mut cells) = (Vec::new(), 0);
         let mut record = ByteRecord::new();
-        // One more than is wanted, since the last may be cut off.
+        // One row more than needed, because the last row may be incomplete.
         while rows.len() <= SAMPLE_ROWS
             && (rows.len() < 3 || cells < SAMPLE_CELLS)
             && reader.read_byte_record(&mut record).unwrap_or(false)
@@ -202,7 +202,7 @@ impl Sample {
         Self { rows }
     }
 
-    /// How numbers are written; the decimal mark is `said`, if given.
+    /// The notation of the numbers; `said` is the given decimal mark, if any.
     fn notation(&self, delimiter: u8, said: Option<u8>) -> Notation {
         let is_grouped = |point: u8| {
             (0..self.width())
@@ -218,9 +218,9 @@ impl Sample {
         }
     }
 
-    /// Whether all cells of a column but the first are numbers in this notation, and some are written in groups of digits
-    /// without any doubt: one with a fraction, or several marks in numbers that are not all of one length. Where the
-    /// decimal mark was said, the other one is in no doubt.
+    /// Whether all cells of a column, except the first, are numbers in this notation, and at least one is certainly
+    /// written in groups of digits: a number with a fraction, or a number with several marks in a column of numbers of
+    /// different lengths. If the decimal mark was given, the other mark certainly separates groups.
     fn is_grouped(&self, column: usize, notation: Notation, is_said: bool) -> bool {
         let Some(cells) = self.numbers(column, notation) else { return false };
         let differ = cells.windows(2).any(|pair| pair[0].len() != pair[1].len());
@@ -231,7 +231,7 @@ impl Sample {
         cells.iter().any(is_sure)
     }
 
-    /// The cells of a column but the first and missing ones, if they are all numbers in this notation.
+    /// The cells of a column, except the first and missing ones, if all of them are numbers in this notation.
     pub(crate) fn numbers(&self, column: usize, notation: Notation) -> Option<Vec<&[u8]>> {
         let cells = self.rows.iter().skip(1).filter_map(|row| row.get(column)).map(<[u8]>::trim_ascii);
         let cells: Vec<&[u8]> = cells.filter(|cell| !is_missing(cell)).collect();
@@ -240,8 +240,8 @@ impl Sample {
         cells.iter().all(is_number).then_some(cells)
     }
 
-    /// Whether the rows are all of one length, and the decimal commas in their numbers are just the commas that another
-    /// reading takes for delimiters.
+    /// Whether all rows have the same length, and the decimal commas in their numbers are exactly the commas that the
+    /// other reading takes for delimiters.
     fn explains_commas(&self, dialect: &Dialect, other: &Sample) -> bool {
         let Some(width) = self.rows.first().map(ByteRecord::len).filter(|width| *width > 1) else {
             return false;
@@ -257,8 +257,8 @@ impl Sample {
             && self.rows.iter().zip(&other.rows).all(|(row, other)| decimals(row) + 1 == other.len())
     }
 
-    /// A decimal comma where numbers are written with one and none with a point; where commas stand between cells, only if all of a
-    /// column are numbers then.
+    /// Returns a comma if some numbers have a decimal comma and none has a decimal point, and otherwise a point. If the
+    /// delimiter is a comma, only columns that consist of numbers with decimal commas count.
     fn decimal(&self, delimiter: u8) -> u8 {
         let cells = || self.rows.iter().flatten().map(<[u8]>::trim_ascii);
         let written_with = |mark: u8| {
@@ -279,13 +279,13 @@ impl Sample {
         if commas && !points { b',' } else { b'.' }
     }
 
-    /// The cells of the longest row.
+    /// The number of cells of the longest row.
     pub(crate) fn width(&self) -> usize {
         self.rows.iter().map(ByteRecord::len).max().unwrap_or(0)
     }
 
-    /// The cell that all rows have beyond those of the first, which holds names alone: an empty one at the end, or the name of the row,
-    /// which no other has.
+    /// The additional cell of all rows after the first, if the first holds only names: an empty last cell, or a first
+    /// cell with a unique name of the row.
     pub(crate) fn extra_cell(&self, dialect: &Dialect) -> Option<Extra> {
         let (first, others) = self.rows.split_first()?;
         if first.iter().any(|cell| dialect.kind(cell) != Kind::Text) {
@@ -302,15 +302,15 @@ impl Sample {
         (names.len() == others.len() && !names.contains(&b""[..])).then_some(Extra::RowNames)
     }
 
-    /// How many cells most rows have, where the first has one and they have more: it is a title.
+    /// The number of cells of most rows, if it is above one and the first row has a single cell: a title.
     pub(crate) fn width_below_title(&self) -> Option<usize> {
         let (first, others) = self.rows.split_first()?;
         let (width, count) = usual_width(others)?;
         (first.len() == 1 && width > 1 && 2 * count > others.len()).then_some(width)
     }
 
-    /// Whether the rows are of one length, and the first perhaps one cell shorter, as names are where rows have names. Below a single name,
-    /// cells with a blank are times or text.
+    /// Whether the rows have the same length; the first may be one cell shorter, as headers above rows with names are.
+    /// Below a single name, cells with a blank are times or text.
     fn is_aligned(&self) -> bool {
         let Some(width) = self.rows.get(1).map(ByteRecord::len) else { return false };
         let first = self.rows[0].len();
@@ -318,7 +318,8 @@ impl Sample {
             && self.rows[1..].iter().all(|row| row.len() == width)
     }
 
-    /// How well the rows look like a table: how many have as many cells as most, and how many cells are numbers.
+    /// A score of the rows as a table, from the share of rows of the usual length and the share of cells that are
+    /// numbers.
     fn quality(&self, dialect: &Dialect) -> f64 {
         let Some((_, count)) = usual_width(&self.rows).filter(|(width, _)| *width > 1) else { return 0.0 };
         let cells = || self.rows.iter().skip(1).flatten();
@@ -327,7 +328,7 @@ impl Sample {
         count as f64 / self.rows.len() as f64 * (0.5 + share)
     }
 
-    /// What the cells of a column hold in rows that are as long as the first, which is left out.
+    /// The kinds of the cells of a column, in the rows after the first that have its length.
     pub(crate) fn column(&self, dialect: &Dialect, column: usize) -> Vec<Kind> {
         let width = self.rows.first().map_or(0, ByteRecord::len);
         let rows = self.rows.iter().skip(1).filter(|row| row.len() == width);
@@ -335,7 +336,7 @@ impl Sample {
     }
 }
 
-/// How many cells most of these rows have, and how many rows those are.
+/// The most frequent number of cells per row, and the number of rows with it.
 fn usual_width(rows: &[ByteRecord]) -> Option<(usize, usize)> {
     let count = |width: usize| rows.iter().filter(|row| row.len() == width).count();
     rows.iter().map(|row| (row.len(), count(row.len()))).max_by_key(|(_, count)| *count)
@@ -367,13 +368,13 @@ mod tests {
             ("text,b\n\"x;y\",2\n\"z;w\",3\n", b',', b'.'),
             ("a;b\n1,234.5;2\n", b';', b'.'),
             ("a\n1\n", b',', b'.'),
-            // One column of decimal commas, and text: at the end, at the start, and beside quoted commas.
+            // One column of decimal commas, and text: at the end, at the start, and next to quoted commas.
             ("a;b;c\nx;y;1,5\nz;w;2,5\n", b';', b','),
             ("a;b;c\n1,5;x;y\n2,5;z;w\n", b';', b','),
             ("x;y;1,5\nz;w;2,5\n", b';', b','),
             ("a;b;c\n\"x, x\";y;1,5\n\"z, z\";w;2,5\n", b';', b','),
             ("a,b\nx;y,1\nz;w,2\n", b',', b'.'),
-            // Thousands without any doubt.
+            // Thousands that are certain.
             ("a;b\n1.234,5;x\n999;y\n", b';', b','),
             ("a;b\n1.234.567;x\n12.345.678;y\n", b';', b','),
             ("a,b\n\"1,234.5\",x\n999,y\n", b',', b'.'),

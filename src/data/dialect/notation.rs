@@ -1,18 +1,18 @@
-//! How the numbers of a table are written: what stands before fractions, and between groups of digits.
+//! The notation of a table's numbers: the decimal mark, and the separator of groups of digits.
 
 use std::borrow::Cow;
 
-/// How the numbers of a table are written.
+/// The notation of a table's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Notation {
     /// The decimal mark: a point or a comma.
     pub point: u8,
-    /// Whether the other of the two may stand between groups of three digits.
+    /// Whether the other mark may separate groups of three digits.
     pub grouped: bool,
 }
 
 impl Notation {
-    /// A number as the standard library reads it; what is no number stays none.
+    /// Converts a number to the notation of the standard library; other text stays invalid.
     pub(crate) fn plain(self, text: &str) -> Cow<'_, str> {
         if self.grouped
             && let Some(number) = grouped(text.as_bytes(), self.point)
@@ -20,7 +20,7 @@ impl Notation {
             return Cow::Owned(number.digits);
         }
         match self.point {
-            // What has a point already is no number.
+            // Text with a point is not a number in this notation.
             b',' if text.contains('.') => Cow::Borrowed("?"),
             b',' => Cow::Owned(text.replacen(',', ".", 1)),
             _ => Cow::Borrowed(text),
@@ -28,15 +28,15 @@ impl Notation {
     }
 }
 
-/// A number whose whole part is written in groups of three digits.
+/// A number whose whole part is divided into groups of three digits.
 pub(crate) struct Grouped {
     /// The digits with a decimal point and without group separators.
     pub digits: String,
-    /// Whether it is one without any doubt: with two marks between groups or more, or a fraction behind.
+    /// Whether the grouping is certain: with at least two separators, or a fraction after them.
     pub is_sure: bool,
 }
 
-/// Reads a number that has a mark between groups of three digits: a comma, or a point where `point` is a comma.
+/// Parses a number with separators between groups of three digits: commas, or points if `point` is a comma.
 pub(crate) fn grouped(cell: &[u8], point: u8) -> Option<Grouped> {
     let mark = if point == b',' { b'.' } else { b',' };
     let (sign, number) = match cell {

@@ -1,25 +1,25 @@
-//! Cells of a table as numbers, straight from bytes.
+//! Cells of a table as numbers, parsed directly from bytes.
 
 use super::notation::{Notation, grouped};
 use crate::error::DataFault;
 
-/// A cell as a feature, or what should have stood there.
+/// Parses a cell as a feature; an error describes the expected content.
 #[inline]
 pub(crate) fn float(cell: &[u8], notation: Notation) -> Result<f32, &'static str> {
     let plain = if notation.point == b'.' { fast_float2::parse::<f32, _>(cell).ok() } else { None };
     match plain.filter(|value| value.is_finite()) {
-        // There is one 0.
+        // Turns -0 into 0.
         Some(value) => Ok(value + 0.0),
         None => any_float(cell, notation),
     }
 }
 
-/// Digits of a number that [`short_number`] reads at most. With one more the quotient, rounded to 64 bits, could come to lie on the middle
-/// between two numbers of 32 bits.
+/// Maximum number of digits of a number that [`short_number`] parses. With one more digit the quotient, rounded to 64
+/// bits, could fall exactly between two 32-bit numbers.
 const SHORT: usize = 8;
 
-/// The number that begins at this place of a text, if it has few digits and at most one mark, and where it ends: what most cells of most
-/// tables hold, whose lengths nothing has to know before. The text must end with a line end.
+/// Parses the number at `start`, if it has few digits and at most one mark, and returns it with its end. Most cells of
+/// most tables are such numbers, and their lengths need not be known in advance. The text must end with a line end.
 #[inline(always)]
 pub(crate) fn short_number(text: &[u8], start: usize, point: u8) -> Option<(f32, usize)> {
     const POWERS: [f64; SHORT + 1] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
@@ -63,17 +63,18 @@ fn any_float(cell: &[u8], notation: Notation) -> Result<f32, &'static str> {
     }
 }
 
-/// Words that stand for a missing value, in small letters.
+/// Markers of a missing value, in lower case.
 const MISSING: [&[u8]; 11] =
     [b"", b"na", b"n/a", b"nan", b"null", b"?", b"-", b"\\n", b"#n/a", b"<na>", b"nat"];
 
-/// Whether a cell is empty or stands for a missing value.
+/// Whether a cell is empty or a marker of a missing value.
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     cell.len() <= 4 && MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
-/// What should have stood in the place of a cell that is no feature, and what kind of fault that is; `fault` is what parsing has said.
+/// The expected content in place of a cell that is not a feature, and the kind of fault; `fault` is the parser's
+/// message.
 pub(crate) fn expected_feature(cell: &[u8], fault: &str) -> (String, Option<DataFault>) {
     let is_damage = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     if fault != "a number" {

@@ -1,8 +1,8 @@
-//! Neighbouring columns of numbers that are scaled, many at a time.
+//! Scaling of neighbouring columns of numbers, many at a time.
 
 use crate::vectors::vectorized_loops;
 
-/// Columns of which each number x becomes one input, (x - center) / width in f64, or that of `fill` where it is missing.
+/// Columns in which each number x becomes one input, (x - center) / width in f64; `fill` replaces a missing x.
 #[derive(Default)]
 pub(crate) struct Affine {
     center: Vec<f64>,
@@ -11,19 +11,19 @@ pub(crate) struct Affine {
 }
 
 impl Affine {
-    /// Adds a column; its width is not 0.
+    /// Adds a column; `width` must not be 0.
     pub(crate) fn push(&mut self, center: f64, width: f64, fill: f64) {
         self.center.push(center);
         self.width.push(width);
         self.fill.push(fill);
     }
 
-    /// Columns.
+    /// The number of columns.
     pub(crate) fn len(&self) -> usize {
         self.center.len()
     }
 
-    /// Writes the inputs of a row's cells; says how many of them are missing.
+    /// Writes the inputs of a row's cells; returns the number of missing cells.
     pub(crate) fn encode(&self, cells: &[f32], inputs: &mut [f32]) -> u64 {
         let Self { center, width, fill } = self;
         let mut missing = 0;

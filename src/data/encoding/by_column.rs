@@ -5,15 +5,15 @@ use std::sync::{Mutex, PoisonError};
 use crate::data::dataset::Features;
 use crate::threads::{available, each};
 
-/// Values of a table from which on threads are worth their start.
+/// Minimum number of values of a table for which starting threads is worthwhile.
 const LEAST_VALUES: usize = 1 << 16;
 
-/// Columns that are copied at once: rows are gone through less often, and more memory is taken.
+/// Columns copied at a time: more need fewer passes over the rows, but more memory.
 const COPIED: usize = 2;
 
-/// What `work` makes of each column of rows of `width` values, in the order of the columns: it takes the column's number
-/// and its values from the first row to the last. On at most `threads` threads, by default one per core. The copies
-/// that threads work on take a quarter of the memory of the table at most, or one column.
+/// The results of `work` for each column of rows of `width` values, in column order; `work` takes the index of the
+/// column and its values from the first row to the last. Uses at most `threads` threads, by default one per core. The
+/// copies that threads work on take at most a quarter of the memory of the table, or one column.
 pub(crate) fn by_column<T: Send>(
     features: &Features,
     width: usize,
@@ -40,7 +40,7 @@ pub(crate) fn by_column<T: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The values of `count` columns from `first` on.
+/// Copies the values of `count` columns from `first` on.
 fn columns(features: &Features, width: usize, first: usize, count: usize) -> Vec<Vec<f32>> {
     fn copy<T: Copy + Into<f32>>(values: &[T], width: usize, first: usize, columns: &mut [Vec<f32>]) {
         for row in values.chunks_exact(width) {

@@ -24,7 +24,7 @@ fn encoded(encoding: &Encoding, rows: &[f32], dictionaries: &[Dictionary]) -> (V
 
 #[test]
 fn numbers_and_categories_become_inputs() {
-    // Columns: a number that misses values, colours, a number, yes or no, a category with missing cells.
+    // Columns: a number with missing values, colours, a number, yes or no, a category with missing cells.
     let colours = dictionary(&["red", "blue", "green"]);
     let answers = dictionary(&["yes", "no"]);
     let sizes = dictionary(&["L", "S"]);
@@ -49,7 +49,7 @@ fn numbers_and_categories_become_inputs() {
         8.0, 0.0, 0.0, 1.0, 0.0, 10.0, -1.0, 0.0, 1.0, 0.0,
     ];
     assert_eq!(inputs, expected);
-    // Another table numbers its categories in its own way, holds one that is unknown, and misses values elsewhere.
+    // Another table numbers its categories differently, holds an unknown one, and misses values elsewhere.
     let other = [dictionary(&["pink", "green"]), dictionary(&["no", "perhaps", "yes"]), dictionary(&["S"])];
     let rows = [2.0, 1.0, NAN, 1.0, 1.0, 5.0, 2.0, 7.0, 2.0, 0.0, 5.0, 0.0, 7.0, 3.0, 0.0];
     let (inputs, unknown) = encoded(&encoding, &rows, &other);
@@ -132,10 +132,10 @@ fn columns_of_equal_values_are_0_and_so_is_what_replaces_them() {
         let encoding = learn(&[5.5, 5.5, 5.5], 1, &[], scale);
         assert_eq!(encoded(&encoding, &[5.5, 7.0, NAN], &[]).0, [0.0; 3], "{scale:?}");
     }
-    // Quartiles that are the same: half the distance of the others.
+    // Equal quartiles: half of the range replaces their difference.
     let robust = learn(&[1.0, 1.0, 1.0, 1.0, 1.0, 9.0], 1, &[], Scale::Robust);
     assert_eq!(encoded(&robust, &[1.0, 9.0], &[]).0, [0.0, 2.0]);
-    // Of a column that is always missing only that is known.
+    // In a column without values only missing cells are known.
     let missing = encoded(&learn(&[NAN, NAN], 1, &[], Scale::Auto), &[NAN, 3.0], &[]);
     assert_eq!(missing, (vec![0.0, 1.0, 0.0, 0.0], 0));
 }
@@ -151,19 +151,19 @@ fn values_far_from_0_are_found() {
             .next()
             .map(|(column, ..)| column)
     };
-    // Seconds since 1970 within minutes; years; a great constant.
+    // Seconds since 1970 within minutes; years; a large constant.
     assert_eq!(coarse(1.7e9, 58.0), Some(1));
     assert_eq!(coarse(1.7e9, 1e6), None);
     assert_eq!(coarse(2000.0, 5.0), None);
     assert_eq!(coarse(-3e8, 1.0), Some(1));
-    // All values the same, as far as 32-bit floats tell.
+    // All values are equal as 32-bit floats.
     assert_eq!((coarse(3e8, 0.0), coarse(5.5, 0.0)), (Some(1), None));
 }
 
 #[test]
 fn unknown_cells_are_counted_by_kind_and_column() {
     let colours = dictionary(&["a", "b", "c"]);
-    // Two columns of numbers, of which the first is scaled with the second, categories, and a number by itself.
+    // Two columns of numbers, the first of which is scaled with the second, categories, and a single number.
     let rows = [1.0, 5.0, 1.0, 2.0, 2.0, 6.0, 2.0, 4.0, 3.0, 8.0, 3.0, 7.0];
     let encoding = learn(&rows, 4, &[(2, colours)], Scale::Standard);
     let others = dictionary(&["c", "x"]);
@@ -178,7 +178,7 @@ fn unknown_cells_are_counted_by_kind_and_column() {
     assert_eq!(serde_json::to_string(&unknown).unwrap(), "6");
 }
 
-/// Rows that are not widened, more than one thread takes at a time.
+/// More rows than one thread takes at a time, in an encoding that does not widen them.
 #[test]
 fn rows_are_encoded_alike_on_any_number_of_threads() {
     let rows: Vec<f32> = (0..3 * 9001).map(|index| (index * 7919 % 1009) as f32).collect();

@@ -1,4 +1,4 @@
-//! How the columns of a table become the inputs of a network: learnt on the training rows, kept in the model.
+//! The conversion of a table's columns to network inputs: learnt on the training rows, stored in the model.
 
 pub(crate) mod affine;
 pub(crate) mod by_column;
@@ -26,77 +26,78 @@ use crate::data::dataset::{Features, reserve};
 use crate::error::Result;
 use crate::threads::each;
 
-/// How each column of a table becomes inputs, in the order of the columns.
+/// The conversion of each column of a table to inputs, in column order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Encoding {
-    /// One for each column.
+    /// One encoding per column.
     pub columns: Vec<ColumnEncoding>,
-    /// Whether categories of more than two become their numbers from 0, which an input layer of a network takes (the missing
-    /// one is the last, an unknown one -1).
+    /// Whether columns of more than two categories become category numbers from 0, for an input layer of a network (the
+    /// last number is the missing category, -1 an unknown category).
     pub is_numbered: bool,
 }
 
-/// How a column of a table becomes inputs.
+/// The conversion of one column of a table to inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum ColumnEncoding {
     /// A column of numbers is one input, computed in f64 and rounded once.
     Number {
-        /// What is done to a value.
+        /// The scaling of a value.
         map: NumericScaling,
         /// The value that replaces a missing one: the median of the training rows.
         fill: f64,
-        /// Whether a second input is 1 where the value is missing, and else 0: where training rows miss values.
+        /// Whether a second input is 1 for a missing value and 0 otherwise: true if training rows miss values.
         has_indicator: bool,
     },
-    /// A column of categories. Two are one input, -1 for the first and 1 for the second. Others are one input each: 1 for
-    /// that of the row, 0 for all others. An unknown category is 0 in all of them.
+    /// A column of categories. Two categories are one input, -1 for the first and 1 for the second. More categories are
+    /// one input each: 1 for the category of the row, 0 for all others. An unknown category is 0 in all of them.
     Category {
         /// The categories of the training rows.
         categories: Classes,
-        /// Whether one more stands for missing cells, the last: where training rows miss them.
+        /// Whether missing cells are an additional, last category: true if training rows miss cells.
         has_missing: bool,
     },
 }
 
-/// What is done to a number.
+/// The scaling of a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum NumericScaling {
-    /// (value - center) / width; 0 where the width is 0, as of a column of equal values.
+    /// (value - center) / width; 0 if the width is 0, as for a column of equal values.
     Affine {
-        /// What becomes 0.
+        /// The value that becomes 0.
         center: f64,
-        /// What becomes 1, seen from there; not negative.
+        /// The distance from the center to the value that becomes 1; not negative.
         width: f64,
     },
-    /// y / sqrt(1 + (y / 3)^2) with y = (value - center) / width: no input is beyond -3 and 3, and near 0 it is y; 0 where the
-    /// width is 0. Known as smooth clipping (D. Holzmüller and others, "Better by default", 2024).
+    /// y / sqrt(1 + (y / 3)^2) with y = (value - center) / width: all inputs lie between -3 and 3, and near 0 they
+    /// equal y; 0 if the width is 0. Known as smooth clipping (D. Holzmüller and others, "Better by default", 2024).
     Clipped {
-        /// What becomes 0.
+        /// The value that becomes 0.
         center: f64,
         /// The distance from the center at which y is 1; not negative.
         width: f64,
     },
     /// The quantile of the standard normal distribution at the value's rank among these quantiles of the training rows,
-    /// which ascend and stand evenly; between two of them the rank is interpolated, and it is kept 1e-7 away from 0 and 1.
+    /// which ascend and are evenly spaced; ranks are interpolated between quantiles and kept 1e-7 away from 0 and 1.
     Normal(
-        /// A tensor of a model file has them, not its metadata.
+        /// Stored as a tensor of a model file, not in its metadata.
         #[serde(skip)]
         Vec<f64>,
     ),
 }
 
-/// Quantiles of a column that are kept, at most.
+/// Maximum number of quantiles kept per column.
 const QUANTILES: usize = 256;
 
 /// Rows that a thread encodes at a time.
 const APPLIED_ROWS: usize = 4096;
 
 impl Encoding {
-    /// Learns it from training rows as they stand in a table, with a dictionary for each column of categories, which are
-    /// the columns at `categories`, in ascending order; on at most `threads` threads, by default one per core.
+    /// Learns the encoding from training rows in table form (before encoding), with a dictionary for each column in
+    /// `categories`, the ascending indices of columns of categories; on at most `threads` threads, by default one per
+    /// core.
     pub(crate) fn learn(
         features: &Features,
         width: usize,
@@ -112,7 +113,7 @@ impl Encoding {
         Self { columns: by_column(features, width, threads, code), is_numbered: false }
     }
 
-    /// The same with smooth clipping of all numbers that are not mapped by quantiles.
+    /// Replaces the scaling of all numbers by smooth clipping, except scaling by quantiles.
     #[must_use]
     pub fn clipped(mut self) -> Self {
         for code in &mut self.columns {
@@ -125,19 +126,19 @@ impl Encoding {
         self
     }
 
-    /// Which columns are categories.
+    /// The indices of the columns of categories.
     pub fn categories(&self) -> Vec<usize> {
         let is_category =
             |(_, code): &(usize, &ColumnEncoding)| matches!(code, ColumnEncoding::Category { .. });
         self.columns.iter().enumerate().filter(is_category).map(|(column, _)| column).collect()
     }
 
-    /// Inputs of a network for rows like this.
+    /// Network inputs per row.
     pub fn inputs(&self) -> usize {
         self.columns.iter().map(|code| self.width(code)).sum()
     }
 
-    /// Numbers of a row that a column becomes.
+    /// Numbers per row that a column becomes.
     pub fn width(&self, code: &ColumnEncoding) -> usize {
         match code {
             ColumnEncoding::Category { .. } if self.is_numbered => 1,
@@ -145,12 +146,12 @@ impl Encoding {
         }
     }
 
-    /// Puts the inputs in the place of rows as they stand in a table, with a dictionary for each column of categories, on at most
-    /// `threads` threads. Returns the cells that held a category that training rows did not hold, or missed a value where none of
-    /// them did.
+    /// Replaces rows in table form by their inputs, with a dictionary for each column of categories, on at most
+    /// `threads` threads. Returns the cells whose category no training row holds, and the cells that miss a value in
+    /// a column without missing values in training rows.
     ///
     /// # Errors
-    /// [`crate::Error::Config`] when memory does not hold them.
+    /// [`crate::Error::Config`] if memory cannot hold the inputs.
     pub(crate) fn apply(
         &self,
         features: &mut Features,
@@ -163,7 +164,7 @@ impl Encoding {
         reserve(floats, rows * (to - from), Path::new(&format!("rows of {to} inputs")))?;
         floats.resize(rows * to, 0.0);
         let steps = self.steps(dictionaries);
-        // Rows that become wider are moved by one thread.
+        // Rows that become wider are moved by a single thread.
         let part = if from == to { APPLIED_ROWS } else { rows.max(1) };
         let unknown = Mutex::new(UnknownCells::default());
         each(threads, floats.chunks_mut(part * to), |floats| {
@@ -173,12 +174,12 @@ impl Encoding {
         Ok(unknown.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same for rows that stand at the beginning of the room for their inputs.
+    /// Encodes in place rows that occupy the beginning of the space for their inputs.
     fn encode_rows(&self, steps: &[Step<'_>], floats: &mut [f32]) -> UnknownCells {
         let (from, to) = (self.columns.len(), self.inputs());
         let mut cells = vec![0.0; from];
         let mut unknown = UnknownCells::default();
-        // From the last row on: a row has at least as many inputs as columns, so none is overwritten before it is read.
+        // Backwards: inputs take at least the space of columns, so no row is overwritten before it is read.
         for row in (0..floats.len() / to).rev() {
             cells.copy_from_slice(&floats[row * from..][..from]);
             let (mut cells, mut inputs) = (&cells[..], &mut floats[row * to..][..to]);
@@ -207,7 +208,7 @@ impl Encoding {
         unknown
     }
 
-    /// Whether a row, as it stands in a table, holds texts alone that are categories of none of its columns.
+    /// Whether every cell of a row in table form is an unknown category.
     pub(crate) fn knows_no_text_of(&self, row: &[f32], dictionaries: &[Dictionary]) -> bool {
         let mut dictionaries = dictionaries.iter();
         let mut is_unknown = |(code, number): (&ColumnEncoding, &f32)| match code {
@@ -220,13 +221,13 @@ impl Encoding {
         self.columns.iter().zip(row).all(&mut is_unknown)
     }
 
-    /// What is done to a row, from its first column to its last.
+    /// The encoding steps of a row, from the first column to the last.
     fn steps(&self, dictionaries: &[Dictionary]) -> Vec<Step<'_>> {
         let mut dictionaries = dictionaries.iter();
         let mut steps = Vec::new();
         for code in &self.columns {
             match code {
-                // Without a width the input is 0, which is no quotient.
+                // With a width of 0 the input is 0, not a quotient.
                 ColumnEncoding::Number {
                     map: NumericScaling::Affine { center, width },
                     fill,
@@ -249,8 +250,8 @@ impl Encoding {
         steps
     }
 
-    /// The columns of numbers whose values are so far from 0 that 32-bit floats, which the rows are read as, hardly tell them
-    /// apart, with their centers and widths.
+    /// The columns of numbers whose values are so far from 0 that the 32-bit floats of the rows hardly distinguish
+    /// them, with their centers and widths.
     pub(crate) fn coarse(&self) -> impl Iterator<Item = (usize, f64, f64)> {
         self.columns.iter().enumerate().filter_map(|(column, code)| match code {
             ColumnEncoding::Number {
@@ -266,18 +267,18 @@ impl Encoding {
 enum Step<'a> {
     /// Neighbouring columns of numbers.
     Numbers(Affine),
-    /// A column, with the category that each number of its dictionary stands for, if it is one of categories.
+    /// A column; if it holds categories, with the category of each number of its dictionary.
     Column(&'a ColumnEncoding, Vec<Option<u32>>),
 }
 
 impl ColumnEncoding {
-    /// Inputs of a network for the column, if they are one-hot.
+    /// Network inputs of the column in one-hot form.
     pub fn inputs(&self) -> usize {
         match self {
             ColumnEncoding::Number { has_indicator, .. } => 1 + usize::from(*has_indicator),
             ColumnEncoding::Category { categories, has_missing } => {
                 let count = categories.len() + usize::from(*has_missing);
-                // A column that is never filled in is an input nevertheless, which is always 0.
+                // A column without any value still is one input, which is always 0.
                 if self.is_binary() { 1 } else { count.max(1) }
             }
         }
@@ -321,7 +322,7 @@ impl ColumnEncoding {
             }
             Scale::Quantile => {
                 present.sort_unstable_by(f32::total_cmp);
-                // As many for every column, whatever it misses.
+                // The same number of quantiles for every column, however many values are missing.
                 let count = QUANTILES.min(rows);
                 let rank = |index: usize| index as f64 / (count.max(2) - 1) as f64;
                 let quantile = |index: usize| quantile_of_sorted(&present, rank(index)).unwrap_or(0.0);
@@ -334,7 +335,7 @@ impl ColumnEncoding {
         ColumnEncoding::Number { map, fill, has_indicator }
     }
 
-    /// What a cell holds that training rows did not hold.
+    /// The kind of unknown cell: a missing number, a missing category or an unknown category.
     fn unknown_kind(&self, cell: f32) -> UnknownKind {
         match self {
             ColumnEncoding::Number { .. } => UnknownKind::MissingNumber,
@@ -343,7 +344,7 @@ impl ColumnEncoding {
         }
     }
 
-    /// Writes the inputs of a cell, which are 0 so far; false where it is something that training rows did not hold.
+    /// Writes the inputs of a cell; returns false if no training row held such a value.
     fn encode(&self, cell: f32, known: &[Option<u32>], is_numbered: bool, inputs: &mut [f32]) -> bool {
         inputs.fill(0.0);
         match self {

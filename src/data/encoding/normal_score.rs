@@ -1,12 +1,13 @@
-//! Values by their rank among those of the training rows, with a normal distribution.
+//! Normal scores: the ranks of values among the training rows, mapped to a normal distribution.
 
-/// How far a rank stays away from 0 and 1, where the normal distribution has no quantile.
+/// Minimum distance of a rank from 0 and 1, where the normal distribution has no quantile.
 pub(crate) const RANK_MARGIN: f64 = 1e-7;
 
-/// What approximates the inverse of the standard normal distribution function, to a relative error of 1.15e-9 (P. J. Acklam, "An
-/// algorithm for computing the inverse normal cumulative distribution function", 2003).
+/// An approximation of the inverse of the standard normal distribution function, to a relative error of 1.15e-9 (P. J.
+/// Acklam, "An algorithm for computing the inverse normal cumulative distribution function", 2003).
 pub(crate) struct NormalQuantile {
-    /// Polynomials, the factor of the highest power first: of (rank - 1/2)^2 above and below the line, and the same of the tail.
+    /// Coefficients of polynomials, highest power first: numerator and denominator in (rank - 1/2)^2, then both for the
+    /// tail.
     pub(crate) factors: [&'static [f64]; 4],
     /// Ranks below this are in the tail.
     pub(crate) tail: f64,
@@ -43,12 +44,12 @@ pub(crate) const NORMAL_QUANTILE: NormalQuantile = NormalQuantile {
     tail: 0.02425,
 };
 
-/// The quantile of the standard normal distribution at the rank of a value among quantiles that ascend and stand evenly.
+/// The quantile of the standard normal distribution at a value's rank among ascending, evenly spaced quantiles.
 pub(crate) fn normal_score(quantiles: &[f64], value: f64) -> f64 {
     normal_quantile(rank(quantiles, value))
 }
 
-/// The share of rows below a value: between two quantiles interpolated, and the middle of those that equal it.
+/// The share of rows below a value, interpolated between quantiles; for quantiles equal to the value, their mean rank.
 fn rank(quantiles: &[f64], value: f64) -> f64 {
     let last = quantiles.len().max(2) - 1;
     let below = quantiles.partition_point(|quantile| *quantile < value);

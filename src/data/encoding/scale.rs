@@ -1,21 +1,22 @@
-//! How the columns of a table are scaled.
+//! Scalings of a table's columns.
 
 use crate::named::named;
 
-/// What is to be done with the values.
+/// The requested scaling of values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Images are divided by 255, the columns of every other table are standardised.
     #[default]
     Auto,
-    /// (value - mean) / standard deviation, both of the column over the training rows.
+    /// (value - mean) / standard deviation, both per column over the training rows.
     Standard,
     /// (value - least) / (greatest - least)
     MinMax,
-    /// (value - median) / (third quartile - first quartile); where the quartiles are the same, half the distance between the
-    /// least and the greatest value takes their place.
+    /// (value - median) / (third quartile - first quartile); if the quartiles are equal, half the distance between the
+    /// least and the greatest value replaces their difference.
     Robust,
-    /// The normal distribution's quantile at the value's rank: see [`NumericScaling::Normal`](super::NumericScaling::Normal).
+    /// The normal distribution's quantile at the value's rank: see
+    /// [`NumericScaling::Normal`](super::NumericScaling::Normal).
     Quantile,
     /// The value itself.
     None,

@@ -1,7 +1,7 @@
-//! Means, deviations and quantiles of the columns of a table. NaN stands for a missing value, which none of them counts.
+//! Means, deviations and quantiles of a table's columns. NaN represents a missing value, which all of them ignore.
 
-/// Mean and standard deviation (dividing by the number of values) of a column; the deviation is 0 where all values are the
-/// same.
+/// Mean and standard deviation (dividing by the number of values) of a column; the deviation is 0 if all values are
+/// equal.
 ///
 /// Two passes, in f64 (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", 1983).
 pub(crate) fn moments(values: &[f32]) -> (f64, f64) {
@@ -9,34 +9,34 @@ pub(crate) fn moments(values: &[f32]) -> (f64, f64) {
     let (sum, count) = present().fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
     let count = f64::max(count, 1.0);
     let mean = sum / count;
-    // The sum of the differences themselves takes away what rounding has left of the mean.
+    // The sum of the differences corrects the rounding error of the mean.
     let (sum, squares) = present().fold((0.0, 0.0), |(sum, squares), value| {
         let difference = value - mean;
         (sum + difference, squares + difference * difference)
     });
     let deviation = ((squares - sum * sum / count) / count).max(0.0).sqrt();
-    // What is left of rounding in a column of equal values is no deviation.
+    // In a column of equal values, a deviation caused by rounding counts as 0.
     let is_one = deviation > 1e-12 * mean.abs() && deviation > f64::from(f32::MIN_POSITIVE);
     (mean, if is_one { deviation } else { 0.0 })
 }
 
-/// Whether values about a center are so far from 0 that 32-bit floats hardly tell apart what lies within a width; or within 1 where the
-/// width is 0: values that seem equal may have been rounded to one.
+/// Whether values around a center are so far from 0 that 32-bit floats hardly distinguish values within a width; or
+/// within 1 if the width is 0, because rounding may have made different values equal.
 pub(crate) fn is_coarse(center: f64, width: f64) -> bool {
     // Half the distance between two neighbours.
     let rounding = center.abs() * f64::from(f32::EPSILON) / 2.0;
     rounding > 0.02 * if width > 0.0 { width } else { 1.0 }
 }
 
-/// Whether 32-bit floats may have rounded some of these values: not where all are whole numbers below 2^23, among which fractions
-/// would show.
+/// Whether 32-bit floats may have rounded some of these values: false if all are whole numbers below 2^23, among which
+/// fractions would be visible.
 pub(crate) fn may_be_rounded(mut values: impl Iterator<Item = f32>) -> bool {
     const MOST: f32 = (1u32 << (f32::MANTISSA_DIGITS - 1)) as f32;
     values.any(|value| !value.is_nan() && (value.fract() != 0.0 || value.abs() >= MOST))
 }
 
-/// The quantile of values at a rank from 0 to 1, between two of them interpolated (the definition that NumPy takes, too);
-/// nothing of no values. Changes their order.
+/// The quantile of values at a rank from 0 to 1, interpolated linearly (NumPy's default definition); `None` for no
+/// values. Reorders the values.
 pub(crate) fn quantile(values: &mut [f32], rank: f64) -> Option<f64> {
     let lower = (rank * values.len().checked_sub(1)? as f64) as usize;
     let (_, _, above) = values.select_nth_unstable_by(lower, f32::total_cmp);
@@ -46,7 +46,7 @@ pub(crate) fn quantile(values: &mut [f32], rank: f64) -> Option<f64> {
     quantile_of_sorted(values, rank)
 }
 
-/// As [`quantile`], for values in ascending order, of which only the two beside the rank have to stand where they belong.
+/// As [`quantile`], for values of which at least the two neighbours of the rank are at their sorted positions.
 pub(crate) fn quantile_of_sorted(values: &[f32], rank: f64) -> Option<f64> {
     let place = rank * values.len().checked_sub(1)? as f64;
     let lower = place.floor() as usize;

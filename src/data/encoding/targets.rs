@@ -1,17 +1,17 @@
-//! What rows should give.
+//! The targets of rows.
 
 use serde::{Deserialize, Serialize};
 
 use super::statistics::{is_coarse, moments};
 
-/// What the rows of a data set should give.
+/// The targets of a data set's rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Targets {
     /// One class per row, counted from 0.
     Classes(Vec<u32>),
-    /// Numbers, row after row.
+    /// Numbers in row-major order.
     Values {
-        /// Numbers of a row.
+        /// Numbers per row.
         columns: usize,
         /// `[rows, columns]`
         values: Vec<f32>,
@@ -23,9 +23,9 @@ pub enum Targets {
 pub enum TargetsRef<'a> {
     /// One class per row, counted from 0.
     Classes(&'a [u32]),
-    /// Numbers, row after row.
+    /// Numbers in row-major order.
     Values {
-        /// Numbers of a row.
+        /// Numbers per row.
         columns: usize,
         /// `[rows, columns]`
         values: &'a [f32],
@@ -39,7 +39,7 @@ impl From<Vec<u32>> for Targets {
 }
 
 impl Targets {
-    /// Borrows them.
+    /// Borrows the targets.
     pub fn view(&self) -> TargetsRef<'_> {
         match self {
             Targets::Classes(labels) => TargetsRef::Classes(labels),
@@ -49,7 +49,7 @@ impl Targets {
 }
 
 impl<'a> TargetsRef<'a> {
-    /// The classes; nothing where targets are values.
+    /// The classes; empty if targets are values.
     pub fn labels(self) -> &'a [u32] {
         match self {
             TargetsRef::Classes(labels) => labels,
@@ -58,18 +58,18 @@ impl<'a> TargetsRef<'a> {
     }
 }
 
-/// How values to predict are scaled for training: (value - center) / width, both of a column of them.
+/// The scaling of values to predict for training: (value - center) / width, with both per column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetScale {
-    /// The mean of the training rows.
+    /// The mean of each column over the training rows.
     pub center: Vec<f64>,
-    /// The standard deviation of each column; 1 where all values are the same.
+    /// The standard deviation of each column; 1 if all values are equal.
     pub width: Vec<f64>,
 }
 
 impl TargetScale {
-    /// Mean and standard deviation of values, row after row.
+    /// Learns mean and standard deviation from values in row-major order.
     pub(crate) fn learn(values: &[f32], columns: usize) -> Self {
         let of_column = |column: usize| {
             let column = values.get(column..).unwrap_or_default().iter().step_by(columns);
@@ -82,18 +82,19 @@ impl TargetScale {
         }
     }
 
-    /// The columns whose values are so far from 0 that 32-bit floats, which they are read as, hardly tell them apart.
+    /// The columns whose values are so far from 0 that the 32-bit floats in which they are stored hardly distinguish
+    /// them.
     pub(crate) fn coarse(&self) -> impl Iterator<Item = usize> {
         let scales = self.center.iter().zip(&self.width).zip(0..);
         scales.filter(|((center, width), _)| is_coarse(**center, **width)).map(|(_, column)| column)
     }
 
-    /// The values as a network learns them.
+    /// Scales values for training.
     pub fn scaled(&self, values: &[f32]) -> Vec<f32> {
         self.each(values, |value, center, width| (value - center) / width)
     }
 
-    /// The values that a network means by its outputs.
+    /// Converts outputs of a network to values in the original scale.
     pub fn restored(&self, outputs: &[f32]) -> Vec<f32> {
         self.each(outputs, |output, center, width| output * width + center)
     }

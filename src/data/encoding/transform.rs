@@ -1,4 +1,4 @@
-//! How the values of a data set become the inputs of a network.
+//! The conversion of a data set's values to network inputs.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::data::columns::categories::Dictionary;
 use crate::data::dataset::{Dataset, Features, Scaling};
 use crate::error::{Error, Result};
 
-/// How values become inputs: learnt on the training rows, kept in the model, applied to every other set.
+/// The conversion of values to inputs: learnt on the training rows, stored in the model, applied to every other set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transform {
@@ -18,12 +18,12 @@ pub enum Transform {
     Bytes,
     /// The value itself.
     None,
-    /// Each column in its own way.
+    /// A conversion for each column.
     Columns(Encoding),
 }
 
 impl Transform {
-    /// How values that have gone through `apply` become inputs where they are read.
+    /// The scaling of values when they are read, after `apply`.
     pub fn scaling(&self) -> Scaling {
         match self {
             Transform::Bytes => Scaling::Bytes,
@@ -31,7 +31,7 @@ impl Transform {
         }
     }
 
-    /// Columns of the rows that become `inputs` inputs.
+    /// The number of columns that become `inputs` inputs.
     pub fn columns(&self, inputs: usize) -> usize {
         match self {
             Transform::Columns(encoding) => encoding.columns.len(),
@@ -39,7 +39,7 @@ impl Transform {
         }
     }
 
-    /// Which columns of the rows hold categories, in their order.
+    /// The indices of the columns of categories, in ascending order.
     pub fn categories(&self) -> Vec<usize> {
         match self {
             Transform::Columns(encoding) => encoding.categories(),
@@ -47,16 +47,16 @@ impl Transform {
         }
     }
 
-    /// The rows as network inputs: nothing is left to do where they are read but to divide bytes. There is a dictionary for
-    /// each column of categories. Also returns the cells that held what the training rows did not hold.
+    /// Converts the rows to network inputs, except the scaling of bytes, which happens when they are read. There is a
+    /// dictionary for each column of categories. Also returns the cells with values that no training row held.
     ///
     /// # Errors
-    /// [`Error::Config`] when memory does not hold them, or for a missing value, if nothing says what stands for it.
+    /// [`Error::Config`] if memory cannot hold the result, or for a missing value without a replacement.
     pub fn rows(&self, rows: Dataset, dictionaries: &[Dictionary]) -> Result<(Dataset, UnknownCells)> {
         self.rows_by(rows, dictionaries, 1)
     }
 
-    /// The same on at most `threads` threads.
+    /// As `rows`, on at most `threads` threads.
     pub(crate) fn rows_by(
         &self,
         mut rows: Dataset,
@@ -75,7 +75,7 @@ impl Transform {
         Ok((rows, unknown))
     }
 
-    /// Does to the values of whole rows what is not done where they are read.
+    /// Applies the part of the conversion that does not happen when values are read.
     pub(crate) fn apply(
         &self,
         features: &mut Features,

@@ -1,4 +1,4 @@
-//! Folders of PNG images: one for each class, under its name.
+//! Folders of PNG images: one folder per class, with its name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use super::ImageForm;
 use crate::error::{Error, Result};
 
-/// How PNG images in folders, one for each class, are read: images of any size become this form.
+/// The conversion of PNG images in folders, one folder per class: images of any size take this form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImageOptions {
-    /// Height and width; nothing is the size of the first image.
+    /// Height and width; `None` for the size of the first image.
     pub size: Option<(usize, usize)>,
-    /// Whether they have colours; else they become grey.
+    /// Whether images have colours rather than grey values.
     pub colour: bool,
 }
 
@@ -21,7 +21,7 @@ impl From<ImageForm> for ImageOptions {
     }
 }
 
-/// What a folder holds, in the order of the names; without what is hidden.
+/// The entries of a folder, ordered by name; without hidden ones.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let fault = |source| Error::Read { path: folder.to_owned(), source };
     let paths =
@@ -32,7 +32,7 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The folders of the classes, if a folder holds some, of which at least one has a PNG file.
+/// The folders of the classes in a folder, if at least one of its folders contains a PNG file.
 ///
 /// # Errors
 /// [`Error::Read`].

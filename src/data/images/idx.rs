@@ -1,4 +1,4 @@
-//! IDX, the format of MNIST: a magic number, the dimensions, then one byte a value.
+//! IDX, the format of MNIST: a magic number, the dimensions, then one byte per value.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use crate::memory::check_memory;
 /// The third byte of the magic number: unsigned bytes. The fourth is the number of dimensions.
 const UNSIGNED_BYTES: u8 = 8;
 
-/// Rows that are handed over together; a block is a multiple of them. Few, since every one of those that wait takes memory.
+/// Rows per chunk; a block is a multiple of it. Chunks are small because every waiting chunk takes memory.
 pub(crate) const CHUNK_ROWS: usize = BLOCK_ROWS / 8;
 
-/// What a header says.
+/// The header of a file.
 struct Header {
     dimensions: Vec<u32>,
     /// Bytes of the header itself.
@@ -23,12 +23,12 @@ struct Header {
 }
 
 impl Header {
-    /// The dimensions as people write them, 60000 x 28 x 28.
+    /// The dimensions in the usual form, 60000 x 28 x 28.
     fn shape(&self) -> String {
         self.dimensions.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ")
     }
 
-    /// Values of the whole file; nothing where the number has no type.
+    /// Values of the whole file; `None` if their number overflows.
     fn values(&self) -> Option<u128> {
         self.dimensions.iter().try_fold(1u128, |product, size| product.checked_mul((*size).into()))
     }
@@ -69,7 +69,7 @@ fn early_end(stream: &Stream, expected: &str) -> Error {
     stream.error(Place::default(), expected, "the end of the file")
 }
 
-/// Refuses what the file or the machine cannot hold, before anything is allocated.
+/// Refuses sizes that the file or memory cannot hold, before allocation.
 fn check_promise(stream: &Stream, header: &Header, bytes_per_value: u128) -> Result<()> {
     let values = header.values();
     let length = values.and_then(|values| values.checked_add(header.length));
@@ -78,7 +78,7 @@ fn check_promise(stream: &Stream, header: &Header, bytes_per_value: u128) -> Res
     check_memory(bytes, &format!("{}: a table of {} values", stream.name().display(), header.shape()))
 }
 
-/// Reads a label file, wholly.
+/// Reads a whole label file.
 pub(crate) fn read_labels(stream: &mut Stream) -> Result<Vec<u8>> {
     let header = read_header(stream, "IDX labels (0x00000801)", |dimensions| dimensions == 1)?;
     check_promise(stream, &header, size_of::<u32>() as u128 + 1)?;
@@ -91,21 +91,21 @@ pub(crate) fn read_labels(stream: &mut Stream) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// An image file of which the header has been read.
+/// An image file whose header has been read.
 pub(crate) struct Images {
     stream: Stream,
-    /// How many images there are.
+    /// The number of images.
     pub rows: usize,
-    /// Rows that have been read.
+    /// The number of rows read so far.
     done: usize,
-    /// Values of an image.
+    /// Values per image.
     pub inputs: usize,
-    /// The form of an image, where it has height and width.
+    /// The form of an image, if it has height and width.
     pub form: Option<ImageForm>,
 }
 
 impl Images {
-    /// Reads the header and checks it, also against the labels, if there are any: how many, and the name of their file.
+    /// Reads the header and checks it, also against the number and file name of the labels, if given.
     pub(crate) fn open(mut stream: Stream, labels: Option<(usize, &Path)>) -> Result<Self> {
         let wanted = "IDX images (0x00000803, or bytes of 2 or more dimensions)";
         let header = read_header(&mut stream, wanted, |dimensions| dimensions >= 2)?;
@@ -122,17 +122,17 @@ impl Images {
         Ok(Self { stream, rows: header.rows(), done: 0, inputs: sizes.iter().product(), form })
     }
 
-    /// The name in messages.
+    /// The name of the file in messages.
     pub(crate) fn name(&self) -> &Path {
         self.stream.name()
     }
 
-    /// Values for which there may be room before they come: all of them, if the length of the file bounds them.
+    /// The number of values for which to reserve memory: all of them, if the length of the file bounds them.
     pub(crate) fn values(&self) -> Option<usize> {
         self.stream.most().map(|_| self.rows * self.inputs)
     }
 
-    /// Reads the next rows; nothing at the end of the file, which is then looked at.
+    /// Reads the next rows; at the end of the file, checks the end and returns `None`.
     pub(crate) fn next(&mut self) -> Result<Option<Table>> {
         let rows = CHUNK_ROWS.min(self.rows - self.done);
         if rows == 0 {

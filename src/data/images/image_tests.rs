@@ -1,4 +1,4 @@
-//! Images that are encoded in memory.
+//! Tests with images encoded in memory.
 
 use std::io::{Cursor, Write};
 
@@ -14,7 +14,7 @@ fn info(color: ColorType, depth: BitDepth, columns: u32, rows: u32) -> Info<'sta
     info
 }
 
-/// An image whose lines, filters and all, are `stream`.
+/// Encodes an image whose lines, including filters, are `stream`.
 fn encode_stream(info: Info<'_>, stream: &[u8]) -> Vec<u8> {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(stream).unwrap();
@@ -25,7 +25,7 @@ fn encode_stream(info: Info<'_>, stream: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An image of these packed lines.
+/// Encodes an image from its packed lines.
 fn encode(info: Info<'_>, data: &[u8]) -> Vec<u8> {
     let lines = data.chunks_exact(data.len() / info.height as usize);
     let stream: Vec<u8> = lines.flat_map(|line| [&[0], line].concat()).collect();
@@ -96,7 +96,7 @@ fn colours_are_kept_pixel_by_pixel_where_they_are_wanted() {
 
 #[test]
 fn what_is_transparent_lies_on_white() {
-    // Half of black: 255 - 128.
+    // Half black: 255 - 128.
     let pixels = [0, 255, 0, 128, 0, 0, 100, 255];
     let expected = [0, 127, 255, 100];
     let wide = |pixels: &[u8]| -> Vec<u8> { pixels.iter().flat_map(|sample| [*sample, *sample]).collect() };
@@ -254,7 +254,7 @@ fn huge_images_are_refused_by_their_header() {
         let found = format!("{columns} x {rows} pixels");
         assert_refused(&header(columns, rows), &["at most 100 megapixels", &found]);
     }
-    // Few enough pixels, but more than the file can hold.
+    // Few enough pixels, but more than the file can contain.
     for (columns, rows) in [(100_000_000, 1), (10_000, 10_000)] {
         let found = format!("a header that says {columns} x {rows} pixels");
         assert_refused(&header(columns, rows), &["an image that ", " bytes can hold", &found]);
@@ -291,7 +291,7 @@ fn files_and_what_is_no_file() {
 #[test]
 fn an_image_that_its_file_cannot_hold_is_refused_before_there_is_room_for_it() {
     let mut image = grey(2, 2, &[1, 2, 3, 4]);
-    // The width, and the check sum behind the header.
+    // The width, and the checksum after the header.
     image[16..20].copy_from_slice(&40_000_000u32.to_be_bytes());
     let mut sum = flate2::Crc::new();
     sum.update(&image[12..29]);
@@ -300,7 +300,7 @@ fn an_image_that_its_file_cannot_hold_is_refused_before_there_is_room_for_it() {
     assert_refused(&image, &[&expected, "a header that says 40000000 x 2 pixels"]);
 }
 
-/// The decoder would take them apart beyond their ends.
+/// The decoder would read such palettes beyond their ends.
 #[test]
 fn palettes_of_other_sizes_are_refused() {
     let with = |palette: usize, alphas: usize| {

@@ -1,4 +1,4 @@
-//! PNG images as inputs of a model: of any size, in grey or colour, as values of a fixed size.
+//! PNG images as inputs of a model: images of any size, in grey or colour, become values of a fixed size.
 
 pub(crate) mod folders;
 pub(crate) mod idx;
@@ -14,16 +14,16 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 
-/// The most pixels that an image may have.
+/// Maximum number of pixels of an image.
 const MOST_PIXELS: u64 = 100_000_000;
-/// Bytes that one packed byte stands for, at most: deflate's longest match in two bits.
+/// Maximum number of bytes per compressed byte: deflate's longest match takes two bits.
 const MOST_UNPACKED: u64 = 1032;
-/// What red, green and blue have of 1000 parts of a value: of grey, and of each colour by itself.
+/// Weights of red, green and blue in 1/1000: for grey, and for each colour.
 const LUMA: [u64; 3] = [299, 587, 114];
 const COLOURS: [[u64; 3]; 3] = [[1000, 0, 0], [0, 1000, 0], [0, 0, 1000]];
-/// The only pass of an image that is not interlaced: column and row of its first pixel, and the steps to the next.
+/// The only pass of an image without interlacing: column and row of its first pixel, and the steps to the next pixels.
 const WHOLE: [[u32; 4]; 1] = [[0, 0, 1, 1]];
-/// The same for each pass of an interlaced image.
+/// The passes of an interlaced image.
 const ADAM7: [[u32; 4]; 7] =
     [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
 
@@ -33,19 +33,19 @@ const ADAM7: [[u32; 4]; 7] =
 pub struct ImageForm {
     /// Rows of pixels.
     pub height: usize,
-    /// Pixels of a row.
+    /// Pixels per row.
     pub width: usize,
-    /// Whether a pixel has three values, red, green and blue, and not one of grey.
+    /// Whether a pixel has three values, red, green and blue, rather than one grey value.
     pub colour: bool,
 }
 
 impl ImageForm {
-    /// Values of an image.
+    /// Values per image.
     pub fn values(self) -> usize {
         self.height * self.width * self.channels()
     }
 
-    /// Values of a pixel.
+    /// Values per pixel.
     pub fn channels(self) -> usize {
         if self.colour { 3 } else { 1 }
     }
@@ -58,7 +58,7 @@ impl fmt::Display for ImageForm {
     }
 }
 
-/// Reads how large a PNG file is and whether it has colours, not its pixels.
+/// Reads the size of a PNG file and whether it has colours, but not its pixels.
 ///
 /// # Errors
 /// As [`read_png`].
@@ -74,15 +74,15 @@ pub fn png_form(path: impl AsRef<Path>) -> Result<ImageForm> {
     Ok(ImageForm { height: info.height as usize, width: info.width as usize, colour })
 }
 
-/// Reads a PNG file as an image of this form, pixel by pixel and row by row: each value from 0 for black to 255 for white, or with
-/// `invert` from 255 for black to 0 for white.
+/// Reads a PNG file as an image of this form, pixel by pixel and row by row: each value from 0 for black to 255 for
+/// white, or with `invert` from 255 for black to 0 for white.
 ///
-/// As grey, colours become luma, 0.299 R + 0.587 G + 0.114 B of the stored values (ITU-R BT.601). What is transparent lies
-/// on white. Each value is the mean over the area of the image that it covers, rounded to the nearest; so it is where
-/// the image is smaller than requested. The proportions of the image are not kept.
+/// In grey images, colours become luma, 0.299 R + 0.587 G + 0.114 B of the stored values (ITU-R BT.601). Transparent
+/// pixels are blended with white. Each value is the mean over the area of the image that it covers, rounded to the
+/// nearest, also if the image is smaller than requested. The aspect ratio of the image is not preserved.
 ///
 /// # Errors
-/// [`Error::Read`] when the file cannot be read; [`Error::Data`] when it is no PNG image, is damaged, or has more than
+/// [`Error::Read`] if the file cannot be read; [`Error::Data`] if it is not a PNG image, is damaged, or has more than
 /// 100 megapixels.
 pub fn read_png(path: impl AsRef<Path>, form: ImageForm, invert: bool) -> Result<Vec<u8>> {
     let path = path.as_ref();
@@ -94,7 +94,7 @@ fn buffered(path: &Path) -> Result<BufReader<File>> {
     Ok(BufReader::new(file))
 }
 
-/// As [`read_png`], of bytes that stand under `name` in messages.
+/// As [`read_png`], from a source of bytes with the name `name` in messages.
 fn decode(name: &Path, source: impl BufRead + Seek, form: ImageForm, invert: bool) -> Result<Vec<u8>> {
     let mut reader = open(name, source)?;
     let (columns, rows) = (reader.info().width, reader.info().height);
@@ -121,7 +121,7 @@ fn decode(name: &Path, source: impl BufRead + Seek, form: ImageForm, invert: boo
     Ok((0..form.height * form.width * channels.len()).map(|index| value(index) ^ swapped).collect())
 }
 
-/// An image whose header and palette have been read and are believed.
+/// Opens an image: reads its header and palette and checks them.
 fn open<Source: BufRead + Seek>(name: &Path, mut source: Source) -> Result<png::Reader<Source>> {
     let length = source.seek(SeekFrom::End(0)).and_then(|length| source.rewind().map(|()| length));
     let length = length.map_err(|source| Error::Read { path: name.to_owned(), source })?;
@@ -151,8 +151,8 @@ fn open<Source: BufRead + Seek>(name: &Path, mut source: Source) -> Result<png::
     Ok(reader)
 }
 
-/// Refuses palettes that the decoder would take apart beyond their ends: of parts of colors, of too many, or with more alpha values
-/// than colors.
+/// Refuses palettes that the decoder would read beyond their ends: with incomplete colors, with too many colors, or
+/// with more alpha values than colors.
 fn check_palette(name: &Path, info: &Info<'_>) -> Result<()> {
     let (Some(palette), ColorType::Indexed) = (&info.palette, info.color_type) else { return Ok(()) };
     let (bytes, alphas) = (palette.len(), info.trns.as_ref().map_or(0, |alphas| alphas.len()));
@@ -163,7 +163,7 @@ fn check_palette(name: &Path, info: &Info<'_>) -> Result<()> {
     Err(Error::data(name, Place::default(), expected, format!("{bytes} bytes and {alphas} alpha values")))
 }
 
-/// How a pixel is stored once palettes and small depths are expanded.
+/// The format of a pixel after the expansion of palettes and small depths.
 #[derive(Clone, Copy)]
 struct Pixel {
     /// Grey, grey and alpha, RGB, or RGB and alpha.
@@ -177,7 +177,7 @@ impl Pixel {
         self.channels * if self.wide { 2 } else { 1 }
     }
 
-    /// The greatest sample.
+    /// The maximum value of a sample.
     fn most(self) -> u64 {
         if self.wide { u16::MAX.into() } else { u8::MAX.into() }
     }
@@ -187,7 +187,8 @@ impl Pixel {
         1000 * self.most() * self.most()
     }
 
-    /// The sum of red, green and blue, each this often of 1000, over white, in a unit that makes it a whole number.
+    /// The sum of red, green and blue with these weights in 1/1000, blended with white, in a unit that makes it a whole
+    /// number.
     fn light(self, bytes: &[u8], [red, green, blue]: [u64; 3]) -> u64 {
         let sample = |index: usize| -> u64 {
             if self.wide {
@@ -207,13 +208,13 @@ impl Pixel {
     }
 }
 
-/// Means over areas of an image, of which pixels come in any order.
+/// Means over areas of an image, whose pixels may arrive in any order.
 struct Means {
     /// Rows and columns of the image.
     source: [u32; 2],
     /// Rows and columns of the areas.
     target: [usize; 2],
-    /// Sum of each area: of values times the part that lies in it, in a unit that makes that a whole number.
+    /// The sum of each area: of values times their overlap with the area, in a unit that makes it a whole number.
     sums: Vec<u128>,
 }
 
@@ -225,7 +226,7 @@ impl Means {
         Ok(Self { source, target, sums: vec![0; height * width] })
     }
 
-    /// Adds pixels of a row: their columns and values.
+    /// Adds pixels of a row, given as columns and values.
     fn add(&mut self, row: u32, pixels: impl Iterator<Item = (u32, u64)>) {
         let ([rows, columns], [height, width]) = (self.source, self.target);
         for (column, value) in pixels {
@@ -247,8 +248,8 @@ impl Means {
     }
 }
 
-/// The areas, of `areas` on the same line, in which a pixel, of `pixels` on a line, lies, and how much of it: in units
-/// of which a pixel has `areas`, and an area has `pixels`.
+/// The areas that a pixel overlaps, of `areas` on a line of `pixels` pixels, and the overlap with each, in units of
+/// which a pixel has `areas` and an area has `pixels`.
 fn parts(pixel: u32, pixels: u32, areas: usize) -> impl Iterator<Item = (usize, u64)> {
     let (pixels, areas) = (u64::from(pixels), areas as u64);
     let begin = u64::from(pixel) * areas;

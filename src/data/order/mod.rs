@@ -1,7 +1,7 @@
-//! In which order an epoch takes the rows.
+//! The order in which an epoch takes the rows.
 //!
-//! Every row has a random key that depends on seed, epoch and row alone; the order is the stable sort by key. So any
-//! engine can make it, and any part of it, alone.
+//! Every row has a random key that depends only on seed, epoch and row; the order is the stable sort by key. Therefore
+//! every engine can compute it, or any part of it, independently.
 
 pub(crate) mod sorted;
 
@@ -13,7 +13,7 @@ use crate::vectors::vectorized_loops;
 
 /// The order in which epoch `epoch` (from 1) takes the rows of `range`: a permutation of it.
 pub fn order(seed: u64, epoch: usize, range: Range<u32>) -> Vec<u32> {
-    // Key and row as one number. All are different, so that their unstable sort is the stable sort by key.
+    // Key and row as one number. All are different, so that an unstable sort equals the stable sort by key.
     let mut keyed = vec![0; range.len()];
     vectorized_loops!(for (keyed, row) in keyed.iter_mut().zip(range.clone()) {
         let key = words(seed, Purpose::Order, [row, epoch as u32])[0];
@@ -23,14 +23,14 @@ pub fn order(seed: u64, epoch: usize, range: Range<u32>) -> Vec<u32> {
     keyed.into_iter().map(|keyed| keyed as u32).collect()
 }
 
-/// Numbers from which on dividing them by their bits takes less time than comparing them.
+/// Minimum quantity of numbers for which a radix sort is faster than comparisons.
 const LEAST: usize = 1 << 10;
 
-/// Bits by which numbers are divided at once.
+/// Bits per pass of the radix sort.
 const BITS: u32 = 11;
 
-/// Sorts numbers of which the lower halves ascend: by some bits of the upper half after the other, the lowest first (D. E. Knuth,
-/// "The Art of Computer Programming", 5.2.5, algorithm R).
+/// Sorts numbers whose lower halves ascend, by a radix sort of the upper halves, lowest bits first (D. E. Knuth, "The
+/// Art of Computer Programming", 5.2.5, algorithm R).
 fn sort(numbers: &mut Vec<u64>) {
     if numbers.len() < LEAST {
         return numbers.sort_unstable();
@@ -38,7 +38,7 @@ fn sort(numbers: &mut Vec<u64>) {
     let mut sorted = vec![0; numbers.len()];
     for shift in (u32::BITS..u64::BITS).step_by(BITS as usize) {
         let digit = |number: u64| (number >> shift) as usize & ((1 << BITS) - 1);
-        // Where the next number of each digit goes.
+        // The position of the next number with each digit.
         let mut places = [0u32; 1 << BITS];
         numbers.iter().for_each(|number| places[digit(*number)] += 1);
         let mut before = 0;
@@ -55,14 +55,14 @@ fn sort(numbers: &mut Vec<u64>) {
 }
 
 /// The order of the first epoch, whose rows stay within their block of [`BLOCK_ROWS`] in file order, so that training
-/// can start when the first block is in. The last block is whatever is left.
+/// can start when the first block has been read. The last block holds the remaining rows.
 pub fn first_epoch_block(seed: u64, block: usize, rows: usize) -> Vec<u32> {
     let start = block * BLOCK_ROWS;
     order(seed, 1, start as u32..rows.min(start + BLOCK_ROWS) as u32)
 }
 
-/// The rows at `positions` of the order of an epoch over `rows` rows: block-wise in the first epoch, then over all. Of
-/// the first epoch, blocks that are read wholly are there already while later rows are still missing.
+/// The rows at `positions` of the order of an epoch over `rows` rows: block by block in the first epoch, over all rows
+/// afterwards. In the first epoch, complete blocks are available while later rows are still missing.
 pub fn rows_at(seed: u64, epoch: usize, rows: usize, positions: Range<usize>) -> Vec<u32> {
     if epoch > 1 {
         let mut all = order(seed, epoch, 0..rows as u32);

@@ -1,20 +1,20 @@
-//! Whether the rows of a file stand in an order that has to do with their labels.
+//! Detects files whose row order depends on the labels.
 
 use crate::data::dataset::BLOCK_ROWS;
 
-/// By how many standard deviations the statistic must be above its mean.
+/// Minimum distance of the statistic above its mean, in standard deviations.
 const DEVIATIONS: f64 = 10.0;
 
-/// Whether the labels of blocks of [`BLOCK_ROWS`] rows differ more than chance explains: blocks that were trained one
-/// after the other would then lead a network astray.
+/// Whether the labels of blocks of [`BLOCK_ROWS`] rows differ more than chance explains: training on such blocks one
+/// after another would mislead a network.
 ///
-/// Pearson's chi-squared test of homogeneity over blocks and classes: under chance the statistic has mean d and variance
-/// about 2 d, with d = (blocks - 1) (classes - 1) (K. Pearson, 1900).
+/// Pearson's chi-squared test of homogeneity over blocks and classes: under chance the statistic has mean d and
+/// variance about 2 d, with d = (blocks - 1) (classes - 1) (K. Pearson, 1900).
 pub fn is_sorted(labels: &[u32]) -> bool {
     is_sorted_in(labels, BLOCK_ROWS)
 }
 
-/// The same of blocks of `rows` rows.
+/// As [`is_sorted`], with blocks of `rows` rows.
 pub(crate) fn is_sorted_in(labels: &[u32], rows: usize) -> bool {
     let classes = labels.iter().max().map_or(0, |greatest| *greatest as usize + 1);
     let blocks: Vec<&[u32]> = labels.chunks(rows).collect();
@@ -56,7 +56,7 @@ mod tests {
             labels.sort_unstable();
             assert!(is_sorted(&labels), "{classes} classes in order");
         }
-        // One class in a hundred rows, evenly: too even is no order either.
+        // One class in every hundredth row: too even is not an order either.
         let rare: Vec<u32> = (0..rows).map(|row| u32::from(row % 100 == 0)).collect();
         assert!(!is_sorted(&rare));
         let halves: Vec<u32> = (0..rows).map(|row| if row < rows / 2 { row % 10 } else { row % 5 }).collect();

@@ -1,4 +1,4 @@
-//! Rows of a reader as the inputs of a network.
+//! Rows of a reader as network inputs.
 
 use super::Reader;
 use super::labelled::place_of;
@@ -16,7 +16,7 @@ use crate::data::splitting::folds::{Kinds, different};
 use crate::data::splitting::{Fold, Parts, Split};
 use crate::error::{DataFault, Error, Place, Result};
 
-/// Up to here 32-bit floats count the whole numbers.
+/// 32-bit floats represent all whole numbers up to this one.
 const MOST_EXACT: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
 
 impl Reader {
@@ -25,23 +25,23 @@ impl Reader {
         &self.table.dictionaries
     }
 
-    /// Whether a value is missing in the rows so far, or a column holds categories: then they need an [`Encoding`].
+    /// Whether the rows so far need an [`Encoding`]: a value is missing, or a column holds categories.
     pub fn needs_encoding(&self) -> bool {
         self.table.missing.is_some() || !self.table.dictionaries.is_empty()
     }
 
-    /// How the columns of the rows so far become inputs.
+    /// Learns the encoding of the columns from the rows so far.
     pub fn encoding(&self, scale: Scale) -> Encoding {
         let categories = self.schema().map_or(&[][..], |schema| &schema.categories);
         let Table { features, dictionaries, .. } = &self.table;
         Encoding::learn(features, self.inputs, categories, dictionaries, scale, self.threads)
     }
 
-    /// Checks that the values to predict of the rows so far differ, as far as 32-bit floats tell. Those of arrays may be the same.
+    /// Checks that the values to predict of the rows so far differ as 32-bit floats. Values from arrays may be equal.
     ///
     /// # Errors
-    /// [`Error::Data`] for a column of equal values in a file, and for one of values so small that these floats keep few of their
-    /// digits.
+    /// [`Error::Data`] for a column of equal values in a file, and for a column of values so small that 32-bit floats
+    /// keep few of their digits.
     pub fn check_values(&self) -> Result<()> {
         let may_be_equal = self.table_form().is_some_and(|form| form.is_of_arrays);
         for column in 0..self.values {
@@ -53,7 +53,7 @@ impl Reader {
             }
             let are_equal = least == greatest && least.abs() < MOST_EXACT;
             let (expected, found) = if least == greatest && !are_equal {
-                // They may differ in the file.
+                // The values may differ in the file.
                 ("values that 32-bit floats can distinguish (subtract an offset)", format!("only {least}"))
             } else if are_equal {
                 let tiny = if least == 0.0 { " (like all numbers closer to it than 1e-45)" } else { "" };
@@ -71,20 +71,20 @@ impl Reader {
         Ok(())
     }
 
-    /// Where a column of values to predict stands.
+    /// The place of a column of values to predict.
     fn place_of_values(&self, column: usize) -> Place {
         if self.labels_name == self.name {
             place_of(self.schema().and_then(|schema| schema.values.get(column)))
         } else {
-            // They stand beside the table.
+            // The values are in a file separate from the table.
             Place { column: Some(column + 1), ..Place::default() }
         }
     }
 
-    /// Standardises the values to predict of the rows so far, and says how; call it once, when all are here.
+    /// Standardises the values to predict of the rows so far, and returns the scale; call it once, after the last row.
     ///
     /// # Errors
-    /// [`Error::Data`] for values that lie so far from 0 that 32-bit floats round their differences away.
+    /// [`Error::Data`] for values so far from 0 that 32-bit floats lose their differences.
     pub fn standardise_targets(&mut self) -> Result<TargetScale> {
         let scale = TargetScale::learn(&self.table.values, self.values);
         let is_rounded = |column: usize| {
@@ -102,10 +102,10 @@ impl Reader {
         Ok(scale)
     }
 
-    /// Applies a transform to the rows so far; call it once, when all are here.
+    /// Applies a transform to the rows so far; call it once, after the last row.
     ///
     /// # Errors
-    /// [`Error::Config`] when memory does not hold them, or for a missing value, if nothing says what stands for it.
+    /// [`Error::Config`] if memory cannot hold the result, or for a missing value without a replacement.
     pub fn apply(&mut self, transform: &Transform) -> Result<()> {
         transform.apply(&mut self.table.features, &self.table.dictionaries, 1)?;
         if let Transform::Columns(encoding) = transform {
@@ -114,7 +114,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads to the end and hands over all rows as network inputs under `transform`.
+    /// Reads to the end and returns all rows as network inputs under `transform`.
     ///
     /// # Errors
     /// As [`Reader::next_block`].
@@ -122,7 +122,7 @@ impl Reader {
         Ok(self.into_rows(transform)?.0)
     }
 
-    /// As [`Reader::into_dataset`]; also returns the cells with values that the training rows did not have.
+    /// As [`Reader::into_dataset`]; also returns the cells with values that no training row had.
     pub(crate) fn into_rows(mut self, transform: &Transform) -> Result<(Dataset, UnknownCells)> {
         self.read_to_end()?;
         let Table { features, labels, values, weights, dictionaries, .. } = std::mem::take(&mut self.table);
@@ -134,8 +134,8 @@ impl Reader {
         transform.rows(rows, &dictionaries)
     }
 
-    /// Refuses the rows so far if the first of a file may be a header: the table that `transform` was learnt on had none, nobody
-    /// has said that this has none, and the row holds texts alone, none of which a training row held.
+    /// Refuses the rows so far if the first row of a file may be a header: the table that `transform` was learnt on had
+    /// no header, the format does not settle it for this table, and all cells of the row are unknown categories.
     ///
     /// # Errors
     /// [`Error::Undecided`].
@@ -146,7 +146,7 @@ impl Reader {
         }
         for (file, begin) in &self.table.begins {
             let first = begin / self.inputs;
-            // It may have been left out.
+            // The row may have been left out.
             let place = match &self.kept {
                 Some(kept) => kept.iter().position(|row| *row as usize == first),
                 None => Some(first),
@@ -163,10 +163,10 @@ impl Reader {
         Ok(())
     }
 
-    /// Makes a missing value an error, in the rows so far and in those that come.
+    /// Makes missing values an error, in the rows so far and in later rows.
     ///
     /// # Errors
-    /// [`Error::Data`] for the first.
+    /// [`Error::Data`] for the first missing value.
     pub fn refuse_missing(&mut self) -> Result<()> {
         self.refuses_missing = true;
         self.check_missing()
@@ -184,16 +184,16 @@ impl Reader {
         }
     }
 
-    /// Checks that the values of every column remain distinct once they are scaled.
+    /// Checks that the values of every column remain distinct after scaling.
     ///
     /// # Errors
-    /// [`Error::Data`] for one that lies so far from 0 that 32-bit floats round its differences away.
+    /// [`Error::Data`] for a column so far from 0 that 32-bit floats lose its differences.
     pub fn check_encoding(&self, encoding: &Encoding) -> Result<()> {
         let mut coarse = encoding.coarse().filter(|(column, ..)| self.may_be_rounded(*column));
         coarse.next().map_or(Ok(()), |(column, center, width)| Err(self.coarse(column, center, width)))
     }
 
-    /// As [`Reader::check_encoding`], for [`Scale::Standard`] and the rows so far, without making the encoding.
+    /// As [`Reader::check_encoding`], for [`Scale::Standard`] and the rows so far, without building the encoding.
     ///
     /// # Errors
     /// As [`Reader::check_encoding`].
@@ -227,7 +227,7 @@ impl Reader {
         Error::data(&self.name, place, expected, found)
     }
 
-    /// Reads to the end and takes the rows out that validate and those that test.
+    /// Reads to the end and takes the validation rows and the test rows out of the reader.
     ///
     /// # Errors
     /// As [`Reader::next_block`], and as [`Reader::parts`].
@@ -236,22 +236,22 @@ impl Reader {
         Ok(self.divide_into(&parts))
     }
 
-    /// Takes the rows out that validate and those that test, of all rows, which have been read.
+    /// Takes the validation rows and the test rows out of the reader, which must be complete.
     pub fn divide_into(&mut self, Parts { train, validation, test }: &Parts) -> [Dataset; 2] {
         self.known_rows = Some(train.len());
         let rows = self.view(Scaling::AsIs);
         let out = [validation, test].map(|part| rows.taken(part));
-        // No rows come any more whose labels would need them.
+        // No later rows need these fields.
         let table = &mut self.table;
         (table.numbers, table.groups, table.times) = (Vec::new(), Vec::new(), Vec::new());
         table.keep_rows(self.inputs, self.values, train);
         out
     }
 
-    /// Reads to the end and says which rows train, which validate, and which test.
+    /// Reads to the end and divides the rows into training, validation and test rows.
     ///
     /// # Errors
-    /// As [`Reader::next_block`]; [`Error::Setting`] where a part has no rows.
+    /// As [`Reader::next_block`]; [`Error::Setting`] if a part has no rows.
     pub fn parts(&mut self, split: &Split) -> Result<Parts> {
         self.read_to_end()?;
         let Table { groups, times, labels, .. } = &self.table;
@@ -261,7 +261,7 @@ impl Reader {
             (_, _, [_, ..]) => Kinds::Times(times),
             (0, ..) => Kinds::Classes(labels),
             _ => {
-                // Rows with values are all of one kind.
+                // Rows with values to predict form a single stratum.
                 one_kind = vec![0; self.rows()];
                 Kinds::Classes(&one_kind)
             }
@@ -292,12 +292,12 @@ impl Reader {
     }
 }
 
-/// Reduces finite numbers with `choose`, such as `f32::min`; 0 where there are none.
+/// Reduces finite numbers with `choose`, such as `f32::min`; 0 for an empty slice.
 fn reduce(values: &[f32], choose: fn(f32, f32) -> f32) -> f32 {
     values.iter().copied().reduce(choose).unwrap_or(0.0)
 }
 
-/// Checks that every part that is to have rows has some, of these `count` groups or times, whose rows are not divided.
+/// Checks that no requested part is empty after a division into `count` whole groups or times.
 fn check_together(split: &Split, parts: &Parts, [one, many]: [&str; 2], count: usize) -> Result<()> {
     for (setting, share, rows) in [
         ("validation-fraction", split.validation, parts.validation.len()),

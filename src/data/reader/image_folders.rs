@@ -1,4 +1,4 @@
-//! Folders of PNG images: one for each class, under its name.
+//! Folders of PNG images: one folder per class, with its name.
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ impl Reader {
                 Ok(())
             },
             |push| {
-                // What is not wanted any more comes behind an image that cannot be read.
+                // After an unreadable image, later images are not needed.
                 let _ = files.iter().all(push);
                 Ok(())
             },

@@ -1,4 +1,4 @@
-//! Whether the labels that a reader has delivered are classes, and those of a model; and which rows have none.
+//! Checks of delivered labels: whether they are classes, and classes of a model; and rows without labels.
 
 use std::collections::HashMap;
 
@@ -21,12 +21,12 @@ impl Reader {
         self.table_form()?.few_numbers
     }
 
-    /// Whether labels that differ only in spelling are joined when all rows are here.
+    /// Whether labels that differ only in spelling are joined after the last row.
     pub(crate) fn folds_labels(&self) -> bool {
         self.values == 0 && self.schema().is_some_and(|schema| schema.folds_labels)
     }
 
-    /// Refuses to leave out the rows of a text that may be a label. A model knows that from its training.
+    /// Refuses to leave out the rows of a text that may be a label. With a model, its training has settled this.
     ///
     /// # Errors
     /// [`Error::Undecided`].
@@ -45,22 +45,22 @@ impl Reader {
         Err(Error::Undecided { path: self.labels_name.clone(), setting: "missing marker", question })
     }
 
-    /// Whether rows without a target are left out when all rows are here.
+    /// Whether rows without a target are left out after the last row.
     pub(crate) fn drops_missing_target(&self) -> bool {
         self.schema().is_some_and(|schema| schema.drops_missing_target)
     }
 
-    /// How many rows were left out because they have no target.
+    /// The number of rows left out because they have no target.
     pub fn dropped_rows(&self) -> usize {
         self.dropped
     }
 
-    /// Which rows of the file the rows are, counted from 0, where some were left out because they have no target.
+    /// The indices of the rows in the file, from 0, if rows without a target were left out.
     pub fn kept_rows(&self) -> Option<&[u32]> {
         self.kept.as_deref()
     }
 
-    /// Whether the labels are numbers that the first rows alone have made classes of: there were few of them.
+    /// Whether the labels are numbers that are classes only because the first rows held few different ones.
     pub fn infers_classes(&self) -> bool {
         self.few_numbers().is_some() && self.classes().are_numbers()
     }
@@ -68,9 +68,9 @@ impl Reader {
     /// Checks that the labels so far are usable classes.
     ///
     /// # Errors
-    /// [`Error::Data`] when all are the same, or when they are values: fractions, over 1,000 different numbers, or a
-    /// different label in more than half of the rows. [`Error::Undecided`] when the first rows alone have made classes of
-    /// numbers, and there are over 20.
+    /// [`Error::Data`] if all labels are equal, or if they are values: fractions, over 1,000 different numbers, or a
+    /// different label in more than half of the rows. [`Error::Undecided`] if numbers are classes only by the first
+    /// rows, and there are over 20 of them.
     pub fn check_classes(&self) -> Result<()> {
         if self.values() > 0 {
             return Ok(());
@@ -107,8 +107,8 @@ impl Reader {
         error(label, expected, found).map_err(|error| error.with_kind(DataFault::Values))
     }
 
-    /// Makes values to predict of the labels, once all rows are here, where the first rows alone have made classes of numbers and
-    /// all show too many.
+    /// Converts the labels to values to predict, after the last row, if numbers are classes only by the first rows and
+    /// all rows hold too many different ones.
     pub fn labels_to_values(&mut self) {
         if !matches!(self.check_classes(), Err(Error::Undecided { .. })) {
             return;
@@ -125,8 +125,9 @@ impl Reader {
         (form.few_numbers, self.values) = (None, 1);
     }
 
-    /// As [`Reader::into_dataset`], with labels that count these classes. Also returns how many cells held a category that
-    /// the training rows did not hold, or missed a value where none of them did.
+    /// As [`Reader::into_dataset`], with labels that are indices into these classes. Also returns the cells whose
+    /// category no training row held, and the cells that miss a value in a column without missing values in training
+    /// rows.
     ///
     /// # Errors
     /// Also [`Error::Data`] for an unknown label, and as [`Reader::refuse_header`].
@@ -148,12 +149,12 @@ impl Reader {
     /// Checks that the labels so far are among these classes.
     ///
     /// # Errors
-    /// [`Error::Data`] with the first that is not.
+    /// [`Error::Data`] for the first label of another class.
     pub fn check_labels(&self, classes: &Classes) -> Result<()> {
         self.found_in(classes).map(|_| ())
     }
 
-    /// Which of these classes each class of the rows so far is; an error for the first that is none.
+    /// The index among these classes of each class of the rows so far; an error for the first unknown class.
     fn found_in(&self, classes: &Classes) -> Result<Vec<u32>> {
         let find = classes.finder();
         let spelled = if self.folds_labels() { classes.names() } else { &[] };
@@ -163,7 +164,7 @@ impl Reader {
         own.map(|(class, found)| found.ok_or_else(|| self.unknown_label(class, classes))).collect()
     }
 
-    /// The column of the labels; none where they stand beside the table.
+    /// The column of the labels; `None` if they are in a separate file.
     fn label_column(&self) -> Option<&Column> {
         let schema = self.schema().filter(|_| self.labels_name == self.name)?;
         schema.target.as_ref()
@@ -186,14 +187,14 @@ impl Reader {
     }
 }
 
-/// A column of labels in a question: its name, or else its index.
+/// The name of a column of labels in a question, or else its index.
 fn shown(column: Option<&Column>) -> String {
     let name = column.and_then(|column| column.name.as_deref()).filter(|name| !name.is_empty());
     let index = || column.map_or_else(String::new, |column| format!("column {}", column.position));
     name.map_or_else(index, |name| printable_name(name.as_bytes()))
 }
 
-/// A column of a table as a place in it; nowhere for images, which have none.
+/// The place of a column of a table; empty for images, which have no columns.
 pub(crate) fn place_of(column: Option<&Column>) -> Place {
     let name = column.and_then(|column| column.name.as_deref());
     let name = name.map(|name| printable_name(name.as_bytes()).into());

@@ -1,4 +1,4 @@
-//! Rows that are in memory, as a table that has been read.
+//! Rows in memory, as a table that has been read.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,16 @@ use crate::data::dataset::{Features, is_byte, reserve, rows};
 use crate::data::reading::table::{Missing, Table};
 use crate::error::{Error, Place, Result};
 
-/// Numbers of rows, [rows, inputs], row after row.
+/// The values of rows, [rows, inputs], in row-major order.
 pub(crate) struct MemoryCells {
-    /// Values of a row.
+    /// Values per row.
     pub inputs: usize,
-    /// The values; NaN where one is missing.
+    /// The values; NaN for a missing value.
     pub values: Vec<f32>,
-    /// Which columns are categories, whatever numbers they hold; in ascending order.
+    /// The columns of categories, whatever numbers they contain, in ascending order.
     pub categorical: Vec<usize>,
-    /// Of each of these the texts that its numbers count from 0; nothing where the categories are the numbers.
+    /// For each of these columns, the texts that its numbers index; `None` if the numbers themselves are the
+    /// categories.
     pub texts: Vec<Option<MemoryTexts>>,
 }
 
@@ -28,39 +29,39 @@ pub(crate) struct MemoryCells {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct MemoryTexts {
     pub texts: Vec<String>,
-    /// Their type, if they are typed.
+    /// The type of the texts, if they are typed.
     pub label_type: Option<LabelType>,
 }
 
-/// What rows in memory should give.
+/// The targets of rows in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum MemoryTargets {
-    /// The different labels with the row in which each came first, counted from 1, and the number of each row's label.
+    /// The different labels, each with the row of its first appearance, counted from 1, and the label of each row.
     Labels {
-        /// In the order in which they come.
+        /// The labels in the order of appearance.
         texts: Vec<(String, u64)>,
-        /// One a row.
+        /// The index of each row's label.
         numbers: Vec<u32>,
     },
-    /// Classes that are known to be some, whatever their names look like; rows of some may be missing.
+    /// Given classes, whatever their names look like; some may have no rows.
     Classes {
         /// The names, all different.
         names: Vec<String>,
-        /// The number of each row's class.
+        /// The index of each row's class.
         numbers: Vec<u32>,
         /// The type of the labels, if they are typed.
         label_type: Option<LabelType>,
     },
     /// Values to predict.
     Values {
-        /// Values of a row.
+        /// Values per row.
         columns: usize,
         /// [rows, columns]
         values: Vec<f32>,
     },
 }
 
-/// Rows in memory and what each should give: of as many rows all three, but that weights may be none.
+/// Rows in memory with their targets and weights, all of the same number; weights may be empty.
 pub(crate) struct MemoryRows {
     /// The name of the inputs in messages.
     pub name: PathBuf,
@@ -68,37 +69,37 @@ pub(crate) struct MemoryRows {
     pub targets_name: PathBuf,
     /// The column of each input.
     pub columns: Vec<Column>,
-    /// How many positions there are.
+    /// The number of positions.
     pub positions: usize,
-    /// The first input of each column of dates, and how many parts they have.
+    /// The first input of each column of dates, and the number of its parts.
     pub dates: Vec<(usize, usize)>,
-    /// Their time zones, as in a [`Schema`].
+    /// The time zones of the dates, as in a [`Schema`].
     pub zones: Vec<(usize, Option<String>)>,
     /// The inputs.
     pub cells: MemoryCells,
-    /// What rows should give.
+    /// The targets of the rows.
     pub targets: MemoryTargets,
-    /// The names of the columns of what rows should give, or none.
+    /// The names of the target columns; may be empty.
     pub target_names: Vec<String>,
-    /// How much each row counts in the loss; none is 1 for all.
+    /// The weight of each row in the loss; if empty, all weights are 1.
     pub weights: Vec<f32>,
-    /// What keeps rows together where some are held out.
+    /// The keys that keep rows together in a split.
     pub kept_together: KeptTogether,
 }
 
-/// What keeps rows together where some are held out: one of these, or nothing.
+/// The keys that keep rows together in a split: at most one of the lists is not empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct KeptTogether {
     /// The group of each row, numbered from 0.
     pub groups: Vec<u32>,
-    /// When each row is of; later ones are held out.
+    /// The time of each row; later rows are held out.
     pub times: Vec<f64>,
-    /// Which rows are copies: the number of what each is a copy of, from 0.
+    /// For each row, the number of the row that it copies, from 0.
     pub copies: Vec<u32>,
 }
 
 impl KeptTogether {
-    /// That of these rows, in this order.
+    /// The keys of these rows, in this order.
     pub(crate) fn taken(&self, numbers: &[u32]) -> Self {
         let Self { groups, times, copies } = self;
         Self {
@@ -110,13 +111,14 @@ impl KeptTogether {
 }
 
 impl MemoryCells {
-    /// The values as a reader keeps those of a table: bytes if all are, categories as the numbers of a dictionary a column.
+    /// Converts the values to the form of a table in a reader: bytes if all values are bytes, and categories as numbers
+    /// of one dictionary per column.
     ///
     /// # Errors
-    /// [`Error::Data`], under this name, for more different categories than a table may have.
+    /// [`Error::Data`], with the name `name`, for more different categories than a table may have.
     pub(crate) fn features(self, name: &Path) -> Result<(Features, Vec<Dictionary>)> {
         let Self { inputs, mut values, categorical, texts } = self;
-        // As text is read: there is one 0.
+        // Turns -0 into 0, as in parsed text.
         values.iter_mut().for_each(|value| *value += 0.0);
         let mut dictionaries = Vec::new();
         for (column, texts) in categorical.into_iter().zip(texts) {
@@ -151,12 +153,12 @@ impl MemoryCells {
 }
 
 impl Reader {
-    /// A reader that has read these rows to their end, as it would a table whose columns are the inputs and, behind them, what
-    /// rows should give. At most `threads` threads scan its columns, by default one per core.
+    /// Makes a complete reader of these rows, like a table whose columns are the inputs followed by the targets. At
+    /// most `threads` threads scan its columns, by default one per core.
     ///
     /// # Errors
-    /// [`Error::Data`] for more different labels or categories than a table may have; [`Error::Config`] when memory does not
-    /// hold the rows.
+    /// [`Error::Data`] for more different labels or categories than a table may have; [`Error::Config`] if memory
+    /// cannot hold the rows.
     pub(crate) fn in_memory(rows: MemoryRows, threads: Option<usize>) -> Result<Self> {
         let MemoryRows {
             name,

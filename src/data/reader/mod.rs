@@ -1,4 +1,4 @@
-//! The rows of a data set that have been read so far, and what can be asked of them.
+//! The rows of a data set read so far, and queries on them.
 
 pub(crate) mod encoded;
 pub(crate) mod image_folders;
@@ -33,12 +33,12 @@ use crate::data::reading::table::Table;
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
 
-/// Rows that were taken from a reader.
+/// Rows taken from a reader.
 #[derive(Debug, Default)]
 pub struct Block {
-    /// The values, as they stand in the file.
+    /// The values, as read from the file.
     pub features: Features,
-    /// The cell of each row that is handed on, if one is.
+    /// The cell of the ID column for each row, if there is an ID column.
     pub ids: Vec<String>,
 }
 
@@ -54,33 +54,33 @@ pub struct Reader {
     pub(crate) values: usize,
     pub(crate) table: Table,
     pub(crate) known_rows: Option<usize>,
-    /// Rows of a table, estimated from its length and its first rows; 0 where that is unknown, or not all of them are kept.
+    /// Estimated rows of a table, from its length and its first rows; 0 if unknown, or if not all rows are kept.
     pub(crate) likely_rows: usize,
-    /// Most threads for work on whole columns; nothing is one for each core.
+    /// Maximum number of threads for work on whole columns; `None` for one per core.
     pub(crate) threads: Option<usize>,
     pub(crate) form: Form,
     pub(crate) times: Option<Times>,
     pub(crate) state: State,
-    /// Whether a missing value is an error, as nothing will stand for it.
+    /// Whether a missing value is an error, because no replacement will be available.
     pub(crate) refuses_missing: bool,
-    /// The rows of the file that are here, where some were left out because they have no target, and how many these are.
+    /// The file's indices of the rows kept, if rows without a target were left out; `dropped` counts the latter.
     pub(crate) kept: Option<Vec<u32>>,
     pub(crate) dropped: usize,
-    /// Columns that are categories since they hold text and numbers.
+    /// Columns treated as categories because they hold both text and numbers.
     pub(crate) mixed: Vec<MixedColumn>,
-    /// Whether it trains as it comes, so that later rows must be like the first.
+    /// Whether training starts while rows are read, so that later rows must have the form of the first rows.
     pub(crate) is_of_pixels: bool,
 }
 
-/// What a data set is made of.
+/// The kind of a data set.
 #[derive(Clone)]
 pub(crate) enum Form {
-    /// Images, with their form where they have height and width.
+    /// Images, with their form if they have height and width.
     Images(Option<ImageForm>),
     Table(Box<TableForm>),
 }
 
-/// What is known of a table besides its rows.
+/// Properties of a table other than its rows.
 #[derive(Clone, Default)]
 pub(crate) struct TableForm {
     pub schema: Schema,
@@ -89,46 +89,46 @@ pub(crate) struct TableForm {
     pub left_out: Vec<IgnoredColumn>,
     /// Columns of text that may be meant as numbers.
     pub as_text: Vec<NumbersAsText>,
-    /// Lines about how it was understood.
+    /// Messages about the interpretation of the table.
     pub notices: Vec<String>,
     /// Inputs that may be identifiers.
     pub identifiers: Vec<String>,
-    /// How many different numbers the first rows of the target show, where these alone have made classes of them.
+    /// The number of different numbers in the first rows of the target, if only their small count made them classes.
     pub few_numbers: Option<usize>,
-    /// Whether numbers of the target are classes, too, where there are more than a few.
+    /// Whether numbers of the target are classes even if there are more than a few.
     pub means_classes: bool,
-    /// Whether labels are classes whatever they look like.
+    /// Whether labels are always classes, whatever their spelling.
     pub are_classes: bool,
-    /// Which rows are copies of others, by the number of what each is a copy of; nothing where that is not known.
+    /// For each row, the index of the row that it copies; empty if copies are unknown.
     pub copies: Vec<u32>,
-    /// Whether it has no header for no other reason than that the table before it, which a model was trained on, had none.
+    /// Whether the table has no header only because the table that the model was trained on had none.
     pub is_header_open: bool,
-    /// Dates of zeros that have been read as missing.
+    /// Dates consisting of zeros that were read as missing.
     pub zero_dates: Arc<AtomicUsize>,
-    /// Whether its columns are those of the table that a model was trained on.
+    /// Whether the columns are taken from the table that a model was trained on.
     pub is_like_another: bool,
-    /// Whether the rows are those of arrays, which nobody has named the wrong column of.
+    /// Whether the rows come from arrays, so that the user cannot have named a wrong column.
     pub is_of_arrays: bool,
 }
 
 pub(crate) enum State {
-    /// Readers whose rows are all there are shared by threads, which no delivery is.
+    /// Complete readers are shared between threads; a delivery cannot be, hence the mutex.
     Reading(Box<Mutex<Delivery>>),
     Complete,
     Failed,
 }
 
 impl Reader {
-    /// Opens the files. A table is read whole, for all rows decide its columns; rows of images (IDX, and CSV whose first rows are
-    /// pixels, unless `read_all` is set) are read while others are asked for.
+    /// Opens the files. A table is read completely, because its columns depend on all rows. Rows of images (IDX, and
+    /// CSV whose first rows are pixels, unless `read_all` is set) are read in the background.
     ///
     /// # Errors
-    /// [`Error::Read`]; [`Error::Data`] for the first row that is not what it should be; [`Error::Undecided`] for a doubt; and
-    /// [`Error::Config`] where memory does not hold a table.
+    /// [`Error::Read`]; [`Error::Data`] for the first invalid row; [`Error::Undecided`] for an ambiguous format; and
+    /// [`Error::Config`] if a table does not fit into memory.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
         match source {
             Source::Idx { images, labels } => {
-                // The labels come first and wholly: they tell how many classes there are.
+                // All labels are read first: they determine the number of classes.
                 let labels_stream = Stream::open(labels)?;
                 Self::idx(labels_stream, || Stream::open(images), options)
             }
@@ -141,7 +141,7 @@ impl Reader {
         }
     }
 
-    /// Opens rows without labels: a table whose labels, if it has any, are not looked at, or an IDX file of images.
+    /// Opens rows without labels: a table whose labels, if any, are ignored, or an IDX file of images.
     pub fn open_unlabelled(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let mut stream = Stream::open(path.as_ref())?;
         if stream.peek(2)? != [0, 0] {
@@ -150,12 +150,12 @@ impl Reader {
         Self::images(Images::open(stream, None)?, Table::default(), options)
     }
 
-    /// Reads CSV from any source of bytes; `name` stands for the path in messages.
+    /// Reads CSV from any source of bytes; messages show `name` as the path.
     pub fn from_csv(name: &Path, stream: impl Read + Send + 'static, options: &ReadOptions) -> Result<Self> {
         Self::csv(Stream::new(name, stream)?, &[], options)
     }
 
-    /// Reads CSV that is in memory; `name` stands for the path in messages.
+    /// Reads CSV from memory; messages show `name` as the path.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -163,7 +163,7 @@ impl Reader {
         Self::csv(Stream::of_bytes(name, bytes.into())?, &[], options)
     }
 
-    /// Reads IDX from any two sources of bytes; the names stand for the paths in messages.
+    /// Reads IDX from any two sources of bytes; messages show the names as the paths.
     pub fn from_idx(
         images_name: &Path,
         images: impl Read + Send + 'static,
@@ -174,7 +174,7 @@ impl Reader {
         Self::idx(Stream::new(labels_name, labels)?, || Stream::new(images_name, images), options)
     }
 
-    /// No rows yet, of this form.
+    /// Creates a reader of this form without rows.
     pub(crate) fn empty(name: PathBuf, inputs: usize, form: Form, state: State) -> Self {
         Self {
             labels_name: name.clone(),
@@ -220,19 +220,19 @@ impl Reader {
         Ok(Self { table, known_rows, times, threads: options.threads, ..reader })
     }
 
-    /// Waits until one more block of [`BLOCK_ROWS`](super::BLOCK_ROWS) rows is in, or the end of the file.
+    /// Waits for one more block of [`BLOCK_ROWS`](super::BLOCK_ROWS) rows, or for the end of the file.
     ///
-    /// `Ok(false)` once everything had been delivered before the call.
+    /// Returns `Ok(false)` if all rows had been delivered before the call.
     pub fn next_block(&mut self) -> Result<bool> {
         self.receive(false)
     }
 
-    /// Reads everything that is left.
+    /// Reads all remaining rows.
     pub fn read_to_end(&mut self) -> Result<()> {
         self.receive(true).map(|_| ())
     }
 
-    /// Waits for one more block, or for all that are left; whether any rows came.
+    /// Waits for one more block, or for all remaining blocks; returns whether rows arrived.
     fn receive(&mut self, all: bool) -> Result<bool> {
         match self.state {
             State::Complete => return Ok(false),
@@ -247,13 +247,13 @@ impl Reader {
             return Ok(false);
         };
         let received = self.fill(delivery.get_mut().unwrap_or_else(PoisonError::into_inner), all);
-        // What is missing stands in front of the row that is at fault.
+        // An error about a missing value refers to an earlier row than the error of the delivery.
         match self.check_missing().and(received) {
             Ok(true) => self.state = State::Reading(delivery),
             Ok(false) => self.state = State::Complete,
             Err(error) => {
                 if matches!(error, Error::Interrupted) {
-                    // The next call continues with the rows that follow.
+                    // The next call continues with the following rows.
                     self.state = State::Reading(delivery);
                 }
                 return Err(error);
@@ -265,7 +265,7 @@ impl Reader {
         Ok(self.rows() > before)
     }
 
-    /// Adds the rows of one more block, or all that are left; false at the end.
+    /// Adds the rows of one more block, or all remaining rows; returns false at the end.
     fn fill(&mut self, delivery: &mut Delivery, all: bool) -> Result<bool> {
         let (name, expected) = (&self.name, self.likely_rows);
         let wanted = Wanted { all, name, inputs: self.inputs, expected, known: self.known_rows };
@@ -274,18 +274,18 @@ impl Reader {
         received
     }
 
-    /// Whether all rows are here and the file proved to be whole.
+    /// Whether all rows have been read and the file is complete.
     pub fn is_complete(&self) -> bool {
         matches!(self.state, State::Complete)
     }
 
-    /// When threads parsed the rows so far, in consecutive spans; empty unless requested.
+    /// The consecutive time spans in which threads parsed rows so far; empty unless requested.
     pub fn times(&self) -> Vec<(Instant, Instant)> {
         let times = self.times.as_ref();
         let mut times =
             times.map_or_else(Vec::new, |times| times.lock().unwrap_or_else(PoisonError::into_inner).clone());
         times.sort();
-        // Where several threads parse at once, that counts once.
+        // Overlapping spans of several threads are counted once.
         let mut last = None;
         times.retain_mut(|(begin, end)| {
             *begin = last.map_or(*begin, |last| (*begin).max(last));
@@ -305,17 +305,17 @@ impl Reader {
         self.known_rows.or(self.is_complete().then(|| self.rows()))
     }
 
-    /// The file, or what stands for it in messages; the first of several.
+    /// The name of the file as shown in messages; the first name if there are several files.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Numbers of a row to predict; 0 where targets are labels.
+    /// Numbers to predict per row; 0 if targets are labels.
     pub fn values(&self) -> usize {
         self.values
     }
 
-    /// Values of a row.
+    /// Values per row.
     pub fn inputs(&self) -> usize {
         self.inputs
     }
@@ -330,7 +330,7 @@ impl Reader {
         &self.table.labels
     }
 
-    /// What is known of a table besides its rows.
+    /// Properties of a table other than its rows; `None` for images.
     pub(crate) fn table_form(&self) -> Option<&TableForm> {
         match &self.form {
             Form::Images(_) => None,
@@ -358,12 +358,12 @@ impl Reader {
         self.table_form().map_or(0, |form| form.zero_dates.load(Ordering::Relaxed))
     }
 
-    /// Lines about how a table was understood.
+    /// Messages about the interpretation of a table.
     pub fn table_notices(&self) -> &[String] {
         self.table_form().map_or(&[], |form| &form.notices)
     }
 
-    /// Columns of text, the target among them, in which most cells are a number with a sign or a unit.
+    /// Columns of text, including the target, in which most cells are a number with a sign or a unit.
     pub fn numbers_as_text(&self) -> &[NumbersAsText] {
         self.table_form().map_or(&[], |form| &form.as_text)
     }
@@ -373,7 +373,7 @@ impl Reader {
         self.table_form().map_or(&[], |form| &form.identifiers)
     }
 
-    /// The form of the images, if the rows are images: as IDX says, or of a square.
+    /// The form of the images, if the rows are images: from the IDX header, or a square.
     pub fn image(&self) -> Option<ImageForm> {
         let side = self.inputs.isqrt();
         match self.form {
@@ -386,9 +386,9 @@ impl Reader {
         }
     }
 
-    /// Whether the rows are images of bytes: all of IDX are. Rows of a table are, if they have as many columns as the
-    /// pixels of a square, or three times as many, 64 at least, and if more than half of the rows of the first block so
-    /// far hold nothing but whole numbers from 0 to 255, one of them above 127.
+    /// Whether the rows are images of bytes. IDX rows always are. Rows of a table are if their columns number n * n or
+    /// 3 * n * n (at least 64), and if more than half of the rows of the first block hold only whole numbers from 0
+    /// to 255, one of them above 127.
     pub fn holds_images(&self) -> bool {
         matches!(self.form, Form::Images(_)) || self.table.holds_images(self.inputs)
     }
@@ -401,7 +401,7 @@ impl Reader {
     /// Reads to the end and copies all rows.
     ///
     /// # Errors
-    /// As [`Reader::next_block`]; [`Error::Config`] if memory does not hold them twice.
+    /// As [`Reader::next_block`]; [`Error::Config`] if memory cannot hold a second copy.
     pub fn copied(&mut self) -> Result<Self> {
         self.read_to_end()?;
         let bytes = match &self.table.features {
@@ -424,16 +424,16 @@ impl Reader {
         })
     }
 
-    /// Takes the rows that have been delivered, so that their memory is free. Labels are gone.
+    /// Takes the delivered rows and their labels out of the reader, to free their memory.
     pub fn take_block(&mut self) -> Block {
         let table = std::mem::take(&mut self.table);
-        // Later rows count on from their numbers, and are not kept beside these.
+        // Later rows continue these row numbers, and are stored without these rows.
         self.likely_rows = 0;
         self.table.dictionaries = table.dictionaries;
         Block { features: table.features, ids: table.ids }
     }
 
-    /// The rows `range`, which must have been delivered, as network inputs, and their labels.
+    /// The delivered rows `range` as network inputs, and their labels.
     pub fn block(&self, range: Range<usize>, scaling: Scaling) -> (FeaturesRef<'_>, &[u32]) {
         let rows = self.view(scaling);
         (rows.scaled(range.clone()), &rows.labels()[range])

@@ -1,4 +1,4 @@
-//! Labels that may be slips: of another kind than the rest, or in a single row.
+//! Labels that may be mistakes: of a different kind than the others, or in a single row.
 
 use std::path::PathBuf;
 
@@ -6,35 +6,35 @@ use super::Reader;
 use crate::data::columns::classes::is_number;
 use crate::data::reading::table::best_spellings;
 
-/// Rows of a table from which on a class should have more than one of them.
+/// Minimum rows of a table in which a class with a single row is odd.
 const MANY_ROWS: usize = 100;
 
-/// Labels of the rarer kind are odd where fewer than one row in this many has one.
+/// Labels of the rarer kind are odd if fewer than one row in this many has such a label.
 const ODD_SHARE: usize = 10;
 
-/// A label that may be a slip.
+/// A label that may be a mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OddLabel {
-    /// The label as it is in the table.
+    /// The label as written in the table.
     pub label: String,
-    /// The row in which it came first.
+    /// The row in which the label appeared first.
     pub row: u64,
     /// The file of this row, if it is not the first one of the table.
     pub file: Option<PathBuf>,
-    /// What is odd about it.
+    /// The reason.
     pub why: Oddity,
 }
 
-/// What is odd about a label.
+/// The reason why a label is odd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Oddity {
     /// A number among text.
     Number,
     /// Text among numbers.
     Text,
-    /// Another label differs only in case, or in blanks around it, and is not rarer.
+    /// A label that differs from another only in case, or in surrounding blanks, and is not more frequent.
     Spelling,
-    /// The only row of its class.
+    /// The label of a single row.
     Single,
 }
 
@@ -46,14 +46,14 @@ struct Count {
 }
 
 impl Count {
-    /// Whether the labels of this kind are odd beside those of the other.
+    /// Whether the labels of this kind are odd in comparison with the other kind.
     fn is_odd_beside(&self, other: &Self) -> bool {
         let is_alone = self.classes == 1 && other.classes > 1;
         self.classes > 0 && (is_alone || self.rows * ODD_SHARE < self.rows + other.rows)
     }
 }
 
-/// What is odd about each class of which these are the names and the numbers of rows.
+/// For each class, given by its name and number of rows, the reason why it is odd, if any.
 fn oddities(names: &[String], rows: &[usize]) -> Vec<Option<Oddity>> {
     let are_numbers: Vec<bool> = names.iter().map(|name| is_number(name)).collect();
     let [mut numbers, mut texts] = [Count::default(), Count::default()];
@@ -78,8 +78,8 @@ fn oddities(names: &[String], rows: &[usize]) -> Vec<Option<Oddity>> {
 }
 
 impl Reader {
-    /// The labels of a table that may be slips: text among numbers, numbers among text, and classes of a single row where there
-    /// are 100 or more. None before all rows are here.
+    /// The labels of a table that may be mistakes: text among numbers, numbers among text, and classes of a single row
+    /// in tables of 100 rows or more. Empty until all rows are read.
     pub fn odd_labels(&self) -> Vec<OddLabel> {
         if self.table_form().is_none() || self.values() > 0 || !self.is_complete() {
             return Vec::new();
@@ -95,7 +95,7 @@ impl Reader {
             Some(OddLabel { label, row: row?, file, why: why? })
         });
         let mut odd: Vec<OddLabel> = odd.collect();
-        // Those of one kind stand together.
+        // Labels of single rows come last.
         odd.sort_by_key(|odd| odd.why == Oddity::Single);
         odd
     }
@@ -116,10 +116,10 @@ mod tests {
         for (classes, expected) in [
             (&[("0", 150), ("1", 150), ("yes", 1)][..], &[None, None, Some(Text)][..]),
             (&[("7", 1), ("c0", 50), ("c1", 50)], &[Some(Number), None, None]),
-            // One label alone is odd, however often it stands there.
+            // A kind with a single label is odd, however frequent the label.
             (&[("1", 2), ("2", 2), ("K", 2)], &[None, None, Some(Text)]),
             (&[("0", 100), ("yes", 1)], &[None, Some(Text)]),
-            // As many of one kind as of the other are codes.
+            // Equal numbers of both kinds are codes.
             (&[("1", 2), ("2", 2), ("K", 2), ("L", 2)], &[None; 4]),
             (&[("1", 2), ("K", 2)], &[None; 2]),
             (&[("a", 98), ("b", 1)], &[None; 2]),

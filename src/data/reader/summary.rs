@@ -1,4 +1,4 @@
-//! What the columns of a table hold, for people.
+//! Summaries of a table's columns, for display.
 
 use super::Reader;
 use crate::data::columns::categories::{Dictionary, MISSING};
@@ -7,16 +7,16 @@ use crate::data::encoding::by_column::by_column;
 use crate::data::encoding::statistics::quantile_of_sorted;
 use crate::data::reading::table::Table;
 
-/// What an input column holds.
+/// A summary of an input column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnSummary {
     /// The column.
     pub column: Column,
-    /// Rows that miss a value.
+    /// The number of rows with a missing value.
     pub missing: usize,
-    /// Different values or categories among the others.
+    /// The number of different values or categories in the other rows.
     pub distinct: usize,
-    /// The column.
+    /// The values of the column.
     pub contents: Contents,
 }
 
@@ -37,7 +37,7 @@ pub enum Contents {
 }
 
 impl ColumnSummary {
-    /// Whether it holds numbers beyond 2^24, whose whole part 32-bit floats round.
+    /// Whether the column holds numbers beyond 2^24, whose whole part 32-bit floats round.
     pub fn is_rounded(&self) -> bool {
         const MOST_EXACT: f64 = (1u32 << f32::MANTISSA_DIGITS) as f64;
         matches!(self.contents, Contents::Numbers { least, greatest, .. } if least.abs().max(greatest.abs()) > MOST_EXACT)
@@ -45,7 +45,7 @@ impl ColumnSummary {
 }
 
 impl Reader {
-    /// What each input column holds in the rows so far, before they are transformed; nothing of images.
+    /// A summary of each input column in the rows so far, before transformation; empty for images.
     pub fn summaries(&self) -> Vec<ColumnSummary> {
         let Some(schema) = self.schema() else { return Vec::new() };
         let Table { features, dictionaries, .. } = &self.table;
@@ -71,7 +71,7 @@ fn of_categories(dictionary: &Dictionary, values: &[f32]) -> (usize, usize, Cont
         }
     }
     let mut named: Vec<(String, usize)> = categories.names().iter().cloned().zip(counts).collect();
-    // A stable sort: equally frequent ones keep their natural order.
+    // A stable sort: equally frequent categories keep their natural order.
     named.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     (missing, named.len(), Contents::Categories(named))
 }

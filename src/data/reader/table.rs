@@ -1,5 +1,5 @@
-//! Tables of text: read whole, and only then are their columns decided, by all rows. Rows of pixels, and rows to predict, come while others
-//! are read.
+//! Tables of text: read completely before all rows determine their columns. Rows of pixels, and rows to predict, are
+//! delivered while later rows are read.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -22,11 +22,11 @@ use crate::data::reading::stream::Stream;
 use crate::data::reading::text::Text;
 use crate::error::{DataFault, Error, Place, Result};
 
-/// Rows of a first block among which an order by label is looked for.
+/// Rows of a first block in which an order by label is searched.
 const SPAN: usize = BLOCK_ROWS / 16;
 
 impl Reader {
-    /// The table of this text, behind which the rows of the other files follow.
+    /// Opens the table of this text, which the other files continue.
     pub(crate) fn csv(stream: Stream, others: &[PathBuf], options: &ReadOptions) -> Result<Self> {
         let (first_rows, mut text) = FirstRows::open(stream, others, &options.format, &options.columns)?;
         if !first_rows.are_to_predict() {
@@ -38,8 +38,9 @@ impl Reader {
         Ok(Self { state: State::Reading(Mutex::new(delivery).into()), ..reader })
     }
 
-    /// Reads a table whole: its rows are parsed with the columns that the first rows give while the text is read, and once more, from
-    /// memory, if all rows give others. Stops behind the first block if that shows that the rows are pixels.
+    /// Reads a table completely: while the text is read, its rows are parsed with the columns derived from the first
+    /// rows; if all rows yield other columns, they are parsed again from memory. Stops after the first block if its
+    /// rows are pixels.
     fn whole(mut first_rows: FirstRows, mut text: Text, options: &ReadOptions) -> Result<Self> {
         let keeps = text.keep(first_rows.length)?;
         let mut later = LaterRows::default();
@@ -56,7 +57,7 @@ impl Reader {
             if !options.read_all && first_rows.may_be_pixels(&table) {
                 let has_more = reader.fill(&mut delivery, false)?;
                 if has_more && !delivery.has_doubts() && reader.begins_with_pixels() {
-                    // A thread that waits for input holds the text.
+                    // A thread that waits for input holds the lock of the text.
                     keeps.store(false, Ordering::Relaxed);
                     delivery.expect_pixels();
                     let state = State::Reading(Mutex::new(delivery).into());
@@ -79,7 +80,7 @@ impl Reader {
                     continue;
                 }
                 Err(error @ Error::Interrupted) => return Err(error),
-                // A row without a target comes before the row that is at fault.
+                // A row without a target precedes the invalid row.
                 Err(error) => return Err(without_target.unwrap_or(error)),
                 Ok(_) => {}
             }
@@ -103,7 +104,7 @@ impl Reader {
         }
     }
 
-    /// A reader without rows, and what delivers those of this table.
+    /// Makes a reader without rows, and the delivery of this table's rows.
     fn of_table(
         table: &Arc<CsvTable>,
         text: &Arc<Mutex<Text>>,
@@ -120,7 +121,7 @@ impl Reader {
         Ok((reader, delivery.stopped_by(options.stop.as_ref())))
     }
 
-    /// Decides by all rows what columns with such cells hold, of which some may be mistakes.
+    /// Decides by all rows on the types of columns with doubtful cells, some of which may be mistakes.
     fn judge(
         &self,
         doubts: Vec<Doubt>,
@@ -149,7 +150,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Leaves out rows without a target, or refuses them, and joins spellings of labels. All rows are here.
+    /// Leaves out or refuses rows without a target, and joins spellings of labels. Requires all rows.
     fn complete(&mut self, without_target: Option<Error>) -> Result<()> {
         if self.drops_missing_target() || without_target.is_some() {
             self.check_markers()?;
@@ -166,7 +167,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether the rows of the first block are images of bytes, of several classes in no order.
+    /// Whether the rows of the first block are images of bytes, of several classes, and not ordered by label.
     fn begins_with_pixels(&self) -> bool {
         self.has_bytes()
             && self.holds_images()
@@ -174,8 +175,8 @@ impl Reader {
             && !is_sorted_in(self.labels(), SPAN)
     }
 
-    /// Checks that the rows so far, which train as they come, have no other labels than these, those of the first block, and are in no
-    /// order of them.
+    /// Checks that the rows so far, which are trained on as they arrive, have only the labels of the first block, and
+    /// are not ordered by label.
     ///
     /// # Errors
     /// [`Error::Data`].
@@ -200,13 +201,13 @@ impl Reader {
         Ok(())
     }
 
-    /// The columns that are categories since they hold text and numbers.
+    /// Columns treated as categories because they hold both text and numbers.
     pub fn mixed_columns(&self) -> &[MixedColumn] {
         &self.mixed
     }
 }
 
-/// What is known of a table besides its rows.
+/// Collects the properties of a table other than its rows.
 fn form(table: &CsvTable, first_rows: &FirstRows) -> TableForm {
     let columns = &table.columns;
     TableForm {
@@ -225,7 +226,7 @@ fn form(table: &CsvTable, first_rows: &FirstRows) -> TableForm {
     }
 }
 
-/// The error for a row without a target, which says how many rows have none.
+/// Adds the number of rows without a target to an error about such a row.
 fn counted(mut error: Error, without: usize, rows: usize) -> Error {
     if let Error::Fault { error, .. } = &mut error
         && let Error::Data { found, .. } = &mut **error

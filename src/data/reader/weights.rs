@@ -1,4 +1,4 @@
-//! How much the rows of a reader count.
+//! The weights of a reader's rows.
 
 use super::Reader;
 use crate::data::dataset::are_all_zero;
@@ -11,14 +11,14 @@ impl Reader {
         !self.table.weights.is_empty()
     }
 
-    /// Divides the weights of the rows by their mean, which is not 0: the loss then is as large as without weights.
+    /// Divides the row weights by their mean, which must not be 0: the loss then has the same scale as without weights.
     pub(crate) fn normalise_weights(&mut self) {
         let weights = &mut self.table.weights;
         let mean = weights.iter().copied().map(f64::from).sum::<f64>() / weights.len() as f64;
         weights.iter_mut().for_each(|weight| *weight = (f64::from(*weight) / mean) as f32);
     }
 
-    /// Multiplies the weights of the rows so far by those of their classes.
+    /// Multiplies the weights of the rows so far by the weights of their classes.
     pub fn weigh(&mut self, classes: &[f32]) {
         let Table { labels, weights, .. } = &mut self.table;
         weights.resize(labels.len(), 1.0);
@@ -27,10 +27,10 @@ impl Reader {
         }
     }
 
-    /// Checks that a row counts in the loss, if the rows so far have weights.
+    /// Checks that at least one row has a positive weight, if the rows so far have weights.
     ///
     /// # Errors
-    /// [`Error::Data`] when all weights are 0.
+    /// [`Error::Data`] if all weights are 0.
     pub fn check_weights(&self) -> Result<()> {
         let weights = &self.table.weights;
         if !are_all_zero(weights) {

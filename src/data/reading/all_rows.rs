@@ -1,4 +1,4 @@
-//! What all rows of a table say of columns that its first rows leave open, or that hold text and numbers.
+//! Facts from all rows of a table about columns that its first rows do not decide, or that hold text and numbers.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::data::dialect::{Dialect, Kind};
 use crate::data::excerpt::quote;
 use crate::error::Error;
 
-/// The kind of a column of text and numbers.
+/// The type of a column of text and numbers.
 pub(crate) enum Mixed {
-    /// Numbers, in which a handful of cells are mistakes.
+    /// Numbers with a few mistakes.
     Mistakes(Error),
-    /// Nearly all cells are different.
+    /// Texts that are different in nearly all cells.
     DifferentTexts,
     Categories,
 }
@@ -29,10 +29,10 @@ pub(crate) enum Mixed {
 struct MixedCells {
     odd: Vec<OddCell>,
     numbers: u64,
-    /// The different numbers, the first of them.
+    /// The first of the different numbers.
     values: HashSet<u64>,
     present: usize,
-    /// The different cells, the first of them.
+    /// The first of the different cells.
     different: HashSet<Box<[u8]>>,
 }
 
@@ -70,7 +70,7 @@ impl MixedCells {
     }
 }
 
-/// The kinds of these columns of text and numbers, as all rows of a table say.
+/// The types of these columns of text and numbers, judged by all rows of a table.
 pub(crate) fn mixed_kinds(table: &CsvTable, pieces: &[Arc<Piece>], columns: &[usize]) -> Vec<Mixed> {
     let mut counted: Vec<MixedCells> = columns.iter().map(|_| MixedCells::default()).collect();
     each_row(pieces, &table.dialect, table.columns.count, |at| {
@@ -82,7 +82,8 @@ pub(crate) fn mixed_kinds(table: &CsvTable, pieces: &[Arc<Piece>], columns: &[us
     counted.into_iter().map(MixedCells::kind).collect()
 }
 
-/// The first value of columns of which the first rows miss every value, and the columns of whole numbers that prove to be codes.
+/// Finds the first value of each column without values in the first rows, and the columns of whole numbers that are
+/// codes.
 pub(crate) fn later_rows(first_rows: &FirstRows, pieces: &[Arc<Piece>]) -> LaterRows {
     let [mut empty, mut numbers] = first_rows.open_columns();
     let mut later = LaterRows::default();
@@ -102,7 +103,8 @@ pub(crate) fn later_rows(first_rows: &FirstRows, pieces: &[Arc<Piece>]) -> Later
     later
 }
 
-/// Shows each row of `count` cells, as long as `show` wants more. What is wrong with others is said when they are parsed.
+/// Passes each row of `count` cells to `show`, as long as it returns true. Errors about other rows follow when these
+/// are parsed.
 fn each_row(pieces: &[Arc<Piece>], dialect: &Dialect, count: usize, mut show: impl FnMut(&At<'_>) -> bool) {
     let mut cells = Cells::new(dialect.delimiter);
     for piece in pieces {

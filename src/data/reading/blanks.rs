@@ -1,23 +1,23 @@
-//! Columns aligned by runs of blanks: each run becomes one blank, and those around a line go.
+//! Columns aligned by runs of blanks: each run becomes one blank, and blanks around a line are removed.
 
 use std::io::{self, Read};
 
-/// Bytes that are read at once.
+/// Bytes read at a time.
 const CHUNK: usize = 1 << 14;
 
-/// Where in a line the next byte stands.
+/// The position of the next byte in a line.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     LineStart,
-    /// Behind blanks that follow a cell.
+    /// After blanks that follow a cell.
     Gap,
     Cell,
     Quoted,
-    /// Behind a quote that closes a cell, unless another quote follows.
+    /// After a quote that closes a cell, unless another quote follows.
     Closed,
 }
 
-/// Bytes of a table without the blanks that only align its columns.
+/// The bytes of a table without the blanks that only align its columns.
 pub(crate) struct Squeezed<Source> {
     source: Source,
     at: At,
@@ -70,7 +70,7 @@ impl<Source: Read> Read for Squeezed<Source> {
     }
 }
 
-/// The same for bytes in memory.
+/// Squeezes the blanks of bytes in memory.
 pub(crate) fn squeezed(bytes: &[u8]) -> Vec<u8> {
     let mut squeezed = Squeezed::new(io::empty());
     bytes.iter().for_each(|byte| squeezed.push(*byte));

@@ -1,4 +1,4 @@
-//! What is known of a CSV table whose rows are parsed: how it is written, and which columns are read.
+//! A CSV table whose rows are parsed: its dialect and the columns to read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use crate::data::dialect::{Dialect, Format, Kind};
 use crate::data::excerpt::{printable_name, quote};
 use crate::error::{DataFault, Error, Place, Result};
 
-/// A CSV table of which the columns are known.
+/// A CSV table whose columns are known.
 pub(crate) struct CsvTable {
     pub names: Option<Vec<String>>,
     pub columns: Columns,
     pub dialect: Dialect,
-    /// The most bytes of a row.
+    /// Maximum number of bytes per row.
     pub row_limit: usize,
-    /// Cells that stand for a missing value, besides those that always do.
+    /// Additional markers of missing values.
     pub missing: Vec<String>,
-    /// The words for missing values that are numbers.
+    /// The markers of missing values that are numbers.
     pub missing_numbers: Vec<f32>,
     pub refuses_missing: bool,
-    /// Dates of zeros that have been read as missing.
+    /// Dates consisting of zeros that were read as missing.
     pub zero_dates: Arc<AtomicUsize>,
-    /// Whether the columns are those of the table that a model was trained on.
+    /// Whether the columns are taken from the table that a model was trained on.
     pub is_like_another: bool,
-    /// Whether the decimal mark is that of this table.
+    /// Whether the decimal mark is taken from the table that a model was trained on.
     pub decimal_is_known: bool,
 }
 
 impl CsvTable {
-    /// What a model must know to read another table like this.
+    /// The schema of the table, with which a model reads similar tables.
     pub(crate) fn schema(&self) -> Schema {
         self.columns.schema(self.names.as_deref(), &self.format())
     }
@@ -83,7 +83,7 @@ impl CsvTable {
         (!is_number(&self.dialect) && is_number(&other)).then(|| format!("with the decimal {mark} {whose}"))
     }
 
-    /// Checks that a row is as long as the first.
+    /// Checks that a row is as long as the first row.
     pub(crate) fn check_cells(&self, at: &At<'_>) -> Result<()> {
         if let Some(column) = at.row.escaped {
             let expected = "a quote inside a cell written twice, not behind a backslash";
@@ -96,13 +96,13 @@ impl CsvTable {
         Err(self.row_error(at, expected, at.row.len().to_string()))
     }
 
-    /// A cell that is kept as it is written, which must be UTF-8.
+    /// A cell as unchanged text, which must be UTF-8.
     pub(crate) fn text<'a>(&self, at: &At<'a>, column: usize) -> Result<&'a str> {
         let text = str::from_utf8(at.row.cell(column));
         text.map_err(|_| self.cell_error(at, column, "text in UTF-8"))
     }
 
-    /// Refuses a row that holds the names of all columns: files that were put together have their headers among the rows.
+    /// Refuses a row that holds the names of all columns: concatenated files have headers among the rows.
     pub(crate) fn refuse_header(&self, at: &At<'_>) -> Result<()> {
         let is_name = |(cell, name): (&[u8], &String)| cell.trim_ascii() == name.as_bytes();
         match &self.names {
@@ -114,35 +114,36 @@ impl CsvTable {
         }
     }
 
-    /// Whether this is a row of names above rows like those of a training table without names: its first, without a number or a date.
+    /// Whether this row may be a header of a table whose training table had none: it is the first row and contains
+    /// neither a number nor a date.
     pub(crate) fn may_be_header(&self, at: &At<'_>) -> bool {
         let is_value =
             |cell: &[u8]| matches!(self.dialect.kind(cell), Kind::Number(_)) || date(cell).is_some();
         self.is_like_another && self.names.is_none() && at.line() == 1 && !at.row.cells().any(is_value)
     }
 
-    /// What is wrong with a cell of such a row.
+    /// Makes an error about a cell of such a row.
     pub(crate) fn header_error(&self, at: &At<'_>, column: usize, what: &str) -> Error {
         let expected = format!("{what}, as in the training table, which has no header");
         self.cell_error(at, column, &expected).with_kind(DataFault::MaybeHeader)
     }
 
-    /// What is wrong with a row.
+    /// Makes an error about a row.
     pub(crate) fn row_error(&self, at: &At<'_>, expected: String, found: String) -> Error {
         Error::data(at.name(), Place::row(at.line()), expected, found)
     }
 
-    /// What is wrong with a cell of a row.
+    /// Makes an error about a cell of a row.
     pub(crate) fn cell_error(&self, at: &At<'_>, column: usize, expected: &str) -> Error {
         self.error(at.name(), at.line(), column, expected, at.row.cell(column))
     }
 
-    /// Where a cell stands.
+    /// The place of a cell.
     pub(crate) fn place(&self, at: &At<'_>, column: usize) -> Place {
         place(at.line(), self.names.as_deref(), column)
     }
 
-    /// What is wrong with a cell.
+    /// Makes an error about a cell.
     pub(crate) fn error(&self, path: &Path, row: u64, column: usize, expected: &str, cell: &[u8]) -> Error {
         cell_error(path, row, self.names.as_deref(), column, expected, cell)
     }

@@ -1,8 +1,8 @@
-//! Threads that read and parse, and the rows they deliver in the order of the file.
+//! Threads that read and parse, and deliver rows in the order of the file.
 //!
-//! One thread reads at a time: it takes the next piece of the text, puts the place where its rows will be in the queue, and parses it
-//! while another one reads on. The consumer takes these slots in their order. Where there are no threads, it does their work, a slot
-//! whenever it wants one.
+//! One thread reads at a time: it takes the next piece of the text, queues a slot for its rows, and parses the piece
+//! while another thread continues reading. The consumer takes the slots in order. Without threads, the consumer itself
+//! reads and parses one slot at a time.
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -26,58 +26,58 @@ use crate::data::images::idx::{CHUNK_ROWS, Images};
 use crate::error::{Error, Result};
 use crate::threads::{EXIST, available, hand_over, spawn};
 
-/// Chunks of images that may wait: a whole block, which is there when the one before is trained.
+/// Maximum number of waiting chunks of images: a whole block, which is ready when training on the previous one ends.
 const WAITING_CHUNKS: usize = BLOCK_ROWS / CHUNK_ROWS;
 
-/// Pieces of a table that may wait: a block at least, but no more of them than this.
+/// Upper bound of the number of waiting pieces, which otherwise suffices for a block.
 const MOST_WAITING: usize = 64;
 
-/// Pieces that may wait for each thread at least.
+/// Minimum number of pieces per thread that may wait.
 const LEAST_WAITING: usize = 6;
 
-/// Threads, unless another number is said: more would wait for the one that reads.
+/// Default maximum number of threads: more would wait for the reading thread.
 const MOST_THREADS: usize = 8;
 
-/// How often a wait looks whether it should end.
+/// Interval at which a wait checks whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Begin and end of each piece that has been parsed.
+/// Start and end of the parsing of each piece.
 pub(crate) type Times = Arc<Mutex<Vec<(Instant, Instant)>>>;
 
-/// Rows on their way. Dropping it stops the threads, without waiting for them, at the next piece they deliver.
+/// Rows being delivered. Dropping it stops the threads, without waiting for them, at the next piece they deliver.
 pub(crate) struct Delivery {
     queue: Receiver<Slot>,
-    /// What puts together the rows of a table.
+    /// Merges the rows of a table.
     merger: Option<Merger>,
     threads: Vec<JoinHandle<()>>,
-    /// Ends a wait once it is set.
+    /// Ends waiting once it is set.
     stop: Option<Arc<AtomicBool>>,
-    /// Puts the next slot in the queue, where no thread does; false at the end.
+    /// Queues the next slot if there are no threads; returns false at the end.
     own: Option<Box<dyn FnMut() -> bool + Send>>,
 }
 
 /// The next rows.
 enum Slot {
     Here(Result<Box<Table>>),
-    /// What the thread with this number will have parsed.
+    /// The future result of the thread with this number.
     Coming(usize, Receiver<Parsed>),
 }
 
-/// What the consumer waits for.
+/// The rows that the consumer waits for.
 pub(crate) struct Wanted<'a> {
-    /// Whether it is all rows that are left, or those up to the end of a block.
+    /// Whether to wait for all remaining rows, rather than for the end of a block.
     pub all: bool,
-    /// The file, in messages.
+    /// The name of the file in messages.
     pub name: &'a Path,
-    /// Values of a row.
+    /// Values per row.
     pub inputs: usize,
-    /// Rows that the whole table may have; 0 where that is not known, or not all of them are kept.
+    /// Estimated rows of the whole table; 0 if unknown, or if not all of them are kept.
     pub expected: usize,
-    /// Rows of the whole data set, where that is known: behind the last of them the end of the file is still to be looked at.
+    /// Rows of the whole data set, if known; after the last of them the end of the file is still to be checked.
     pub known: Option<usize>,
 }
 
-/// What is still to be read of a table.
+/// The part of a table still to be read.
 struct Source {
     text: Arc<Mutex<Text>>,
     queue: SyncSender<Slot>,
@@ -85,10 +85,10 @@ struct Source {
 }
 
 impl Delivery {
-    /// Images, read by a thread, or by the caller's where there are to be none.
+    /// Delivers images, read by a thread, or by the caller's thread if no threads are wanted.
     ///
     /// # Errors
-    /// Where the system has no room for a thread.
+    /// If the system cannot start a thread.
     pub(crate) fn images(mut images: Images, threads: Option<usize>, times: Option<Times>) -> Result<Self> {
         let (sender, queue) = sync_channel(WAITING_CHUNKS);
         let turn = move || {
@@ -97,7 +97,7 @@ impl Delivery {
             note(times.as_ref(), begun);
             hand_over();
             let is_read = read.is_ok();
-            // Where nobody listens any more, nobody misses an error.
+            // Without a receiver, errors are irrelevant.
             sender.send(Slot::Here(read.map(Box::new))).is_ok() && is_read
         };
         let mut delivery = Self { queue, merger: None, threads: Vec::new(), stop: None, own: None };
@@ -105,11 +105,11 @@ impl Delivery {
         Ok(delivery)
     }
 
-    /// A table, read by `threads` threads: by default one per core, at most eight, and no more than there are pieces; by the
-    /// caller's where there are to be none.
+    /// Delivers a table, read by `threads` threads: by default one per core, at most eight, and at most one per piece;
+    /// by the caller's thread if no threads are wanted.
     ///
     /// # Errors
-    /// Where the system has no room for a single one.
+    /// If the system cannot start a single thread.
     pub(crate) fn table(
         table: &Arc<CsvTable>,
         text: &Arc<Mutex<Text>>,
@@ -149,7 +149,8 @@ impl Delivery {
         Ok(delivery)
     }
 
-    /// Has a thread of this name and purpose take turns until one is the last, or keeps them for the consumer.
+    /// Starts a thread with this name and purpose that takes turns until the last one, or keeps the turns for the
+    /// consumer.
     fn begin(
         &mut self,
         is_own: bool,
@@ -164,10 +165,10 @@ impl Delivery {
         Ok(())
     }
 
-    /// Adds the wanted rows to a table; false at the end, which may have come behind some of them.
+    /// Adds the wanted rows to a table; returns false at the end, possibly after some rows.
     ///
     /// # Errors
-    /// That of the first row with a fault, and those of the file.
+    /// The error of the first invalid row, and errors of the file.
     pub(crate) fn fill(&mut self, table: &mut Table, wanted: &Wanted<'_>) -> Result<bool> {
         while let Some(new) = self.next() {
             hand_over();
@@ -183,16 +184,16 @@ impl Delivery {
         Ok(false)
     }
 
-    /// Waits for the threads to end. If one has panicked, so does this one.
+    /// Waits for the threads to end; panics if one of them panicked.
     pub(crate) fn join(&mut self) {
-        // Those that wait for room in the queue must end, too.
+        // Threads that wait for space in the queue must end, too.
         self.queue = sync_channel(0).1;
         for thread in self.threads.drain(..) {
             thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
     }
 
-    /// Takes the first cell of each column that only all rows can judge, in the order of the rows.
+    /// Takes the first cell of each column that only all rows can decide on, in row order.
     pub(crate) fn take_doubts(&mut self) -> Vec<Doubt> {
         self.merger.as_mut().map_or_else(Vec::new, |merger| std::mem::take(&mut merger.doubts))
     }
@@ -202,17 +203,17 @@ impl Delivery {
         self.merger.as_ref().is_some_and(|merger| !merger.doubts.is_empty())
     }
 
-    /// Makes each cell an error that is no pixel, and each row without a label.
+    /// Makes cells other than pixels, and rows without a label, errors.
     pub(crate) fn expect_pixels(&mut self) {
         self.merger.iter_mut().for_each(|merger| merger.has_only_pixels = true);
     }
 
-    /// The same rows; waiting for them ends once this is set.
+    /// Returns the same delivery, whose waits end once `stop` is set.
     pub(crate) fn stopped_by(self, stop: Option<&Arc<AtomicBool>>) -> Self {
         Self { stop: stop.cloned(), ..self }
     }
 
-    /// The next slot of the queue; nothing at the end.
+    /// Waits for the next slot of the queue; `None` at the end.
     fn wait(&self) -> Option<Result<Slot>> {
         let Some(stop) = &self.stop else { return self.queue.recv().ok().map(Ok) };
         loop {
@@ -228,7 +229,7 @@ impl Delivery {
     }
 
     fn next(&mut self) -> Option<Result<Table>> {
-        // What it has put in the queue stays there when it goes.
+        // Slots in the queue remain after the function is dropped.
         self.own.take_if(|turn| !turn());
         let slot = match self.wait()? {
             Ok(slot) => slot,
@@ -244,12 +245,13 @@ impl Delivery {
     }
 }
 
-/// Whether the consumer does the work of threads.
+/// Whether the consumer itself reads and parses.
 fn has_own(threads: Option<usize>) -> bool {
     !EXIST || threads == Some(0)
 }
 
-/// The next piece of a table, and where its rows go, when there is room for them; `None` at the end, or when no more are wanted.
+/// The next piece of a table and the sender for its rows, once the queue has space; `None` at the end, or if no more
+/// pieces are wanted.
 fn next(source: &Mutex<Source>, thread: usize) -> Option<(Arc<Piece>, SyncSender<Parsed>)> {
     let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
     if source.is_over {
@@ -266,7 +268,7 @@ fn next(source: &Mutex<Source>, thread: usize) -> Option<(Arc<Piece>, SyncSender
     piece.filter(|_| is_sent)
 }
 
-/// Notes that something was parsed since then.
+/// Records a parsing time that began at `begun`.
 fn note(times: Option<&Times>, begun: Option<Instant>) {
     if let (Some(times), Some(begun)) = (times, begun) {
         times.lock().unwrap_or_else(PoisonError::into_inner).push((begun, Instant::now()));

@@ -1,4 +1,4 @@
-//! What the first rows of a CSV table say: how it is written, and what its columns seem to hold.
+//! The first rows of a CSV table, from which its dialect and the likely types of its columns are derived.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,48 +17,49 @@ use crate::data::dialect::{Dialect, Extra, Format, Kind, SAMPLE_ROWS, Sample};
 use crate::data::excerpt::quote;
 use crate::error::{Error, Place, Result};
 
-/// Bytes that are looked at before the first row is read, unless these rows are longer.
+/// Bytes to examine before the first row is parsed, or more if the first rows are longer.
 const SAMPLE_BYTES: usize = 1 << 18;
 const LEAST_SAMPLE_ROWS: usize = 8;
 
-/// The most bytes of a row whatever is said; what is read beyond a row is never as long.
+/// Upper bound of the limit on bytes per row; reads beyond the end of a row are shorter than this.
 const MOST_ROW_BYTES: usize = 1 << 30;
 
-/// Bytes of a row that a column takes at least, on average, where the row is as long as it may be.
+/// Minimum average number of bytes per column in a row of the maximum length.
 const BYTES_A_COLUMN: usize = 16;
 
-/// Rows may be shorter than the first ones by one part in this many: more room than is needed costs nothing, as it is not touched.
+/// Reserve for tables whose other rows are shorter than the first ones: one part in this many. Too large an estimate
+/// costs nothing, because unused memory is not touched.
 const SHORTER: u64 = 16;
 
-/// The first rows of a table, and what is asked of it.
+/// The first rows of a table, and the requested columns and format.
 pub(crate) struct FirstRows {
-    /// The file, or what stands for it in messages; the first of several.
+    /// The name of the file as shown in messages; the first name if there are several files.
     pub path: Arc<Path>,
-    /// The cells of the first row, and one for a cell that the others have beyond it.
+    /// The cells of the first row, and a name for the additional cell of the other rows, if there is one.
     names: Vec<String>,
     has_header: bool,
     pub dialect: Dialect,
     sample: Sample,
     extra: Option<Extra>,
-    /// Whether these are all rows.
+    /// Whether these rows are the whole table.
     are_all: bool,
     format: Format,
-    /// The columns that are read.
+    /// The columns to read.
     pub wanted: Selection,
-    /// Whether the decimal mark is that of the table that a model was trained on.
+    /// Whether the decimal mark is known from the table that a model was trained on.
     decimal_is_known: bool,
-    /// About how many bytes a row has.
+    /// Average number of bytes per row.
     pub row_bytes: usize,
-    /// Bytes of all rows, where that is known.
+    /// Bytes of the whole table, if known.
     pub length: Option<u64>,
 }
 
 impl FirstRows {
-    /// Looks at the first rows of a table, behind which those of the `others` follow, and decides how it is written; also returns its
-    /// text from the first row on that is no header.
+    /// Examines the first rows of a table, which the files `others` continue, and detects its dialect. Also returns the
+    /// text of the table after the header.
     ///
     /// # Errors
-    /// [`Error::Data`] for what is no table; [`Error::Undecided`] for a doubt about how it is written.
+    /// [`Error::Data`] if the file is not a table; [`Error::Undecided`] for an ambiguous dialect.
     pub(crate) fn open(
         mut stream: Stream,
         others: &[PathBuf],
@@ -79,7 +80,7 @@ impl FirstRows {
         let (start, is_whole) =
             stream.peek_rows(SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLE_BYTES, format.row_limit)?;
         if start.len() > format.row_limit && !start.iter().any(|byte| b"\r\n".contains(byte)) {
-            // Not worth the memory that finding out how it is written takes.
+            // Detecting the dialect of such a row would need too much memory.
             return Err(too_long(&stream, 1, format.row_limit));
         }
         if let Some((what, remedy)) = by_text(&start).filter(|_| format.delimiter.is_none()) {
@@ -90,7 +91,7 @@ impl FirstRows {
         let known_decimal = wanted.schema.as_ref().and_then(|schema| schema.decimal);
         let decimal_is_known = format.decimal.is_none() && known_decimal.is_some();
         if let Some(known) = known_decimal.filter(|_| decimal_is_known) {
-            // One row alone cannot tell a fraction from thousands; the table that a model was trained on has told.
+            // A single row does not distinguish fractions from thousands; the table that a model was trained on does.
             let grouped = dialect.numbers.grouped && dialect.numbers.point == known;
             dialect.numbers = Notation { point: known, grouped };
         }
@@ -122,9 +123,9 @@ impl FirstRows {
         }
         let has_header = match format.header {
             Some(said) => said,
-            // The names of a model are proof.
+            // The names of a model prove a header.
             None if wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names)) => true,
-            // The rows that a model without names was trained on had none.
+            // The model was trained on a table without a header.
             None if wanted.schema.as_ref().is_some_and(Schema::is_unnamed) => sample.counts_columns(),
             None if extra.is_some() => true,
             None => sample.has_header(&dialect).map_err(|doubt| undecided("header", doubt))?,
@@ -165,10 +166,10 @@ impl FirstRows {
         }
     }
 
-    /// The table with the columns that these rows, and what `later` says of others, give it.
+    /// The table with the columns found in these rows and in `later`, the facts about later rows.
     ///
     /// # Errors
-    /// [`Error::Data`] for columns that are not there; [`Error::Undecided`] where nothing says which is the target.
+    /// [`Error::Data`] for missing columns; [`Error::Undecided`] for an ambiguous target.
     pub(crate) fn table(&self, later: &LaterRows) -> Result<CsvTable> {
         let Self { format, wanted, names, .. } = self;
         let mut columns = self.header(later).columns(wanted)?;
@@ -193,17 +194,17 @@ impl FirstRows {
         })
     }
 
-    /// Cells of a row.
+    /// Cells per row.
     pub(crate) fn count(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether the header of a model's table may be missing here: nobody has said that there is none.
+    /// Whether the table may lack a header because the model's table had none and the format does not settle it.
     pub(crate) fn may_lack_header(&self) -> bool {
         self.format.header.is_none() && self.wanted.schema.as_ref().is_some_and(Schema::is_unnamed)
     }
 
-    /// The columns that no first row decides: those that are empty here, and those that may hold codes.
+    /// The columns that the first rows do not decide: empty ones, and possible codes.
     pub(crate) fn open_columns(&self) -> [Vec<usize>; 2] {
         if self.are_all || self.wanted.schema.is_some() {
             return Default::default();
@@ -216,7 +217,7 @@ impl FirstRows {
         [columns.clone().filter(is_empty).collect(), columns.filter(may_hold_codes).collect()]
     }
 
-    /// Whether rows are to be predicted with the columns of a model, which no row changes.
+    /// Whether rows are to be predicted with the columns of a model, which are fixed.
     pub(crate) fn are_to_predict(&self) -> bool {
         self.wanted.schema.is_some() && self.wanted.target == Target::Absent
     }
@@ -233,14 +234,14 @@ impl FirstRows {
             && !(columns.folds_labels || columns.drops_missing_target)
     }
 
-    /// How many rows there may be; 0 where the length of the file is not known.
+    /// The estimated number of rows; 0 if the length of the file is unknown.
     pub(crate) fn expected_rows(&self) -> usize {
         let rows = self.length.unwrap_or(0) / self.row_bytes.max(1) as u64;
         usize::try_from(rows + rows / SHORTER).unwrap_or(0)
     }
 }
 
-/// The names of columns that have one cell more than the header.
+/// The names of the columns, with a name for the additional cell.
 fn with_extra(mut names: Vec<String>, extra: Extra) -> Vec<String> {
     match extra {
         Extra::RowNames => names.insert(0, String::new()),

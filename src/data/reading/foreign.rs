@@ -1,4 +1,4 @@
-//! Files that are no tables of text or no IDX, called by their names, with a way to make a table of them.
+//! Files in formats other than text tables and IDX, recognised by content, with a way to convert them to a table.
 
 /// The first bytes of a format, its name, and the remedy.
 const BY_BYTES: [(&[u8], &str, &str); 15] = [
@@ -19,10 +19,10 @@ const BY_BYTES: [(&[u8], &str, &str); 15] = [
     (b"\x80\x04\x95", "a pickle", "pandas writes it as CSV by read_pickle and to_csv(FILE, index=False)"),
 ];
 
-/// Bytes that the longest of these begins with.
+/// Length of the longest of these beginnings, in bytes.
 pub(crate) const LONGEST_START: usize = 16;
 
-/// Lines that are looked at.
+/// Maximum number of lines examined.
 const LINES: usize = 20;
 
 /// The format of a file by its first bytes, and the remedy.
@@ -53,7 +53,7 @@ pub(crate) fn by_text(start: &[u8]) -> Option<(&'static str, &'static str)> {
     if statement.get(..9).is_some_and(|word| word.eq_ignore_ascii_case("@relation")) {
         return Some(("an ARFF file", "remove all lines up to @data and write the names as a header"));
     }
-    // The last line may be cut off.
+    // The last line may be incomplete.
     let whole = if lines.len() > 1 { &lines[..lines.len() - 1] } else { &lines[..] };
     (whole.iter().all(|line| is_sparse(line)) && whole.iter().any(|line| line.contains(':'))).then_some((
         "sparse rows as libsvm writes them",
@@ -61,7 +61,7 @@ pub(crate) fn by_text(start: &[u8]) -> Option<(&'static str, &'static str)> {
     ))
 }
 
-/// Whether a line is a number, and then numbers of columns with their values: `+1 3:1 11:0.5`.
+/// Whether a line is a number followed by numbers of columns with values: `+1 3:1 11:0.5`.
 fn is_sparse(line: &str) -> bool {
     let is_number = |text: &str| text.parse::<f64>().is_ok();
     let mut words = line.split('#').next().unwrap_or_default().split_ascii_whitespace();

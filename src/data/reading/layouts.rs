@@ -1,4 +1,4 @@
-//! Folders whose data are elsewhere: their contents, and the path to name instead.
+//! Folders without data: their contents, and the path to name instead.
 
 use std::path::{Path, PathBuf};
 
@@ -6,19 +6,19 @@ use crate::data::excerpt::{list_some, printable_name};
 use crate::data::images::folders::entries;
 use crate::error::Result;
 
-/// Folders below a folder that are looked into: those of these, too.
+/// Depth to which folders below a folder are searched.
 const DEPTH: usize = 3;
 
-/// Entries of a folder that are looked at.
+/// Maximum number of entries examined per folder.
 const MOST_ENTRIES: usize = 100;
 
-/// Images other than PNG, by the ends of their names.
+/// Image formats other than PNG, by file extension.
 const IMAGES: [&str; 6] = ["jpg", "jpeg", "gif", "bmp", "webp", "tiff"];
 
-/// What a folder without data of its own holds, and what to name instead. `holds_data` says whether a folder holds some.
+/// Describes a folder without data, and the path to name instead. `holds_data` is true for folders that contain data.
 ///
 /// # Errors
-/// Where the folder cannot be read.
+/// If the folder cannot be read.
 pub(crate) fn what_is_there(folder: &Path, holds_data: &impl Fn(&Path) -> bool) -> Result<String> {
     let all = entries(folder)?;
     let all: Vec<PathBuf> = all.into_iter().take(MOST_ENTRIES).collect();
@@ -62,7 +62,7 @@ pub(crate) fn what_is_there(folder: &Path, holds_data: &impl Fn(&Path) -> bool) 
     })
 }
 
-/// The folders below a folder that hold data.
+/// The folders below a folder that contain data.
 fn below(folder: &Path, holds_data: &impl Fn(&Path) -> bool, depth: usize) -> Vec<PathBuf> {
     let folders = entries(folder).unwrap_or_default().into_iter().filter(|path| path.is_dir());
     let mut found = Vec::new();
@@ -76,7 +76,7 @@ fn below(folder: &Path, holds_data: &impl Fn(&Path) -> bool, depth: usize) -> Ve
     found
 }
 
-/// An image below a folder that is no PNG.
+/// An image below a folder in a format other than PNG.
 fn other_image(folder: &Path, depth: usize) -> Option<PathBuf> {
     let all = entries(folder).unwrap_or_default();
     let is_image = |path: &&PathBuf| {

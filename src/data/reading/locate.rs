@@ -1,4 +1,4 @@
-//! Finds the files of a data set in a directory, or beside a file.
+//! Finds the files of a data set in a directory, or next to a file.
 
 use std::path::{Path, PathBuf};
 
@@ -10,32 +10,33 @@ use crate::error::{Error, Place, Result};
 /// The files of one set of labelled rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Two IDX files, raw or packed.
+    /// Two IDX files, raw or compressed.
     Idx {
-        /// Bytes of 2 or more dimensions, the first one counting rows.
+        /// The file of images: bytes in 2 or more dimensions, the first of which counts rows.
         images: PathBuf,
-        /// One byte a row.
+        /// The file of labels: one byte per row.
         labels: PathBuf,
     },
-    /// One table, raw or packed.
+    /// One table, raw or compressed.
     Csv {
         /// The table.
         path: PathBuf,
     },
-    /// PNG images in folders, one for each class.
+    /// PNG images in folders, one folder per class.
     Folders {
-        /// The folder that holds these.
+        /// The folder that contains the folders of the classes.
         path: PathBuf,
     },
-    /// One table in several files, raw or packed, with the same header or none: the rows of the first come first.
+    /// One table in several files, raw or compressed, all with the same header or all without; rows are in the order of
+    /// the files.
     Parts {
-        /// The files, one at least.
+        /// The files, at least one.
         paths: Vec<PathBuf>,
     },
 }
 
 impl Source {
-    /// All its files; of images in folders the folder that holds these.
+    /// All files of the source; for images in folders, the folder that contains them.
     pub fn files(&self) -> Vec<&PathBuf> {
         match self {
             Self::Idx { images, labels } => vec![images, labels],
@@ -44,13 +45,13 @@ impl Source {
         }
     }
 
-    /// Whether it can be read once more, as no pipe can.
+    /// Whether the source can be read again, which excludes pipes.
     pub fn can_be_read_again(&self) -> bool {
         self.files().into_iter().all(|file| file != Path::new(STANDARD_INPUT) && file.is_file())
     }
 }
 
-/// What a directory holds; a single file counts as training data, whatever it is then used for.
+/// The data sets of a directory; a single file counts as training data, whatever its use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sources {
     /// The rows to train on.
@@ -59,9 +60,9 @@ pub struct Sources {
     pub test: Option<Source>,
 }
 
-/// Finds the training and test data that `path`, a directory or a file, stands for.
+/// Finds the training and test data at `path`, a directory or a file.
 ///
-/// `-` stands for a table on standard input.
+/// The path `-` denotes a table on standard input.
 pub fn locate(path: impl AsRef<Path>) -> Result<Sources> {
     let path = path.as_ref();
     if path == Path::new(STANDARD_INPUT) {
@@ -71,7 +72,7 @@ pub fn locate(path: impl AsRef<Path>) -> Result<Sources> {
     if metadata.is_dir() {
         return locate_in(path);
     }
-    // What is no regular file can be read only once, so that only the names around it can tell.
+    // Pipes and the like can be read only once, so that only neighbouring names can reveal their type.
     let source = if !metadata.is_file() {
         match sibling_labels(path) {
             Some(labels) => Source::Idx { images: path.to_path_buf(), labels },
@@ -86,10 +87,10 @@ pub fn locate(path: impl AsRef<Path>) -> Result<Sources> {
     Ok(Sources { train: Some(source), test: None })
 }
 
-/// Whether a file begins as a PNG file does. What is no regular file can be read only once, and is none.
+/// Whether a file begins like a PNG file. Returns false for pipes and the like, which can be read only once.
 ///
 /// # Errors
-/// [`Error::Read`] when it cannot be read.
+/// [`Error::Read`] if the file cannot be read.
 pub fn is_png(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
     const MAGIC: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
@@ -111,7 +112,7 @@ fn locate_in(directory: &Path) -> Result<Sources> {
     ))
 }
 
-/// The contents of a directory.
+/// Finds the data sets in a directory.
 fn sources_in(directory: &Path) -> Result<Option<Sources>> {
     let train = idx_pair(directory, "train")?;
     let test = idx_pair(directory, "t10k")?;
@@ -135,7 +136,7 @@ fn sources_in(directory: &Path) -> Result<Option<Sources>> {
     Ok(None)
 }
 
-/// The files of a table in parts, in the order of their names.
+/// The files of a table in parts, ordered by name.
 fn parts_in(directory: &Path) -> Result<Vec<PathBuf>> {
     let is_part = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -145,10 +146,10 @@ fn parts_in(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries(directory)?.into_iter().filter(is_part).collect())
 }
 
-/// Images and labels of one part of MNIST; one of the two alone is an error.
+/// Finds the images and labels of one part of MNIST; one file without the other is an error.
 fn idx_pair(directory: &Path, part: &str) -> Result<Option<Source>> {
     let find = |what: &str| {
-        // Some copies have a dot where the originals have a dash.
+        // Some copies have a dot in place of the dash.
         ['-', '.'].iter().find_map(|mark| {
             raw_or_packed(directory, &format!("{part}-{}", what.replacen('?', &mark.to_string(), 1)))
         })
@@ -178,14 +179,14 @@ fn raw_or_packed(directory: &Path, name: &str) -> Option<PathBuf> {
         .find(is_there)
 }
 
-/// The name of the labels that belong to a file of images, without .gz or .zst.
+/// The name of the label file that belongs to a file of images, without .gz or .zst.
 fn labels_name(images: &Path) -> Option<String> {
     let name = images.file_name()?.to_str()?;
     let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name);
     name.contains("images").then(|| name.replacen("images", "labels", 1).replacen("idx3", "idx1", 1))
 }
 
-/// Where the labels of IDX images go, beside them; nothing where the name does not say that it is one of images.
+/// The path of the label file next to a file of IDX images; `None` if the name is not a usual name of such images.
 pub fn labels_beside(images: &Path) -> Option<PathBuf> {
     Some(images.with_file_name(labels_name(images)?))
 }

@@ -1,5 +1,5 @@
-//! Puts together what several threads have parsed: labels, categories and groups get the numbers in which they come in the
-//! table, whichever thread has met them first.
+//! Merges the rows parsed by several threads: labels, categories and groups are numbered in the order of appearance in
+//! the table, whichever thread met them first.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use crate::data::columns::target::undecided_task;
 use crate::data::dataset::{Features, is_byte};
 use crate::error::{DataFault, Error, Result};
 
-/// Takes the pieces of a table in their order.
+/// Merges the pieces of a table in order.
 pub(crate) struct Merger {
     table: Arc<CsvTable>,
     labels: Numbers,
-    /// For each categorical column: the column, its input, and its numbers.
+    /// For each column of categories: the column, its input, and its numbering.
     categories: Vec<(usize, usize, Numbers)>,
     groups: Numbers,
-    /// The first cell of each column that only all rows can judge, in the order of the rows.
+    /// The first cell of each column that only all rows can decide on, in row order.
     pub doubts: Vec<Doubt>,
-    /// Whether all rows train as they come, as pixels and known labels: any doubt is an error then.
+    /// Whether rows are trained on as they arrive, as pixels with known labels: every doubt is an error then.
     pub has_only_pixels: bool,
 }
 
-/// The numbers of one column's texts.
+/// The numbering of one column's texts.
 struct Numbers {
     of: HashMap<Box<[u8]>, u32>,
     first: u32,
     next: u32,
-    /// By thread: the number in the table for each number of that thread, and whether they are all the same.
+    /// For each thread: the number in the table for each number of the thread, and whether both numberings agree.
     by_thread: Vec<(Vec<u32>, bool)>,
 }
 
@@ -52,10 +52,10 @@ impl Merger {
         Self { table, labels, categories, groups, doubts: Vec::new(), has_only_pixels: false }
     }
 
-    /// The next rows of the table, which this thread has parsed.
+    /// Merges the next rows of the table, which this thread has parsed.
     ///
     /// # Errors
-    /// That of the first row with a fault.
+    /// The error of the first invalid row.
     pub(crate) fn merge(&mut self, thread: usize, parsed: Parsed) -> Result<Table> {
         let Parsed { mut rows, new_groups, doubts, piece, fault } = parsed;
         if self.has_only_pixels
@@ -76,7 +76,7 @@ impl Merger {
             let expected = format!("at most {MOST_LABELS} different {several}");
             (label.row, self.table.error(name, label.row, column, &expected, label.text.as_bytes()))
         };
-        // The first label too many, of all columns.
+        // The first label beyond the limit, among all columns.
         let mut first: Option<(u64, Error)> = None;
         let mut too_many = |(row, error): (u64, Error)| {
             if first.as_ref().is_none_or(|(before, _)| row < *before) {
@@ -112,7 +112,7 @@ impl Merger {
         Ok(rows)
     }
 
-    /// What is wrong with the first cell of these rows that is no pixel.
+    /// The error about the first cell of these rows that is not a pixel.
     fn no_pixel(&self, rows: &Table, piece: &Piece) -> Option<Error> {
         let Features::Floats(values) = &rows.features else { return None };
         let place = values.iter().position(|value| !is_byte(value))?;
@@ -127,13 +127,14 @@ impl Merger {
 }
 
 impl Numbers {
-    /// Numbers from here on, for `threads` threads; those below are the same in all.
+    /// Makes a numbering that starts at `first`, for `threads` threads; lower numbers are the same in all threads.
     fn new(first: u32, threads: usize) -> Self {
         let by_thread = vec![((0..first).collect(), true); threads];
         Self { of: HashMap::new(), first, next: first, by_thread }
     }
 
-    /// Numbers a text that is new to a thread; whether it is new to the table. A row without a text is always new.
+    /// Numbers a text that is new to a thread; returns whether it is new to the table. A row without a text is always
+    /// new.
     fn add(&mut self, thread: usize, text: Option<Box<[u8]>>) -> bool {
         let next = self.next;
         let number = text.map_or(next, |text| *self.of.entry(text).or_insert(next));
@@ -144,7 +145,7 @@ impl Numbers {
         number == next
     }
 
-    /// Numbers labels, and keeps those that are new to the table; returns the first beyond the limit, if any.
+    /// Numbers labels, and keeps only labels new to the table; returns the first beyond the limit, if any.
     fn add_labels(&mut self, thread: usize, new: &mut Vec<Label>) -> Option<Label> {
         new.retain(|label| self.add(thread, Some(label.text.as_bytes().into())));
         let excess = ((self.next - self.first) as usize).checked_sub(MOST_LABELS)?;
@@ -157,14 +158,14 @@ impl Numbers {
         }
     }
 
-    /// The number in the table for each number of a thread; nothing where all are the same.
+    /// The number in the table for each number of a thread; `None` if both numberings agree.
     fn of_thread(&self, thread: usize) -> Option<&[u32]> {
         let (table, are_same) = &self.by_thread[thread];
         (!are_same).then_some(table)
     }
 }
 
-/// Translates the numbers of some categories, which stand at these places of every row of `width` values.
+/// Translates category numbers in `columns`, the positions in every row of `width` values.
 fn translate(features: &mut Features, width: usize, columns: &[(usize, &[u32])]) {
     if columns.is_empty() {
         return;

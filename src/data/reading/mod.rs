@@ -1,4 +1,4 @@
-//! From files to rows.
+//! Reading: from files to rows.
 
 pub(crate) mod all_rows;
 pub(crate) mod blanks;

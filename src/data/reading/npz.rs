@@ -1,4 +1,4 @@
-//! NPZ files, numpy's archives of arrays, as tables: their rows are made text, which is read like that of any other table.
+//! NPZ files, numpy's archives of arrays, as tables: the rows become text, which is read like any other table.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -11,14 +11,14 @@ use crate::data::columns::{Selection, Target};
 use crate::data::dialect::Format;
 use crate::memory::check_memory;
 
-/// Bytes that one packed byte stands for, at most: deflate's longest match in two bits.
+/// Maximum number of bytes per compressed byte: deflate's longest match takes two bits.
 const MOST_UNPACKED: u64 = 1032;
-/// Text that is made at once.
+/// Size of the text made at a time.
 const PIECE: usize = 1 << 16;
-/// Names of arrays that hold what rows should give, as numpy's users and `tinytrain convert` call them.
+/// Names of arrays that hold targets, as used by numpy's users and `tinytrain convert`.
 const TARGETS: [&str; 2] = ["y", "labels"];
 
-/// What the values of an array are.
+/// The type of an array's values.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Float,
@@ -28,38 +28,38 @@ enum Kind {
     Text,
 }
 
-/// An array, [rows] or [rows, ...].
+/// An array of the shape [rows] or [rows, ...].
 struct Array {
     name: String,
     kind: Kind,
-    /// Bytes of a value.
+    /// Bytes per value.
     size: usize,
     rows: usize,
-    /// Values of a row.
+    /// Values per row.
     width: usize,
-    /// Whether values of a column follow one another, not those of a row.
+    /// Whether the values are in column-major order.
     by_column: bool,
     bytes: Vec<u8>,
 }
 
-/// The rows of an archive as text with commas, points and a header.
+/// The rows of an archive as text with commas, decimal points and a header.
 pub(crate) struct Npz {
     arrays: Vec<Array>,
-    /// Categories by the name of the array of their numbers.
+    /// Categories by the name of the array that holds their numbers.
     categories: HashMap<String, Array>,
     row: usize,
     text: Vec<u8>,
     given: usize,
 }
 
-/// What the types of arrays tell.
+/// Hints from the types of arrays.
 pub(crate) struct Hints {
-    /// The array of what rows should give, and whether it holds floats.
+    /// The array of the targets, and whether it holds floats.
     target: Option<(String, bool)>,
 }
 
 impl Hints {
-    /// The columns that are read: where nothing is said, whole numbers and text are labels, and floats are values.
+    /// The columns to read: by default, whole numbers and text are labels, and floats are values.
     pub(crate) fn selection(&self, wanted: &Selection) -> Selection {
         let is_open = wanted.target == Target::Auto && wanted.schema.is_none();
         let Some((name, is_float)) = self.target.clone().filter(|_| is_open) else { return wanted.clone() };
@@ -78,14 +78,14 @@ fn bad(found: impl Into<String>) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, found.into())
 }
 
-/// A whole number of the bytes `place..` of a header.
+/// The whole number at the bytes `place..` of a header.
 fn whole<const N: usize>(bytes: &[u8], place: usize) -> io::Result<u64> {
     let part = bytes.get(place..place + N).ok_or_else(|| bad("an early end"))?;
     Ok(part.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
 impl Npz {
-    /// Reads an archive of `length` bytes; `None` where the file is something else.
+    /// Opens an archive of `length` bytes; `None` if the file is something else.
     pub(crate) fn open(mut file: &File, length: u64) -> io::Result<Option<Self>> {
         let mut start = [0; 300];
         let found = fill(&mut file, &mut start)?;
@@ -103,7 +103,7 @@ impl Npz {
         let (mut arrays, mut left) = (Vec::<Array>::new(), length);
         for index in 0..archive.len() {
             let mut entry = archive.by_index(index).map_err(|error| bad(error.to_string()))?;
-            // All entries together are as long as the file at most.
+            // All entries together are at most as long as the file.
             let (packed, size) = (entry.compressed_size(), entry.size());
             if packed > left || size > packed.saturating_mul(MOST_UNPACKED) {
                 return Err(bad("arrays that are longer than the file"));
@@ -118,7 +118,7 @@ impl Npz {
             let name = entry.name().map_err(|error| bad(error.to_string()))?;
             arrays.push(Array::from_npy(name.strip_suffix(".npy").unwrap_or(&name), bytes)?);
         }
-        // Text beside an array of whole numbers that is called so.
+        // Text in an array named after an array of whole numbers.
         let of = |array: &Array| array.name.strip_suffix(".categories").map(str::to_owned);
         let are_codes =
             |array: &Array| matches!(array.kind, Kind::Signed | Kind::Unsigned) && array.width == 1;
@@ -150,14 +150,14 @@ impl Npz {
         Ok(npz)
     }
 
-    /// What else than its text tells how it is read.
+    /// Hints on reading the text, from the types of the arrays.
     pub(crate) fn hints(&self) -> Hints {
         let is_target = |array: &&Array| array.width == 1 && TARGETS.contains(&array.name.as_str());
         let target = self.arrays.iter().find(is_target);
         Hints { target: target.map(|array| (array.name.clone(), array.kind == Kind::Float)) }
     }
 
-    /// Makes the next row text.
+    /// Appends the next row to the text.
     fn push_row(&mut self) -> io::Result<()> {
         let start = self.text.len();
         for (number, array) in self.arrays.iter().enumerate() {
@@ -187,7 +187,7 @@ impl Npz {
             }
         }
         if self.text.len() == start {
-            // Not a blank line.
+            // A quoted empty cell, so that the line is not blank.
             self.text.extend(b"\"\"");
         }
         self.text.push(b'\n');
@@ -211,7 +211,7 @@ impl Read for Npz {
 }
 
 impl Array {
-    /// An array in numpy's format.
+    /// Parses an array in numpy's format.
     fn from_npy(name: &str, mut bytes: Vec<u8>) -> io::Result<Self> {
         let error = |found: &str| bad(format!("{found} in array {name}"));
         if !bytes.starts_with(b"\x93NUMPY") {
@@ -257,7 +257,7 @@ impl Array {
         Ok(Self { name: name.to_owned(), kind, size, rows: *rows, width, by_column, bytes })
     }
 
-    /// The names of its columns.
+    /// The names of the array's columns.
     fn columns(&self) -> Vec<String> {
         match self.width {
             1 => vec![self.name.clone()],
@@ -265,7 +265,7 @@ impl Array {
         }
     }
 
-    /// A value as text; empty where it is missing.
+    /// A value as text; empty if it is missing.
     fn cell(&self, row: usize, column: usize) -> io::Result<String> {
         let index = if self.by_column { column * self.rows + row } else { row * self.width + column };
         let bytes = &self.bytes[index * self.size..][..self.size];
@@ -302,12 +302,12 @@ impl Array {
     }
 }
 
-/// Text as a cell.
+/// Quotes a text as a cell.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// What values of a type are, and how many bytes they have: numbers in the order of bytes of almost all machines, and text.
+/// The type of values and their size in bytes: little-endian numbers, and text.
 fn kind(descr: &str) -> Option<(Kind, usize)> {
     let (order, rest) = (descr.get(..1)?, descr.get(1..)?);
     let (letter, size) = (rest.get(..1)?, rest.get(1..)?.parse::<usize>().ok()?);

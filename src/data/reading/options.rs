@@ -1,4 +1,4 @@
-//! What a reader has to know besides the files.
+//! Options of a reader.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -7,22 +7,24 @@ use crate::data::columns::Selection;
 use crate::data::dialect::Format;
 use crate::data::images::folders::ImageOptions;
 
-/// What a reader has to know besides the files.
+/// Options of a reader.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// Which columns of a CSV table are read.
+    /// The columns of a CSV table to read.
     pub columns: Selection,
-    /// How a CSV table is written.
+    /// The format of a CSV table.
     pub format: Format,
-    /// Whether a CSV table of pixels is read whole, as other tables are, and not while it trains.
+    /// Whether a CSV table of pixels is read completely before training, as other tables are.
     pub read_all: bool,
-    /// What images in folders become.
+    /// The conversion of images in folders.
     pub images: ImageOptions,
-    /// Most threads that parse a table, and that look through its columns; nothing is one for each core, of those that parse
-    /// eight at most. With 0, and in browsers, whoever asks for rows reads them. They change nothing of what is read.
+    /// Maximum number of threads that parse a table, and that examine its columns; by default one per core, of which at
+    /// most eight parse. With 0, and in browsers, the consumer's thread reads the rows. The result does not depend on
+    /// the number.
     pub threads: Option<usize>,
-    /// Whether the threads that parse read the clock round every piece: see [`Reader::times`](crate::data::Reader::times).
+    /// Whether parsing threads measure the time of every piece: see [`Reader::times`](crate::data::Reader::times).
     pub timed: bool,
-    /// Ends a wait for rows with [`Error::Interrupted`](crate::Error::Interrupted) once it is set; the reader can go on afterwards.
+    /// Once set, ends a wait for rows with [`Error::Interrupted`](crate::Error::Interrupted); the reader can continue
+    /// afterwards.
     pub stop: Option<Arc<AtomicBool>>,
 }

@@ -1,6 +1,6 @@
-//! Divides the text of a table into pieces of whole rows, each of which can be parsed by itself.
+//! Divides the text of a table into pieces of whole rows, which can be parsed independently.
 //!
-//! Quotes are followed from the first byte on, as they may hold line ends. What stands in a row is not looked at.
+//! Quotes are tracked from the first byte on, because quoted cells may contain line ends. Cells are not parsed here.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
@@ -16,22 +16,23 @@ use crate::data::excerpt::{list_some, printable_name};
 use crate::error::{Error, Place, Result};
 use crate::memory::prefer_large_pages;
 
-/// A piece ends with the row in which it reaches this many bytes: few enough for a near cache, and enough that handing it
-/// to another thread costs nothing. Unit tests have many pieces.
+/// A piece ends with the row in which it reaches this many bytes: few enough for a near cache, and enough to make the
+/// transfer to another thread negligible. Unit tests use small pieces.
 pub(crate) const PIECE_BYTES: usize = if cfg!(test) { 1 << 8 } else { 1 << 18 };
 
-/// Bytes that are read beyond that at first, and the least room for a read.
+/// Initial number of bytes read beyond that, and minimum space for a read.
 const MORE_BYTES: usize = 1 << 14;
 
-/// The most bytes of memory that pieces share: so many that kept text is on large pages, which the system hands out much faster.
+/// Maximum size of the memory that pieces share: large enough that kept text is on large pages, which the system
+/// provides much faster.
 const CHUNK_BYTES: usize = 1 << 23;
 
-/// Some rows of a table, as text; the last one has a line end, too.
+/// Some rows of a table as text; the last row also has a line end.
 pub(crate) struct Piece {
-    /// The file, or what stands for it in messages.
+    /// The name of the file as shown in messages.
     pub name: Arc<Path>,
     pub text: Bytes,
-    /// How many there are. Blank lines between them are none.
+    /// The number of rows. Blank lines between rows do not count.
     pub rows: usize,
     /// Rows of the table before these.
     pub before: u64,
@@ -40,7 +41,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// The line of the byte at this place.
+    /// The line of the byte at `place`.
     pub(crate) fn line(&self, place: usize) -> u64 {
         self.line + count_lines(&self.text[..place])
     }
@@ -50,7 +51,7 @@ impl Piece {
         self.line(self.each_row(delimiter).next().map_or(0, |(start, _)| start))
     }
 
-    /// Where each row begins, and its text with its line end.
+    /// The start of each row, and its text with its line end.
     pub(crate) fn each_row(&self, delimiter: u8) -> impl Iterator<Item = (usize, &[u8])> {
         let mut start = 0;
         let lines = std::iter::from_fn(move || {
@@ -63,17 +64,17 @@ impl Piece {
     }
 }
 
-/// A row and where it stands.
+/// A row and its place.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
     pub row: Row<'a>,
     pub piece: &'a Piece,
-    /// Where it begins in the piece.
+    /// The start of the row in the piece.
     pub start: usize,
 }
 
 impl At<'_> {
-    /// The file, or what stands for it in messages.
+    /// The name of the file as shown in messages.
     pub(crate) fn name(&self) -> &Path {
         &self.piece.name
     }
@@ -87,37 +88,38 @@ impl At<'_> {
 /// The pieces of a table.
 pub(crate) struct Pieces {
     stream: Stream,
-    /// The file, or what stands for it in messages.
+    /// The name of the file as shown in messages.
     pub name: Arc<Path>,
-    /// The files that follow.
+    /// The following files.
     others: VecDeque<PathBuf>,
-    /// The first file and its header, which the others have, too.
+    /// The first file and its header, which the following files share.
     header: Option<(Arc<Path>, Vec<String>)>,
     delimiter: u8,
-    /// The most bytes of a row.
+    /// Maximum number of bytes per row.
     limit: usize,
-    /// Bytes that have been read; from `filled` on there is room. The pieces before share its memory.
+    /// The bytes read, followed by free space from `filled` on. Earlier pieces share this memory.
     buffer: BytesMut,
     filled: usize,
-    /// Bytes of the next memory that pieces share.
+    /// Size of the next memory that pieces share.
     chunk: usize,
-    /// Whether pieces are kept: then each memory is twice as large as the one before.
+    /// Whether pieces are kept; each memory is then twice as large as the previous one.
     pub are_kept: bool,
     is_read: bool,
     /// The line of the first byte of `buffer`.
     line: u64,
-    /// Rows so far.
+    /// Number of rows so far.
     rows: u64,
-    /// What ends the table where it should not end.
+    /// The error that ends the table prematurely.
     fault: Option<Error>,
-    /// Whether a blank line may be a row: in a table of one column, whose only cell is missing there. Between rows it is refused.
+    /// Whether a blank line may be a row: the table has one column, whose cell is missing there. Blank lines between
+    /// rows are refused.
     pub has_one_column: bool,
-    /// The first blank line of such a table. At its end there may be some.
+    /// The first blank line of such a table. Blank lines at the end are permitted.
     blank_line: Option<u64>,
 }
 
 impl Pieces {
-    /// The pieces of a file, after which others follow.
+    /// The pieces of a file and of the files that follow it.
     pub(crate) fn new(mut stream: Stream, others: &[PathBuf], delimiter: u8, limit: usize) -> Self {
         if delimiter == b' ' {
             stream.squeeze_blanks();
@@ -142,18 +144,18 @@ impl Pieces {
         }
     }
 
-    /// The next row alone; nothing at the end.
+    /// A piece of the next row only; `None` at the end.
     pub(crate) fn next_row(&mut self) -> Result<Option<Piece>> {
         self.take_from_files(1)
     }
 
-    /// Counts rows from here on: what came before was a header, which the files that follow have, too.
+    /// Starts counting rows here, after a header, which the following files share.
     pub(crate) fn begin_rows(&mut self, header: &[String]) {
         self.rows = 0;
         self.header = Some((Arc::clone(&self.name), header.to_vec()));
     }
 
-    /// The next rows, none of which belongs to another block than the first; nothing at the end.
+    /// The next rows, all within one block; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Piece>> {
         self.take_from_files(BLOCK_ROWS - (self.rows % BLOCK_ROWS as u64) as usize)
     }
@@ -168,7 +170,7 @@ impl Pieces {
         }
     }
 
-    /// Goes on with another file, whose header must be that of the first.
+    /// Continues with another file, which must have the header of the first file.
     fn open(&mut self, path: &Path) -> Result<()> {
         self.stream = Stream::open_table(path)?;
         if self.delimiter == b' ' {
@@ -207,7 +209,7 @@ impl Pieces {
                     end = next;
                     rows += usize::from(is_row);
                     if rows == 0 && end >= PIECE_BYTES {
-                        // Blank lines are not kept.
+                        // Blank lines are dropped.
                         self.cut(end, 0);
                         end = 0;
                     }
@@ -220,7 +222,7 @@ impl Pieces {
                     }
                 },
                 Ok(None) => self.read(),
-                // What comes before a fault is delivered first.
+                // Rows before a fault are delivered first.
                 Err(_) if rows > 0 => break,
                 Err(fault) => {
                     (self.filled, self.is_read) = (0, true);
@@ -231,7 +233,8 @@ impl Pieces {
         Ok((rows > 0).then(|| self.cut(end, rows)))
     }
 
-    /// Where the line that begins here ends, behind its line end, and whether it is a row; nothing where it has not been read.
+    /// The position after the line end of the line that begins at `start`, and whether the line is a row; `None` if the
+    /// end of the line has not been read yet.
     fn row(&mut self, start: usize) -> Result<Option<(usize, bool)>> {
         let text = &self.buffer[..self.filled];
         let found = row_end(text, start, self.delimiter);
@@ -262,7 +265,7 @@ impl Pieces {
         Ok(Some((next, is_row)))
     }
 
-    /// Reads more: as much as is there, since the rest of a pipe may take its time. The last line of a text gets a line end.
+    /// Reads more available bytes: the rest of a pipe may arrive later. Adds a line end to the last line of a text.
     fn read(&mut self) {
         if self.buffer.len() - self.filled < MORE_BYTES {
             let mut chunk = zeros(self.chunk.max(2 * self.filled + MORE_BYTES));
@@ -286,7 +289,7 @@ impl Pieces {
         }
     }
 
-    /// Takes `rows` rows out of the buffer, which end there.
+    /// Takes `rows` rows, which end at `end`, out of the buffer.
     fn cut(&mut self, end: usize, rows: usize) -> Piece {
         let text = self.buffer.split_to(end).freeze();
         self.filled -= end;
@@ -301,11 +304,11 @@ impl Pieces {
     }
 }
 
-/// Memory on large pages where the system has them.
+/// Zeroed memory, on large pages if the system supports them.
 fn zeros(bytes: usize) -> BytesMut {
     let mut memory = vec![0; bytes];
     prefer_large_pages(&mut memory);
-    // Nothing else has a part of it.
+    // No other value shares this memory.
     Bytes::from(memory).try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]))
 }
 

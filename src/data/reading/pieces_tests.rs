@@ -2,7 +2,7 @@ use std::io::Cursor;
 
 use super::*;
 
-/// The rows of a table that arrives in so many bytes at a time, with their lines.
+/// The rows of a table that arrives `at_a_time` bytes at a time, with their lines.
 fn rows(text: &str, at_a_time: usize) -> (Vec<(String, u64)>, Option<String>) {
     struct Slow(Cursor<Vec<u8>>, usize);
     impl Read for Slow {
@@ -60,7 +60,7 @@ fn lines_are_counted_over_pieces_of_many_rows() {
     }
 }
 
-/// Behind the first row, which is looked for by itself.
+/// Counts rows after the first row, which is read separately.
 #[test]
 fn rows_are_counted_over_blocks() {
     for (end, quote) in [("\n", ""), ("\r\n", ""), ("\r\n", "\""), ("\n", "\"")] {

@@ -1,25 +1,25 @@
-//! Rows of a text: where they end, and the cells that they hold, both as the `csv` crate has them.
+//! Rows of a text: their ends and their cells, as defined by the `csv` crate.
 
 use std::borrow::Cow;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use memchr::{memchr, memchr_iter, memchr3, memmem};
 
-/// The cells of one row after the other; memory is kept from row to row.
+/// Splits rows into cells; its memory is reused for every row.
 pub(crate) struct Cells {
     reader: Reader,
     delimiter: u8,
-    /// The cells of a row without their quotes, one behind the other, and where each ends.
+    /// The concatenated cells of a row without their quotes, and the end of each.
     text: Vec<u8>,
     ends: Vec<usize>,
 }
 
-/// A row whose cells are known.
+/// A row split into cells.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
     text: &'a [u8],
     ends: &'a [usize],
-    /// The first cell that a quote behind a backslash ends before its text does: it was meant as part of the text.
+    /// The first cell that a quote after a backslash ends prematurely: the quote was meant as part of the text.
     pub escaped: Option<usize>,
 }
 
@@ -27,12 +27,12 @@ impl Cells {
     pub(crate) fn new(delimiter: u8) -> Self {
         let reader = ReaderBuilder::new().delimiter(delimiter).build();
         let mut cells = Self { reader, delimiter, text: vec![0; 1 << 10], ends: vec![0; 1 << 6] };
-        // A mark of UTF-8 is skipped in front of the first row alone, and that has been done.
+        // The parser skips a byte order mark only before the first row; this row is not from the file.
         cells.split(b"\n.\n");
         cells
     }
 
-    /// The cells of a row with its line end.
+    /// Splits a row, with its line end, into cells.
     pub(crate) fn split(&mut self, row: &[u8]) -> Row<'_> {
         let row = &*without_padding(row, self.delimiter);
         let (mut at, mut length, mut count) = (0, 0, 0);
@@ -52,7 +52,7 @@ impl Cells {
 }
 
 impl<'a> Row<'a> {
-    /// How many cells there are.
+    /// The number of cells.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -69,10 +69,10 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Where the row that begins there ends: the place of its line end, if the text holds it.
+/// The position of the line end of the row that begins at `start`, if the text contains it.
 ///
 /// # Errors
-/// The place of a quote that nothing closes.
+/// The position of a quote that is not closed.
 pub(crate) fn row_end(text: &[u8], start: usize, delimiter: u8) -> Result<Option<usize>, usize> {
     let mut at = start;
     while let Some(found) = memchr3(b'\n', b'\r', b'"', &text[at..]) {
@@ -89,18 +89,18 @@ pub(crate) fn row_end(text: &[u8], start: usize, delimiter: u8) -> Result<Option
     Ok(None)
 }
 
-/// Whether the quote at this place of a row opens a cell, whatever blanks come before it. Elsewhere a quote is a byte like any other.
+/// Whether the quote at `place` opens a cell, possibly after blanks. Other quotes are ordinary bytes.
 fn opens_cell(text: &[u8], row: usize, place: usize, delimiter: u8) -> bool {
     let before = text[row..place].iter().rfind(|byte| !is_padding(**byte, delimiter));
     before.is_none_or(|byte| [delimiter, b'\n', b'\r'].contains(byte))
 }
 
-/// Whether a byte may stand between a delimiter and a quote.
+/// Whether a byte may occur between a delimiter and a quote.
 pub(crate) fn is_padding(byte: u8, delimiter: u8) -> bool {
     matches!(byte, b' ' | b'\t') && byte != delimiter
 }
 
-/// Rows without the blanks between a delimiter and the quote that opens a cell.
+/// Removes the blanks between delimiters and the quotes that open cells.
 pub(crate) fn without_padding(rows: &[u8], delimiter: u8) -> Cow<'_, [u8]> {
     let (mut at, mut copied, mut plain) = (0, 0, Vec::new());
     while let Some(found) = memchr(b'"', &rows[at..]) {
@@ -124,7 +124,7 @@ pub(crate) fn without_padding(rows: &[u8], delimiter: u8) -> Cow<'_, [u8]> {
     Cow::Owned(plain)
 }
 
-/// The place of the quote that closes what the one at this place opens; two of them stand for one.
+/// The position of the quote that closes the quote at `open`; two consecutive quotes are an escaped quote.
 pub(crate) fn quoted_end(text: &[u8], open: usize) -> Option<usize> {
     let mut at = open + 1;
     loop {
@@ -136,7 +136,7 @@ pub(crate) fn quoted_end(text: &[u8], open: usize) -> Option<usize> {
     }
 }
 
-/// The first cell of a row that a quote behind a backslash ends before its text does.
+/// The first cell of a row that a quote after a backslash ends prematurely.
 fn escaped(row: &[u8], delimiter: u8) -> Option<usize> {
     let mut at = 0;
     for column in 0.. {
@@ -153,13 +153,13 @@ fn escaped(row: &[u8], delimiter: u8) -> Option<usize> {
     None
 }
 
-/// Whether a row, without its line end, is empty, or a line of blanks, which is as empty.
+/// Whether a row, without its line end, is empty or consists of blanks.
 #[inline]
 pub(crate) fn is_blank(row: &[u8], delimiter: u8) -> bool {
     row.iter().all(may_be_blank) && (row.is_empty() || is_line_of_blanks(row, delimiter))
 }
 
-/// Whether a line that holds nothing else may be blank.
+/// Whether a line of such bytes counts as blank.
 #[inline]
 pub(crate) fn may_be_blank(byte: &u8) -> bool {
     byte.is_ascii_whitespace() || *byte == b'"'
@@ -174,7 +174,7 @@ fn is_line_of_blanks(row: &[u8], delimiter: u8) -> bool {
         && row.cells().all(|cell| cell.trim_ascii().is_empty())
 }
 
-/// Line ends: LF, CR, or both.
+/// Counts line ends: LF, CR, or both.
 pub(crate) fn count_lines(text: &[u8]) -> u64 {
     let feeds = memchr_iter(b'\n', text).count();
     let alone = |at: &usize| text.get(at + 1) != Some(&b'\n');

@@ -1,4 +1,4 @@
-//! A file or any other source of bytes, read once from front to back, unpacked where it is gzip or zstd.
+//! A file or another source of bytes, read once from start to end and decompressed if it is gzip or zstd.
 
 use std::fs::File;
 use std::io::{self, Cursor, ErrorKind, Read};
@@ -15,14 +15,14 @@ use crate::data::columns::Selection;
 use crate::data::dialect::Format;
 use crate::error::{Error, Place, Result};
 
-/// The name that stands for standard input.
+/// The path that denotes standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
-/// Bytes for which there is room before the first of many has come.
+/// Initial capacity for reads of many bytes.
 const FIRST_BYTES: usize = 1 << 20;
-/// How bytes are packed.
+/// A compression format.
 #[derive(Clone, Copy)]
 enum Packing {
     Gzip,
@@ -37,8 +37,8 @@ impl Packing {
         }
     }
 
-    /// Bytes that one packed byte stands for, at most: deflate's longest match in two bits; a block of zstd that repeats
-    /// one byte has four bytes for 128 KiB.
+    /// Maximum number of bytes per compressed byte: deflate's longest match takes two bits; a block of zstd that
+    /// repeats one byte takes four bytes for 128 KiB.
     fn most(self) -> u128 {
         match self {
             Packing::Gzip => 1032,
@@ -47,16 +47,16 @@ impl Packing {
     }
 }
 
-/// Bytes with the name under which they stand in messages.
+/// Bytes, and the name of their source in messages.
 pub(crate) struct Stream {
     name: PathBuf,
     inner: Box<dyn Read + Send>,
     packing: Option<Packing>,
-    /// The file's length as it is stored; unknown for pipes.
+    /// The length of the file as stored; `None` for pipes.
     stored: Option<u64>,
-    /// What the first line of a table has said of the delimiter; it is no part of the table.
+    /// The delimiter given by the first line of a table, which is not part of the table.
     pub delimiter: Option<u8>,
-    /// What the types of arrays tell, where they have been made a table.
+    /// Hints from the types of arrays, if arrays were converted to a table.
     hints: Option<Hints>,
 }
 
@@ -81,7 +81,7 @@ impl Stream {
         Self::unpack(path, file, metadata.is_file().then_some(metadata.len()))
     }
 
-    /// The format of a table and the columns to read, completed by what the file type says.
+    /// The format of a table and the columns to read, completed by hints from the file type.
     pub(crate) fn hints(&self, format: &Format, columns: &Selection) -> (Format, Selection) {
         match &self.hints {
             Some(hints) => (hints.format(format), hints.selection(columns)),
@@ -89,20 +89,20 @@ impl Stream {
         }
     }
 
-    /// Opens a table, without what some programs write in front of it.
+    /// Opens a table, and skips preambles that some programs write.
     pub(crate) fn open_table(path: &Path) -> Result<Self> {
         let mut stream = Self::open(path)?;
         stream.skip_preamble()?;
         Ok(stream)
     }
 
-    /// Bytes in memory.
+    /// A stream of bytes in memory.
     pub(crate) fn of_bytes(name: &Path, bytes: Arc<[u8]>) -> Result<Self> {
         let length = bytes.len() as u64;
         Self::unpack(name, Cursor::new(bytes), Some(length))
     }
 
-    /// Bytes of unknown length.
+    /// A stream of unknown length.
     pub(crate) fn new(name: &Path, raw: impl Read + Send + 'static) -> Result<Self> {
         Self::unpack(name, raw, None)
     }
@@ -116,7 +116,7 @@ impl Stream {
             delimiter: None,
             hints: None,
         };
-        // By its first bytes: a name may say anything.
+        // Detected by the first bytes, because file names are unreliable.
         let start = stream.peek(ZSTD_MAGIC.len())?;
         if start.starts_with(&GZIP_MAGIC) {
             stream.inner = Box::new(MultiGzDecoder::new(stream.inner));
@@ -128,15 +128,15 @@ impl Stream {
         Ok(stream)
     }
 
-    /// The first `count` bytes (fewer where there are no more), which stay in the stream.
+    /// The first `count` bytes (fewer at the end of the stream), which stay in the stream.
     pub(crate) fn peek(&mut self, count: usize) -> Result<Vec<u8>> {
         let start = self.take(count)?;
         self.put_back(start.clone());
         Ok(start)
     }
 
-    /// The first rows, which stay in the stream: `rows` of them, or at least `least` where these have `bytes` bytes or
-    /// more; and whether they are all there is. A row is at most `limit` bytes long.
+    /// The first rows, which stay in the stream: `rows` of them, or at least `least` if these have `bytes` bytes or
+    /// more; and whether the stream ends after them. A row is at most `limit` bytes long.
     pub(crate) fn peek_rows(
         &mut self,
         rows: usize,
@@ -151,7 +151,7 @@ impl Stream {
             if lines > rows || lines > least && start.len() >= bytes || start.len() > most {
                 break false;
             }
-            // As much as is there: the rest of a pipe may take its time.
+            // Reads only available bytes: the rest of a pipe may arrive later.
             let count = match self.inner.read(&mut piece) {
                 Ok(0) => break true,
                 Ok(count) => count,
@@ -165,7 +165,7 @@ impl Stream {
         Ok((start, is_whole))
     }
 
-    /// Makes one blank of each run of blanks, which only align the columns of a table.
+    /// Replaces each run of blanks by one blank, for columns aligned by blanks.
     pub(crate) fn squeeze_blanks(&mut self) {
         let rest = std::mem::replace(&mut self.inner, Box::new(io::empty()));
         self.inner = Box::new(Squeezed::new(rest));
@@ -176,7 +176,8 @@ impl Stream {
         self.inner = Box::new(Cursor::new(start).chain(rest));
     }
 
-    /// Refuses files that hold tables, but none of text in UTF-8: what they are is of more use than what their bytes are not.
+    /// Refuses other table formats than UTF-8 text; an error that names the format is more helpful than one about
+    /// UTF-8.
     fn refuse_other_formats(&mut self) -> Result<()> {
         let start = self.peek(LONGEST_START)?;
         let (what, remedy) = match start[..] {
@@ -195,11 +196,11 @@ impl Stream {
         Err(self.error(Place::default(), "a table as text (CSV)", format!("{what}; {remedy}")))
     }
 
-    /// Drops the mark that some programs write in front of UTF-8, and a first line `sep=;` that tells a spreadsheet program the
-    /// delimiter of a table.
+    /// Skips the byte order mark that some programs write before UTF-8 text, and a first line `sep=;`, which gives the
+    /// delimiter to spreadsheet programs.
     ///
     /// # Errors
-    /// [`Error::Read`]; [`Error::Data`] for what is no text.
+    /// [`Error::Read`]; [`Error::Data`] if the file is not text.
     pub(crate) fn skip_preamble(&mut self) -> Result<()> {
         self.refuse_other_formats()?;
         if self.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
@@ -217,17 +218,18 @@ impl Stream {
         Ok(())
     }
 
-    /// The line on which a table begins, counted from 1.
+    /// The line on which the table begins, counted from 1.
     pub(crate) fn first_line(&self) -> u64 {
         1 + u64::from(self.delimiter.is_some())
     }
 
-    /// Reads until `buffer` is full or the stream ends; returns how many bytes came.
+    /// Reads until `buffer` is full or the stream ends; returns the number of bytes read.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
         fill(&mut self.inner, buffer).map_err(|error| self.fault(error))
     }
 
-    /// So many bytes, or fewer at the end of the stream. Memory grows with what comes, whatever a header has promised.
+    /// Reads `count` bytes, or fewer at the end of the stream. Memory grows with the bytes read, so that a wrong header
+    /// cannot exhaust it.
     pub(crate) fn take(&mut self, count: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         while bytes.len() < count {
@@ -242,12 +244,12 @@ impl Stream {
         Ok(bytes)
     }
 
-    /// The most bytes that this stream may hold: all that it can be unpacked to, where its length is known.
+    /// Maximum number of bytes of this stream after decompression; `None` if its length is unknown.
     pub(crate) fn most(&self) -> Option<u128> {
         Some(u128::from(self.stored?).saturating_mul(self.packing.map_or(1, Packing::most)))
     }
 
-    /// Checks what a header promises against the length of the file, where it is known.
+    /// Checks the length declared by a header against the length of the file, if known.
     pub(crate) fn check_length(&self, promised: Option<u128>, header: &str) -> Result<()> {
         let Some(stored) = self.stored.map(u128::from) else { return Ok(()) };
         let promise =
@@ -269,7 +271,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Checks that nothing follows; of packed bytes this is what checks the check sum.
+    /// Checks that the stream ends here; for compressed bytes this also verifies the checksum.
     pub(crate) fn expect_end(&mut self, after: &str) -> Result<()> {
         if self.fill(&mut [0])? == 0 {
             return Ok(());
@@ -278,22 +280,23 @@ impl Stream {
         Err(self.error(Place::default(), expected, "more bytes"))
     }
 
-    /// The number of bytes, where it is known before they are read.
+    /// The number of bytes, if known before they are read.
     pub(crate) fn length(&self) -> Option<u64> {
         self.stored.filter(|_| self.packing.is_none())
     }
 
-    /// The name in messages.
+    /// The name of the source in messages.
     pub(crate) fn name(&self) -> &Path {
         &self.name
     }
 
-    /// A fault of the contents.
+    /// Makes an error about the contents.
     pub(crate) fn error(&self, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Error {
         Error::data(&self.name, place, expected, found)
     }
 
-    /// A fault of reading; where the bytes are packed, the packing is part of the contents.
+    /// Makes an error about reading; if the bytes are compressed, faults of the compression are errors about the
+    /// contents.
     pub(crate) fn fault(&self, source: io::Error) -> Error {
         if self.packing.is_some() && source.kind() == ErrorKind::Unsupported {
             let expected = format!("zstd data with a window of at most {MOST_WINDOW} bytes");
@@ -313,7 +316,7 @@ impl Stream {
     }
 }
 
-/// A fault of an archive of arrays.
+/// Makes an error about an archive of arrays.
 fn not_whole(path: &Path, source: io::Error) -> Error {
     let found = match source.kind() {
         ErrorKind::UnexpectedEof => "an early end".to_owned(),

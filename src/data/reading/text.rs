@@ -1,4 +1,4 @@
-//! The text of a table as pieces, which are kept until all rows have decided its columns.
+//! The text of a table as pieces, which are kept until all rows have determined the columns.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use crate::memory::check_memory;
 pub(crate) struct Text {
     pieces: Pieces,
     first: Option<Arc<Piece>>,
-    /// The pieces that have been read, and whether they may be parsed again.
+    /// The pieces read so far, and whether they are kept for parsing again.
     kept: Vec<Arc<Piece>>,
     keeps: Arc<AtomicBool>,
-    /// Bytes of these, and how many of them there is known to be room for.
+    /// Bytes of the kept pieces, and the number of bytes known to fit into memory.
     bytes: u128,
     room: u128,
-    /// How many of the pieces that are kept have been given.
+    /// The number of kept pieces already returned.
     given: usize,
-    /// What ends the text where it should not end, and whether it has been given.
+    /// The error that ends the text prematurely, and whether it has been returned.
     fault: Option<Error>,
     has_failed: bool,
 }
 
 impl Text {
-    /// The text of these pieces, before which this one may come.
+    /// The text of these pieces, preceded by `first`, if any.
     pub(crate) fn new(first: Option<Piece>, pieces: Pieces) -> Self {
         let first = first.map(Arc::new);
         Self {
@@ -45,7 +45,7 @@ impl Text {
     /// Reads the first row.
     ///
     /// # Errors
-    /// [`Error::Data`] where there is none, and for a fault in it.
+    /// [`Error::Data`] if there is no row, and for a fault in it.
     pub(crate) fn begin(&mut self) -> Result<()> {
         if self.first.is_none() && self.kept().is_empty() && self.fault.is_none() {
             let row = self.pieces.next_row()?.map(Arc::new);
@@ -55,16 +55,16 @@ impl Text {
         Ok(())
     }
 
-    /// The file that is read, or what stands for it in messages.
+    /// The name of the file, as shown in messages.
     pub(crate) fn name(&self) -> &Path {
         &self.pieces.name
     }
 
-    /// Keeps what is read from now on, so that it can be parsed again, until the flag that it returns is cleared. `length` is how many bytes
-    /// that is, if it is known.
+    /// Keeps all text read from now on, so that it can be parsed again, until the returned flag is cleared. `length` is
+    /// the number of bytes to be read, if known.
     ///
     /// # Errors
-    /// [`Error::Config`] where memory does not hold it.
+    /// [`Error::Config`] if memory cannot hold the text.
     pub(crate) fn keep(&mut self, length: Option<u64>) -> Result<Arc<AtomicBool>> {
         self.keeps.store(true, Ordering::Relaxed);
         self.pieces.are_kept = true;
@@ -72,10 +72,10 @@ impl Text {
         Ok(Arc::clone(&self.keeps))
     }
 
-    /// The next rows, none of which belongs to another block than the first; nothing at the end.
+    /// The next rows, all within one block; `None` at the end.
     ///
     /// # Errors
-    /// Those of the file; [`Error::Config`] where memory does not hold what is kept.
+    /// Errors of the file; [`Error::Config`] if memory cannot hold the kept text.
     pub(crate) fn next(&mut self) -> Result<Option<Arc<Piece>>> {
         if let Some(piece) = self.kept.get(self.given) {
             self.given += 1;
@@ -91,7 +91,7 @@ impl Text {
         if self.keeps.load(Ordering::Relaxed) {
             self.bytes += piece.text.len() as u128;
             if self.bytes > self.room {
-                // As much again may come.
+                // The rest may be as long as the text so far.
                 self.make_room(self.bytes)?;
             }
             self.kept.push(Arc::clone(&piece));
@@ -103,7 +103,7 @@ impl Text {
         Ok(Some(piece))
     }
 
-    /// Reads the rest, which [`Text::next`] still gives then, and a fault that ends it.
+    /// Reads the rest, including a fault that ends it; [`Text::next`] still returns both.
     pub(crate) fn read_all(&mut self) {
         let given = self.given;
         loop {
@@ -119,18 +119,18 @@ impl Text {
         self.given = given;
     }
 
-    /// Gives the pieces that are kept once more; false where a fault that ends the text has been given.
+    /// Restarts with the first kept piece; false if a fault that ends the text has been returned.
     pub(crate) fn begin_again(&mut self) -> bool {
         self.given = 0;
         !self.has_failed
     }
 
-    /// All that is kept.
+    /// The kept pieces.
     pub(crate) fn kept(&self) -> &[Arc<Piece>] {
         &self.kept
     }
 
-    /// Checks whether there is room for so many more bytes.
+    /// Checks that memory can hold `more` bytes.
     fn make_room(&mut self, more: u128) -> Result<()> {
         check_memory(more, &format!("{}: the text of the table", self.name().display()))?;
         self.room = self.bytes + more;

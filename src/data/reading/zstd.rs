@@ -1,4 +1,4 @@
-//! Unpacks zstd: one frame after the other, each with its check sum (RFC 8878).
+//! Decompresses zstd: one frame after the other, each with its checksum (RFC 8878).
 
 use std::io::{Chain, Cursor, Error, ErrorKind, Read, Result};
 
@@ -8,10 +8,10 @@ use ruzstd::decoding::{DEFAULT_MAX_WINDOW_SIZE, FrameDecoder, StreamingDecoder};
 /// The first bytes of a frame.
 pub(crate) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The most bytes of a window, which is kept in memory.
+/// Maximum size of a window, which is kept in memory, in bytes.
 pub(crate) const MOST_WINDOW: u64 = DEFAULT_MAX_WINDOW_SIZE;
 
-/// The first bytes of a frame that holds nothing for us, as little endian, without its lowest four bits.
+/// The first bytes of a skippable frame, as a little-endian word, without its lowest four bits.
 const SKIPPABLE: u32 = 0x184d_2a50;
 
 /// Whether data begin with a frame.
@@ -22,10 +22,10 @@ pub(crate) fn is_zstd(start: &[u8]) -> bool {
 
 type Source = Box<dyn Read + Send>;
 
-/// A frame whose first bytes have been looked at.
+/// A frame whose first bytes have been read.
 type Frame = StreamingDecoder<Chain<Cursor<[u8; 4]>, Source>, FrameDecoder>;
 
-/// Reads until `buffer` is full or the source ends; returns how many bytes came.
+/// Reads until `buffer` is full or the source ends; returns the number of bytes read.
 pub(crate) fn fill(source: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -99,7 +99,7 @@ impl Read for Zstd {
     }
 }
 
-/// A frame that cannot be begun: a window too large is no damage.
+/// The error about a frame that cannot be decoded; too large a window is not damage.
 fn refusal(error: FrameDecoderError) -> Error {
     match error {
         FrameDecoderError::WindowSizeTooBig { requested, .. } => {
@@ -112,7 +112,7 @@ fn refusal(error: FrameDecoderError) -> Error {
 }
 
 fn damage(error: impl std::fmt::Display) -> Error {
-    // Its own lines end in stops and may be several.
+    // The decoder's messages end in full stops and may have several lines.
     let text = error.to_string().lines().next().unwrap_or_default().trim_end_matches('.').to_owned();
     Error::new(ErrorKind::InvalidData, text)
 }
@@ -121,7 +121,7 @@ fn damage(error: impl std::fmt::Display) -> Error {
 mod tests {
     use super::*;
 
-    /// `printf 'a,b\n1,2\n' | zstd` , which adds a check sum; and a frame to be skipped.
+    /// `printf 'a,b\n1,2\n' | zstd`, which adds a checksum; and a skippable frame.
     const WITH_SUM: &str = "28b52ffd0458410000612c620a312c320a35e7cace";
     const SKIPPED: &str = "5a2a4d1803000000010203";
 

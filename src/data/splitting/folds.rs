@@ -1,26 +1,26 @@
-//! Divides rows into folds: every row tests in one of them, and trains in the others.
+//! Divides rows into folds: every row is a test row in one fold, and a training row in the others.
 
 use super::{Fold, Part, Split, by_time, cuts};
 use crate::data::dataset::rows;
 use crate::random::{Purpose, words};
 
-/// What rows are divided by.
+/// The keys by which rows are divided.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kinds<'a> {
-    /// The class of each row: every fold has the same share of each.
+    /// The class of each row: every fold has the same share of each class.
     Classes(&'a [u32]),
-    /// The group of each row: those of one stay together.
+    /// The group of each row: rows of the same group stay together.
     Groups(&'a [u32]),
-    /// When each row is of: rows test behind those that train.
+    /// The time of each row: test rows are later than training rows.
     Times(&'a [f64]),
 }
 
 impl Kinds<'_> {
-    /// How many folds there can be at most.
+    /// The maximum number of folds.
     pub(crate) fn most_folds(self) -> usize {
         match self {
             Kinds::Classes(classes) => by_class(classes, 1, 0).iter().flatten().count(),
-            // They are numbered without a gap.
+            // Groups are numbered without gaps.
             Kinds::Groups(groups) => groups.iter().max().map_or(0, |greatest| *greatest as usize + 1),
             Kinds::Times(times) => different(times).saturating_sub(1),
         }
@@ -37,7 +37,8 @@ impl Kinds<'_> {
 }
 
 impl Split {
-    /// Divides rows: into the fold's and the others, if there is one, and those that train in any case by the shares.
+    /// Divides rows: the fold's rows are test rows, if there is a fold, and the shares divide the remaining training
+    /// rows.
     pub(crate) fn divided(&self, kinds: Kinds<'_>) -> Vec<Part> {
         let Some(fold) = self.fold else { return self.by_shares(kinds) };
         let mut part_of = fold.parts(kinds, self.seed);
@@ -51,7 +52,7 @@ impl Split {
 
     /// Divides rows by their classes so that copies stay together: rows with the same number in `copies`.
     pub(crate) fn divided_by_class(&self, classes: &[u32], copies: &[u32]) -> Vec<Part> {
-        // Of each the place among different rows, and there its class.
+        // The number of each row among the different rows, and the class of each different row.
         let mut places = vec![u32::MAX; copies.iter().max().map_or(0, |greatest| *greatest as usize + 1)];
         let mut firsts = Vec::new();
         for (class, copy) in classes.iter().zip(copies) {
@@ -75,7 +76,7 @@ impl Split {
 }
 
 impl Fold {
-    /// Which rows train and which test.
+    /// Divides rows into training and test rows.
     fn parts(self, kinds: Kinds<'_>, seed: u64) -> Vec<Part> {
         let fold_of = match kinds {
             Kinds::Classes(classes) => by_class(classes, self.count, seed),
@@ -86,13 +87,13 @@ impl Fold {
         fold_of.into_iter().map(|fold| if is_own(fold) { Part::Test } else { Part::Train }).collect()
     }
 
-    /// Divides time into count + 1 parts of equal size, except that rows of one time stay together; the one after the fold's
-    /// tests, and those before it train.
+    /// Divides time into count + 1 parts of equal size, except that rows of the same time stay together; part
+    /// `index + 1` is the test part, and the earlier parts are the training part.
     fn by_time(self, times: &[f64]) -> Vec<Part> {
         let order = by_time(times);
         let wanted: Vec<usize> =
             (1..=self.count).map(|stretch| stretch * times.len() / (self.count + 1)).collect();
-        // There are no more folds than places to cut at.
+        // The number of folds never exceeds the number of positions of cuts.
         let ends = cuts(times, &order, &wanted).unwrap_or_default();
         let end = |stretch: usize| ends.get(stretch).copied().unwrap_or(times.len());
         let mut part_of = vec![Part::None; times.len()];
@@ -102,15 +103,15 @@ impl Fold {
     }
 }
 
-/// How many different times there are.
+/// The number of different times.
 pub(crate) fn different(times: &[f64]) -> usize {
     let order = by_time(times);
     let ends = order.windows(2).filter(|pair| times[pair[0] as usize] != times[pair[1] as usize]);
     usize::from(!times.is_empty()) + ends.count()
 }
 
-/// The fold in which each row tests. The rows of a class are dealt to the folds in a random order, one class after the other; a
-/// class of a single row always trains.
+/// The fold in which each row is a test row. The rows of a class are dealt to the folds in a random order, class by
+/// class; a class of a single row always trains.
 fn by_class(classes: &[u32], folds: usize, seed: u64) -> Vec<Option<usize>> {
     let key = |row: u32| words(seed, Purpose::Split, [row, 2])[0];
     let mut rows: Vec<(u32, u32, u32)> =
@@ -122,8 +123,8 @@ fn by_class(classes: &[u32], folds: usize, seed: u64) -> Vec<Option<usize>> {
     fold_of
 }
 
-/// The fold in which each row tests: the largest group first, each goes to the fold that has the fewest rows so far; of groups
-/// of one size the order is random.
+/// The fold in which each row is a test row: each group, the largest first, joins the fold with the fewest rows so far;
+/// the order of groups of the same size is random.
 fn by_group(groups: &[u32], folds: usize, seed: u64) -> Vec<Option<usize>> {
     let mut sizes = vec![0usize; Kinds::Groups(groups).most_folds()];
     groups.iter().for_each(|group| sizes[*group as usize] += 1);
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn copies_stay_together() {
-        // Each row comes one to three times; the copies of row 4 stand apart.
+        // Each row occurs one to three times; the copies of row 4 are not adjacent.
         let mut copies: Vec<u32> =
             (0..100).flat_map(|row| std::iter::repeat_n(row, 1 + row as usize % 3)).collect();
         copies.push(4);
@@ -225,7 +226,7 @@ mod tests {
             assert!(
                 train.is_disjoint(&validation) && train.is_disjoint(&test) && test.is_disjoint(&validation)
             );
-            // Of each class the same share of different rows.
+            // The same share of different rows of each class.
             for set in [&validation, &test] {
                 let even = set.iter().filter(|copy| **copy % 2 == 0).count();
                 assert!(even > 0 && even.abs_diff(set.len() - even) <= 1, "{even} of {}", set.len());

@@ -1,4 +1,4 @@
-//! Divides rows into training, validation and test rows: of each class the same share, by seed.
+//! Divides rows into training, validation and test rows: the same share of each class, at random by a seed.
 
 pub(crate) mod folds;
 
@@ -6,19 +6,19 @@ use serde::Serialize;
 
 use crate::random::{Purpose, words};
 
-/// Which rows of a data set are left out of training.
+/// The division of a data set into training, validation and test rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Split {
-    /// Share of the rows of each class that validate.
+    /// Share of validation rows in each class.
     #[serde(rename = "validation_fraction")]
     pub validation: f64,
-    /// Share of the rows of each class that test.
+    /// Share of test rows in each class.
     #[serde(rename = "test_fraction")]
     pub test: f64,
-    /// Decides which.
+    /// The seed of the random order.
     #[serde(skip)]
     pub seed: u64,
-    /// The fold whose rows test, in the place of a share; those that validate are a share of the others.
+    /// The fold whose rows are the test rows, instead of a share; validation rows are a share of the other rows.
     pub fold: Option<Fold>,
 }
 
@@ -27,11 +27,11 @@ pub struct Split {
 pub struct Fold {
     /// The number of the fold, from 0.
     pub index: usize,
-    /// How many there are.
+    /// The number of folds.
     pub count: usize,
 }
 
-/// The numbers of the rows of each part, in ascending order.
+/// The indices of the rows of each part, in ascending order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Training rows.
@@ -43,13 +43,13 @@ pub struct Parts {
 }
 
 impl Split {
-    /// Whether all rows train.
+    /// Whether all rows are training rows.
     pub fn is_none(&self) -> bool {
         self.validation == 0.0 && self.test == 0.0 && self.fold.is_none()
     }
 
-    /// Divides rows with these labels. In each class the rows are taken in a random order; the first round(share x rows)
-    /// of them test, the next validate, the others train: at least one, where the class has a row at all.
+    /// Divides rows with these labels. In each class the rows are taken in a random order; the first round(share x
+    /// rows) are test rows, the next validation rows, the others training rows: at least one, if the class has any row.
     pub fn parts(&self, labels: &[u32]) -> Vec<Part> {
         let mut rows: Vec<(u32, u32, u32)> = labels
             .iter()
@@ -68,8 +68,9 @@ impl Split {
         part_of
     }
 
-    /// Divides rows so that those of one group stay together. Groups are taken in a random order; each that
-    /// brings the rows that test nearer to test x rows of all tests, else those that validate; at least one trains.
+    /// Divides rows so that each group stays together. Groups are taken in a random order; a group joins the test rows
+    /// if that brings their number nearer to test x rows, or else the validation rows likewise; at least one group
+    /// trains.
     pub fn parts_of_groups(&self, groups: &[u32]) -> Vec<Part> {
         let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);
         let mut sizes = vec![0usize; count];
@@ -81,7 +82,7 @@ impl Split {
         for group in order.into_iter().take(count.saturating_sub(1)) {
             let parts = [(Part::Test, self.test), (Part::Validation, self.validation)];
             let size = sizes[group as usize];
-            // Only what brings a part nearer to its share.
+            // Only if the group brings the part nearer to its share.
             let is_nearer = |share: f64, taken: usize| {
                 let off = |taken: usize| (taken as f64 - share * rows).abs();
                 off(taken + size) < off(taken)
@@ -95,9 +96,9 @@ impl Split {
         groups.iter().map(|group| part_of[*group as usize]).collect()
     }
 
-    /// Divides rows by time: about the last round(test x rows) test, about the round(validation x rows) before them validate.
-    /// Rows of one time stay together: the parts are cut at the nearest places between different times. Where there are too
-    /// few different times for the parts, all rows train.
+    /// Divides rows by time: about the last round(test x rows) are test rows, about the round(validation x rows) before
+    /// them validation rows. Rows of the same time stay together: the parts are cut at the nearest positions between
+    /// different times. With too few different times for the parts, all rows are training rows.
     pub fn parts_by_time(&self, times: &[f64]) -> Vec<Part> {
         let order = by_time(times);
         let count = |share: f64, most: usize| ((share * times.len() as f64).round() as usize).min(most);
@@ -115,15 +116,15 @@ impl Split {
     }
 }
 
-/// The rows in the order of their times.
+/// The row indices in order of time.
 pub(crate) fn by_time(times: &[f64]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..times.len() as u32).collect();
     order.sort_by(|a, b| times[*a as usize].total_cmp(&times[*b as usize]));
     order
 }
 
-/// Different places between rows of different times, of which these are the order, each the nearest to the wanted one that leaves
-/// others for those behind it; nothing where there are too few. The wanted ones ascend.
+/// Distinct positions between rows of different times, in the given order, each the nearest to a wanted position that
+/// leaves room for the later ones; `None` if there are too few. Wanted positions must ascend.
 pub(crate) fn cuts(times: &[f64], order: &[u32], wanted: &[usize]) -> Option<Vec<usize>> {
     let time = |place: usize| times[order[place] as usize];
     let all: Vec<usize> = (1..order.len()).filter(|place| time(place - 1) != time(*place)).collect();
@@ -138,16 +139,16 @@ pub(crate) fn cuts(times: &[f64], order: &[u32], wanted: &[usize]) -> Option<Vec
     Some(found)
 }
 
-/// What a row is for.
+/// The use of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// To train.
+    /// A training row.
     Train,
-    /// To validate.
+    /// A validation row.
     Validation,
-    /// To test.
+    /// A test row.
     Test,
-    /// Nothing: it is of a time behind that of the fold.
+    /// An unused row: its time is after the fold.
     None,
 }
 
@@ -182,7 +183,7 @@ mod tests {
         let (train, validation, test) = (of(&parts.train), of(&parts.validation), of(&parts.test));
         assert!(train.is_disjoint(&validation) && train.is_disjoint(&test) && test.is_disjoint(&validation));
         assert_ne!(Parts::from(Split { seed: 6, ..split }.parts_of_groups(&groups)), parts);
-        // A group that is far too large trains.
+        // A group that is far too large joins the training rows.
         let large: Vec<u32> = (0..100).map(|row| row.max(60)).map(|row| row - 60).collect();
         for seed in 0..20 {
             let parts = Split { validation: 0.0, test: 0.2, seed, fold: None }.parts_of_groups(&large);
@@ -248,7 +249,7 @@ mod tests {
         assert_eq!(all, (0..1000).collect::<Vec<u32>>());
         assert_eq!(Parts::from(split.parts(&labels)), parts);
         assert_ne!(Parts::from(Split { seed: 6, ..split }.parts(&labels)), parts);
-        // The rows that test are spread over the file.
+        // The test rows are spread over the file.
         assert!(parts.test.iter().filter(|row| **row < 450).count() > 60);
     }
 

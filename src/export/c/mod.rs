@@ -1,5 +1,5 @@
-//! C99: one source file without dependencies, whose function predicts a row. Nothing is allocated, nothing calls itself, and
-//! functions that a model does not need are left out.
+//! C99: one source file without dependencies, whose function predicts a row. There is no allocation and no recursion,
+//! and functions that a model does not need are omitted.
 
 mod network;
 mod pieces;
@@ -12,7 +12,7 @@ pub(super) use self::source::identifier;
 use self::source::{array, comment, literal};
 use super::outline::{Coding, Outline, Output};
 
-/// The file, whose public names begin with `name`.
+/// Makes the file, whose public names begin with `name`.
 pub(super) fn file(outline: &Outline<'_>, name: &str) -> String {
     let mut constants = String::new();
     let row = row::statements(outline, &mut constants);
@@ -29,7 +29,7 @@ pub(super) fn file(outline: &Outline<'_>, name: &str) -> String {
     header(outline, name, stack) + &pieces::called_by(&text) + &text
 }
 
-/// What the file says of itself, and its public constants.
+/// The comment at the top of the file, and its public constants.
 fn header(outline: &Outline<'_>, name: &str, stack: usize) -> String {
     let upper = name.to_uppercase();
     let (columns, outputs) = (outline.columns.len(), outline.outputs());
@@ -109,7 +109,8 @@ fn predict(outline: &Outline<'_>, name: &str, row: &str, constants: &mut String)
     text + "}\n"
 }
 
-/// Columns of one plain coding that stand side by side, as (first, count, whether they are bytes); nothing for others.
+/// The number of columns from `first` on with the same plain coding, and whether they are bytes; `None` for other
+/// codings.
 fn run(outline: &Outline<'_>, first: usize) -> Option<(usize, bool)> {
     let kind = |index: usize| match outline.columns.get(index).map(|column| &column.coding) {
         Some(Coding::Byte) => Some(true),

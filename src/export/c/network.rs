@@ -1,4 +1,4 @@
-//! C of a network.
+//! The C code of a network.
 
 use std::fmt::Write;
 
@@ -10,16 +10,16 @@ use crate::step::Activation;
 /// A function `network<number>(row, outputs)`.
 pub(super) struct Function {
     pub(super) text: String,
-    /// Numbers that it keeps on the stack.
+    /// Numbers on the stack of the function.
     pub(super) numbers: usize,
 }
 
-/// Makes it, and appends its weights to the constants.
+/// Makes the function, and appends its weights to the constants.
 pub(super) fn function(number: usize, member: &Member<'_>, constants: &mut String) -> Function {
     let prefix = if number == 1 { String::new() } else { format!("network{number}_") };
     let (statements, inputs) = input_layer(&prefix, member, constants);
     let hidden = &member.parameters.layers[..member.parameters.layers.len() - 1];
-    // Layers write into one of two buffers and read from the other.
+    // Layers write alternately into two buffers, and read from the other one.
     let widest = |first: usize| hidden.iter().skip(first).step_by(2).map(|layer| layer.outputs).max();
     let buffers = [("x", inputs), ("a", widest(0)), ("b", widest(1))];
     let buffers = buffers.into_iter().filter_map(|(name, size)| Some((name, size?)));
@@ -50,7 +50,7 @@ pub(super) fn function(number: usize, member: &Member<'_>, constants: &mut Strin
     Function { text: text + "}\n\n", numbers: buffers.map(|(_, size)| size).sum() }
 }
 
-/// The statements that fill `x` from `row`, and how many numbers that is; nothing without an input layer.
+/// The statements that fill `x` from `row`, and the number of its elements; empty without an input layer.
 fn input_layer(prefix: &str, member: &Member<'_>, constants: &mut String) -> (String, Option<usize>) {
     let made = member.made();
     let mut text = String::new();

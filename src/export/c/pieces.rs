@@ -1,10 +1,10 @@
-//! C functions that models share, one a file, and activations, each a function of many numbers in place; an exported file gets those that
-//! it calls.
+//! C functions shared by models, one per file, and activations, each a function that works on many numbers in place; an
+//! exported file includes only the functions that it calls.
 
 use crate::data::{NORMAL_QUANTILE, RANK_MARGIN};
 use crate::step::Activation;
 
-/// Their names in C and their sources.
+/// The names of the functions in C and their sources.
 const PIECES: [(&str, &str); 15] = [
     ("scaled", include_str!("pieces/scaled.c")),
     ("clipped", include_str!("pieces/clipped.c")),
@@ -23,7 +23,7 @@ const PIECES: [(&str, &str); 15] = [
     ("restore", include_str!("pieces/restore.c")),
 ];
 
-/// The source of all functions that some C calls.
+/// The source of all functions that a C text calls.
 pub(super) fn called_by(text: &str) -> String {
     let is_called = |name: &str| {
         let call = format!("{name}(");
@@ -39,7 +39,7 @@ pub(super) fn called_by(text: &str) -> String {
         .collect()
 }
 
-/// A source with the factors of the normal distribution in their places.
+/// A source with the coefficients of the normal distribution filled in.
 fn filled_in(source: &str) -> String {
     let lines = ["a", "b", "c", "d"].iter().zip(NORMAL_QUANTILE.factors).map(|(name, factors)| {
         let list: Vec<String> = factors.iter().map(|factor| format!("{factor:?}")).collect();
@@ -51,7 +51,7 @@ fn filled_in(source: &str) -> String {
         .replace("@TAIL@", &format!("{:?}", NORMAL_QUANTILE.tail))
 }
 
-/// What it does, and the C of f(z); nothing where there is nothing to do.
+/// A description of the activation, and the C expression of f(z); `None` for the identity.
 fn expression(activation: Activation) -> Option<(&'static str, &'static str)> {
     Some(match activation {
         Activation::Relu => ("max(0, z)", "z > 0.0f ? z : 0.0f"),
@@ -74,7 +74,7 @@ fn expression(activation: Activation) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// The function; its name is that of [`activation_name`].
+/// The source of the function; its name is [`activation_name`].
 fn activation_function(activation: Activation) -> String {
     let Some((what, value)) = expression(activation) else { return String::new() };
     format!(
@@ -85,7 +85,7 @@ fn activation_function(activation: Activation) -> String {
     )
 }
 
-/// The names of functions; those of `math.h` are reserved.
+/// The name of an activation function; names of `math.h` are reserved.
 pub(super) fn activation_name(activation: Activation) -> String {
     format!("activate_{}", activation.prefix())
 }

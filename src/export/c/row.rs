@@ -1,4 +1,4 @@
-//! C that makes numbers of the columns of a row.
+//! C code that converts the columns of a row to numbers.
 
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ fn statement(coding: &Coding<'_>, index: usize, place: usize, constants: &mut St
                         "    row[{place}] = {function}(columns[{index}], {center:?}, {width:?}, {fill:?});\n"
                     )
                 }
-                // Without a width the number is 0.
+                // With a width of 0 the number is 0.
                 NumericScaling::Affine { .. } | NumericScaling::Clipped { .. } => {
                     format!("    row[{place}] = 0.0f;\n")
                 }
@@ -75,7 +75,7 @@ fn statement(coding: &Coding<'_>, index: usize, place: usize, constants: &mut St
     }
 }
 
-/// The category that stands for a missing one, behind the others if there is one.
+/// The category index for missing values: the index after the others, or -1.
 fn missing(categories: usize, has_missing: bool) -> String {
     if has_missing { categories.to_string() } else { "-1".to_owned() }
 }

@@ -4,7 +4,7 @@ use std::fmt::{Debug, Write};
 
 use crate::printable::is_printable;
 
-/// A name that C takes: letters and digits, `_` for all else, no digit first.
+/// A valid C name: letters and digits, `_` for everything else, no digit at the start.
 pub(in crate::export) fn identifier(name: &str) -> String {
     let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
     let name: String = name.chars().map(letter).collect();
@@ -15,7 +15,8 @@ pub(in crate::export) fn identifier(name: &str) -> String {
     }
 }
 
-/// Text for a comment: no end of it, no trigraph, no backslash, no character that moves the cursor or turns the text around.
+/// Text for a comment: without the end of a comment, trigraphs, backslashes, and characters that move the cursor or
+/// reverse the text direction.
 pub(super) fn comment(text: &str) -> String {
     let letter = |letter: char| match letter {
         '\\' => '/',
@@ -26,31 +27,31 @@ pub(super) fn comment(text: &str) -> String {
     text.replace("*/", "* /").replace("/*", "/ *").replace("??/", "? ?/")
 }
 
-/// Text in quotes: all that is not plain ASCII as its bytes.
+/// Text in quotes: everything except plain ASCII as octal bytes.
 pub(super) fn literal(text: &str) -> String {
     let mut quoted = String::from("\"");
     for byte in text.bytes() {
         match byte {
             b'"' | b'\\' | b'?' => quoted.extend(['\\', char::from(byte)]),
             b' '..=b'~' => quoted.push(char::from(byte)),
-            // Always three digits: a digit behind them is none of theirs.
+            // Always three digits, so that a following digit is not part of the escape.
             _ => quoted.push_str(&format!("\\{byte:03o}")),
         }
     }
     quoted + "\""
 }
 
-/// Columns of a line of numbers.
+/// Maximum length of a line of numbers.
 const WIDTH: usize = 112;
 
-/// `static const KIND NAME[COUNT] = {...};`, a number with as many digits as tell it from all others.
+/// `static const KIND NAME[COUNT] = {...};`, each number with enough digits to identify it.
 pub(super) fn array<T: Debug>(kind: &str, suffix: &str, name: &str, values: &[T], to: &mut String) {
     to.push_str(&format!("static const {kind} {name}[{}] = {{", values.len()));
     let mut number = String::new();
     let mut column = WIDTH;
     for value in values {
         number.clear();
-        // A string takes all that is written.
+        // Writing to a string cannot fail.
         let _ = write!(number, "{value:?}{suffix},");
         if column + number.len() + 1 > WIDTH {
             to.push_str("\n   ");

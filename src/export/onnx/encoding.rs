@@ -1,5 +1,5 @@
-//! From the columns of a table to the rows that go into the networks: columns of one coding together, in f64 where
-//! `tinytrain` computes in f64.
+//! The conversion of a table's columns to the networks' input rows: columns of the same coding together, in f64
+//! wherever `tinytrain` computes in f64.
 
 use super::super::intervals::{intervals, quantiles};
 use super::super::outline::{Coding, Outline};
@@ -7,7 +7,7 @@ use super::graph::{Attribute, Graph};
 use super::proto::{DOUBLE, FLOAT};
 use crate::data::{NORMAL_QUANTILE, NumericScaling, RANK_MARGIN};
 
-/// Columns of some coding: where they stand in the table, and where in a row of numbers.
+/// Columns of the same coding: their positions in the table, and in a row of numbers.
 #[derive(Default)]
 struct Group {
     columns: Vec<usize>,
@@ -21,7 +21,7 @@ impl Group {
     }
 }
 
-/// Numbers with what stands for missing ones.
+/// Columns of numbers with the replacements of missing values.
 #[derive(Default)]
 struct Numbers<T> {
     group: Group,
@@ -37,14 +37,14 @@ impl<T> Numbers<T> {
     }
 }
 
-/// Adds the nodes; gives the name of [batch, numbers of a row].
+/// Adds the nodes; returns the name of the rows, [batch, numbers].
 pub(super) fn row(graph: &mut Graph, outline: &Outline<'_>, input: &str) -> String {
     let count = outline.columns.len();
     let (mut plain, mut bytes, mut signs, mut missing) =
         (Group::default(), Group::default(), Group::default(), Group::default());
     let (mut affine, mut clipped) = (Numbers::default(), Numbers::default());
     let mut normal: Numbers<&[f64]> = Numbers::default();
-    // Category by category, and columns of which the category itself is wanted.
+    // One-hot columns by category, and columns whose category index is needed.
     let (mut ones, mut codes) = (Group::default(), Vec::new());
     let (mut indices, mut limits) = (Group::default(), Vec::new());
     for (index, column) in outline.columns.iter().enumerate() {
@@ -75,7 +75,7 @@ pub(super) fn row(graph: &mut Graph, outline: &Outline<'_>, input: &str) -> Stri
                 if *has_missing {
                     missing.push(index, place + categories.len());
                 } else if categories.is_empty() {
-                    // Nothing equals it: the number is always 0.
+                    // Nothing equals NaN: the number is always 0.
                     ones.push(index, place);
                     codes.push(f32::NAN);
                 }
@@ -135,7 +135,7 @@ pub(super) fn row(graph: &mut Graph, outline: &Outline<'_>, input: &str) -> Stri
     graph.assemble(pieces)
 }
 
-/// Values in f64, those of `fills` where they are missing.
+/// Converts values to f64, and replaces missing ones by `fills`.
 fn filled(graph: &mut Graph, x: &str, fills: &[f64]) -> String {
     let wide = graph.cast(x, DOUBLE);
     let is_missing = graph.add("IsNaN", &[x]);
@@ -147,7 +147,7 @@ fn filled(graph: &mut Graph, x: &str, fills: &[f64]) -> String {
 fn scaled(graph: &mut Graph, x: &str, numbers: &Numbers<[f64; 2]>) -> String {
     let values = filled(graph, x, &numbers.fills);
     let centers: Vec<f64> = numbers.maps.iter().map(|[center, _]| *center).collect();
-    // Without a width the number is 0.
+    // With a width of 0 the number is 0.
     let width = |[_, width]: &[f64; 2]| if *width == 0.0 { f64::INFINITY } else { *width };
     let widths: Vec<f64> = numbers.maps.iter().map(width).collect();
     let (centers, widths) =
@@ -169,7 +169,7 @@ fn smoothly_clipped(graph: &mut Graph, y: &str) -> String {
 /// The rank of each value [batch, columns] among the quantiles of its column.
 fn rank(graph: &mut Graph, values: &str, columns: &[&[f64]]) -> String {
     let all: Vec<Vec<f64>> = columns.iter().map(|of| quantiles(of)).collect();
-    // Every column has as many.
+    // All columns have the same number of quantiles.
     let count = all[0].len() - 1;
     let shape = [columns.len(), count];
     let [starts, factors, added] = [0, 1, 2].map(|part| {
@@ -189,15 +189,15 @@ fn rank(graph: &mut Graph, values: &str, columns: &[&[f64]]) -> String {
     graph.add("Div", &[&sum, &count])
 }
 
-/// The quantiles of the standard normal distribution at ranks, which are kept away from 0 and 1, to a relative error of 1.15e-9
-/// (P. J. Acklam, 2003).
+/// The quantiles of the standard normal distribution at ranks that exclude 0 and 1, to a relative error of 1.15e-9 (P.
+/// J. Acklam, 2003).
 fn normal_quantile(graph: &mut Graph, rank: &str) -> String {
     let [a, b, c, d] = NORMAL_QUANTILE.factors;
     let (least, most) = (graph.double(RANK_MARGIN), graph.double(1.0 - RANK_MARGIN));
     let rank = graph.add("Clip", &[rank, &least, &most]);
     let (one, half) = (graph.double(1.0), graph.double(0.5));
     let rest = graph.add("Sub", &[&one, &rank]);
-    // The middle.
+    // The middle part.
     let q = graph.add("Sub", &[&rank, &half]);
     let square = graph.add("Mul", &[&q, &q]);
     let above = polynomial(graph, a, &square);
@@ -213,7 +213,7 @@ fn normal_quantile(graph: &mut Graph, rank: &str) -> String {
     graph.add("Where", &[&is_lower, &lower, &not_lower])
 }
 
-/// The quantile of a rank below the tail's bound.
+/// The quantile of a rank below the bound of the tail.
 fn tail(graph: &mut Graph, rank: &str, above: &[f64], below: &[f64]) -> String {
     let logarithm = graph.add("Log", &[rank]);
     let factor = graph.double(-2.0);
@@ -223,7 +223,7 @@ fn tail(graph: &mut Graph, rank: &str, above: &[f64], below: &[f64]) -> String {
     graph.add("Div", &[&above, &below])
 }
 
-/// By Horner's rule, the factor of the highest power first.
+/// Evaluates a polynomial by Horner's rule, highest power first.
 fn polynomial(graph: &mut Graph, factors: &[f64], x: &str) -> String {
     let mut sum = graph.double(factors[0]);
     for factor in &factors[1..] {
@@ -234,7 +234,8 @@ fn polynomial(graph: &mut Graph, factors: &[f64], x: &str) -> String {
     sum
 }
 
-/// The category of each column, that of missing ones, or -1; of each column the number of categories, and that of missing ones.
+/// The category index of each column, the index for missing ones, or -1; `limits` holds the number of categories and
+/// the index for missing ones.
 fn index(graph: &mut Graph, x: &str, limits: &[[f32; 2]]) -> String {
     let part = |part: usize| limits.iter().map(|limit| limit[part]).collect::<Vec<f32>>();
     let (counts, missing) = (part(0), part(1));

@@ -1,11 +1,11 @@
-//! A graph that is built node by node. Values go by their names.
+//! A graph, built node by node. Values are referred to by name.
 
 use super::proto::{
     AttributeProto, DOUBLE, FLOAT, FLOAT_ATTRIBUTE, INT_ATTRIBUTE, INT64, INTS_ATTRIBUTE, NodeProto,
     TensorProto,
 };
 
-/// Nodes and constants so far.
+/// The nodes and constants so far.
 #[derive(Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<NodeProto>,
@@ -37,7 +37,7 @@ impl From<Attribute> for AttributeProto {
 }
 
 impl Graph {
-    /// Adds a node and gives the name of its value.
+    /// Adds a node and returns the name of its value.
     pub(super) fn add(&mut self, operator: &str, inputs: &[&str]) -> String {
         self.add_with(operator, inputs, Vec::new())
     }
@@ -60,7 +60,7 @@ impl Graph {
         });
     }
 
-    /// Adds a constant and gives its name.
+    /// Adds a constant and returns its name.
     fn constant(&mut self, name: Option<&str>, data_type: i32, shape: &[usize], raw_data: Vec<u8>) -> String {
         let numbered = || format!("constant_{}", self.constants.len() + 1);
         let name = name.map_or_else(numbered, str::to_owned);
@@ -69,43 +69,43 @@ impl Graph {
         name
     }
 
-    /// Named 32-bit floats.
+    /// Adds a named constant of 32-bit floats.
     pub(super) fn weights(&mut self, name: &str, shape: &[usize], values: &[f32]) -> String {
         self.constant(Some(name), FLOAT, shape, values.iter().flat_map(|it| it.to_le_bytes()).collect())
     }
 
-    /// 32-bit floats.
+    /// Adds a constant of 32-bit floats.
     pub(super) fn floats(&mut self, shape: &[usize], values: &[f32]) -> String {
         self.constant(None, FLOAT, shape, values.iter().flat_map(|it| it.to_le_bytes()).collect())
     }
 
-    /// A 32-bit float.
+    /// Adds a 32-bit float.
     pub(super) fn float(&mut self, value: f32) -> String {
         self.floats(&[], &[value])
     }
 
-    /// 64-bit floats.
+    /// Adds a constant of 64-bit floats.
     pub(super) fn doubles(&mut self, shape: &[usize], values: &[f64]) -> String {
         self.constant(None, DOUBLE, shape, values.iter().flat_map(|it| it.to_le_bytes()).collect())
     }
 
-    /// A 64-bit float.
+    /// Adds a 64-bit float.
     pub(super) fn double(&mut self, value: f64) -> String {
         self.doubles(&[], &[value])
     }
 
-    /// A list of 64-bit integers.
+    /// Adds a list of 64-bit integers.
     pub(super) fn integers(&mut self, values: &[i64]) -> String {
         let bytes = values.iter().flat_map(|it| it.to_le_bytes()).collect();
         self.constant(None, INT64, &[values.len()], bytes)
     }
 
-    /// The value as another type.
+    /// Converts a value to another type.
     pub(super) fn cast(&mut self, value: &str, to: i32) -> String {
         self.add_with("Cast", &[value], vec![Attribute::Int("to", to.into())])
     }
 
-    /// Selects columns of [batch, columns], in this order; returns the value itself where nothing would change.
+    /// Selects columns of [batch, columns], in this order; returns the value itself if nothing would change.
     pub(super) fn select(&mut self, value: &str, columns: &[usize], of: usize) -> String {
         if columns.iter().copied().eq(0..of) {
             return value.to_owned();
@@ -114,7 +114,7 @@ impl Graph {
         self.add_with("Gather", &[value, &columns], vec![Attribute::Int("axis", 1)])
     }
 
-    /// Pieces of [batch, columns] side by side, whose columns belong at these places, in the order of the places.
+    /// Joins pieces of [batch, columns], whose columns have these positions, in the order of the positions.
     pub(super) fn assemble(&mut self, pieces: Vec<(String, Vec<usize>)>) -> String {
         let (values, places): (Vec<String>, Vec<Vec<usize>>) =
             pieces.into_iter().filter(|(_, places)| !places.is_empty()).unzip();

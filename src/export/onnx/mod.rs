@@ -1,4 +1,5 @@
-//! ONNX: a graph from the columns of a table, [batch, columns] of 32-bit floats, to probabilities and classes, or values.
+//! ONNX: a graph from the columns of a table, [batch, columns] of 32-bit floats, to probabilities and classes, or
+//! values.
 
 mod encoding;
 mod graph;
@@ -20,13 +21,13 @@ use crate::error::{Error, Result};
 const IR_VERSION: i64 = 8;
 const OPSET: i64 = 17;
 
-/// Names of what goes in and comes out.
+/// Names of inputs and outputs.
 const COLUMNS: &str = "columns";
 const PROBABILITIES: &str = "probabilities";
 const CLASS: &str = "class";
 const VALUES: &str = "values";
 
-/// The file.
+/// Makes the file.
 pub(super) fn file(outline: &Outline<'_>, name: &str) -> Result<Vec<u8>> {
     let mut graph = Graph::default();
     let row = encoding::row(&mut graph, outline, COLUMNS);
@@ -96,7 +97,7 @@ pub(super) fn file(outline: &Outline<'_>, name: &str) -> Result<Vec<u8>> {
     Ok(model.encode_to_vec())
 }
 
-/// Probabilities of classes, and the class, from the outputs of networks with their shares.
+/// Adds the probabilities of classes, and the class, from the outputs of networks with their weights.
 fn classes(graph: &mut Graph, outputs: &[(String, f64)]) {
     let last = || vec![Attribute::Int("axis", -1)];
     let whole = || vec![Attribute::Int("axis", 1), Attribute::Int("keepdims", 0)];
@@ -113,7 +114,7 @@ fn classes(graph: &mut Graph, outputs: &[(String, f64)]) {
     graph.node("ArgMax", &[&mean], whole(), CLASS);
 }
 
-/// The sum of what networks give, each times its share.
+/// Adds the weighted sum of the networks' outputs.
 fn mean(graph: &mut Graph, of_each: Vec<(String, f64)>) -> String {
     if let [(only, _)] = &of_each[..] {
         return only.clone();
@@ -127,7 +128,7 @@ fn mean(graph: &mut Graph, of_each: Vec<(String, f64)>) -> String {
     graph.add("Sum", &shares)
 }
 
-/// A value [batch], or [batch, columns].
+/// A value of the shape [batch] or [batch, columns].
 fn tensor(name: &str, kind: i32, columns: Option<usize>, text: &str) -> ValueInfoProto {
     let batch = DimensionProto { dim_value: None, dim_param: Some("batch".to_owned()) };
     let columns = columns.map(|count| DimensionProto { dim_value: Some(count as i64), dim_param: None });
@@ -140,7 +141,7 @@ fn tensor(name: &str, kind: i32, columns: Option<usize>, text: &str) -> ValueInf
     }
 }
 
-/// What a row is, and, in JSON, the names of columns, categories, classes and values.
+/// The description of a row, and the names of columns, categories, classes and values in JSON.
 fn metadata(outline: &Outline<'_>, row: &str) -> Vec<StringStringEntryProto> {
     let categories: Map<String, Value> = outline
         .columns
@@ -176,7 +177,7 @@ mod tests {
         model.metadata_props.iter().find(|entry| entry.key == key).map_or("", |entry| &entry.value)
     }
 
-    /// Name, kind and sizes; 0 is the batch.
+    /// The name, type and shape of a value; 0 is the batch.
     fn info(value: &ValueInfoProto) -> (&str, i32, Vec<i64>) {
         let kind = value.r#type.as_ref().unwrap().tensor_type.as_ref().unwrap();
         let sizes = kind.shape.as_ref().unwrap().dim.iter().map(|size| size.dim_value.unwrap_or(0));

@@ -1,11 +1,12 @@
-//! From a row of numbers to the outputs of a network.
+//! The conversion of a row of numbers to the outputs of a network.
 
 use super::super::outline::{Made, Member};
 use super::graph::{Attribute, Graph};
 use crate::model::{FREQUENCIES, MIXED};
 use crate::step::Activation;
 
-/// Adds the nodes of the network whose constants begin with `prefix`; gives the name of its outputs, [batch, outputs].
+/// Adds the nodes of the network whose constants begin with `prefix`; returns the name of its outputs, [batch,
+/// outputs].
 pub(super) fn outputs(graph: &mut Graph, prefix: &str, member: &Member<'_>, row: &str) -> String {
     let mut x = input_layer(graph, prefix, member, row);
     let dense = member.network.dense().iter();
@@ -66,7 +67,7 @@ fn activation(graph: &mut Graph, activation: Activation, z: String) -> String {
     }
 }
 
-/// What the first dense layer reads: the row itself where there is no input layer.
+/// Adds the inputs of the first dense layer: the row itself if there is no input layer.
 fn input_layer(graph: &mut Graph, prefix: &str, member: &Member<'_>, row: &str) -> String {
     let made = member.made();
     if made.is_empty() {
@@ -102,7 +103,7 @@ fn input_layer(graph: &mut Graph, prefix: &str, member: &Member<'_>, row: &str) 
                 one_places.extend(place..place + categories);
             }
             Made::Embedding { categories, size, rows } => {
-                // One more row of zeros is that of -1, which counts from the end.
+                // An additional row of zeros for index -1, which counts from the end.
                 let rows = [&rows[..], &vec![0.0; *size]].concat();
                 let name = format!("{prefix}embedding{}", column + 1);
                 let table = graph.weights(&name, &[categories + 1, *size], &rows);
@@ -137,7 +138,7 @@ fn input_layer(graph: &mut Graph, prefix: &str, member: &Member<'_>, row: &str) 
     graph.add("Mul", &[&x, &scale])
 }
 
-/// The periodic columns of an input layer, one behind the other.
+/// The periodic columns of an input layer, one after the other.
 #[derive(Default)]
 struct Waves {
     columns: Vec<usize>,
@@ -152,7 +153,7 @@ struct Waves {
 }
 
 impl Waves {
-    /// [batch, columns * mixtures], from the periodic columns of a row.
+    /// Adds the mixtures [batch, columns * mixtures] of the periodic columns of a row.
     fn mixed(&self, graph: &mut Graph, prefix: &str, row: &str, of: usize) -> String {
         let count = self.columns.len();
         let name = |part: &str| format!("{prefix}input.{part}");
@@ -166,12 +167,12 @@ impl Waves {
         let values = graph.add("Unsqueeze", &[&values, &last]);
         let turns = graph.add("Mul", &[&values, &frequencies]);
         let turns = graph.add("Add", &[&turns, &phases]);
-        // Whole turns are taken away exactly.
+        // Whole turns are subtracted exactly.
         let whole = graph.add("Round", &[&turns]);
         let rest = graph.add("Sub", &[&turns, &whole]);
         let angles = graph.add("Mul", &[&rest, &turn]);
         let waves = graph.add("Cos", &[&angles]);
-        // A product of matrices [batch, frequencies] and [frequencies, mixtures] for each column.
+        // One product of matrices [batch, frequencies] and [frequencies, mixtures] per column.
         let swap = || vec![Attribute::Ints("perm", vec![1, 0, 2])];
         let waves = graph.add_with("Transpose", &[&waves], swap());
         let mixed = graph.add("MatMul", &[&waves, &mixing]);

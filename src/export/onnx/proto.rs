@@ -1,4 +1,5 @@
-//! The messages of ONNX that are written, with their field numbers from `onnx.proto` (<https://github.com/onnx/onnx>, IR version 8).
+//! The ONNX messages written, with their field numbers from `onnx.proto` (<https://github.com/onnx/onnx>, IR version
+//! 8).
 
 use prost::Message;
 

@@ -1,4 +1,4 @@
-//! Weights of a network that has learnt nothing.
+//! Initial weights of a network.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,25 +17,25 @@ pub enum Variance {
     Xavier,
     /// 1 / inputs (Y. LeCun and others, "Efficient BackProp", 1998).
     LeCun,
-    /// As [`Variance::He`], but the last layer begins at 0.
+    /// As [`Variance::He`], but the last layer is 0.
     ZerosLast,
-    /// As [`Variance::LeCun`], with normal biases of variance 1; but the last layer begins at 0, biases too (A. Jacot, F.
-    /// Gabriel, C. Hongler, "Neural tangent kernel", 2018; the last layer as D. Holzmüller and others, "Better by default",
-    /// 2024).
+    /// As [`Variance::LeCun`], with normal biases of variance 1; but the last layer is 0, including its biases (A.
+    /// Jacot, F. Gabriel, C. Hongler, "Neural tangent kernel", 2018; the last layer as D. Holzmüller and others,
+    /// "Better by default", 2024).
     Ntk,
 }
 
-/// How the first weights are drawn. Biases begin at 0, but for [`Variance::Ntk`].
+/// The distribution of the initial weights. Biases are 0, except for [`Variance::Ntk`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Init {
-    /// Their variance.
+    /// The variance of the weights.
     pub variance: Variance,
-    /// Whether they are uniform, between -sqrt(3 variance) and sqrt(3 variance); else they are normal.
+    /// Whether weights are uniform, between -sqrt(3 variance) and sqrt(3 variance), rather than normal.
     pub uniform: bool,
 }
 
 impl Init {
-    /// Normal, with variance 2 / inputs.
+    /// Normal weights with variance 2 / inputs.
     pub const HE: Self = Self { variance: Variance::He, uniform: false };
 
     const NAMES: [(&'static str, Variance); 5] = [
@@ -72,7 +72,7 @@ impl FromStr for Init {
 }
 
 impl Parameters {
-    /// Random weights. A seed gives the same weights on every machine.
+    /// Makes random weights. A seed gives the same weights on every machine.
     pub fn initial(network: &Network, init: Init, seed: u64) -> Self {
         let mut parameters = Self::zeros(network);
         parameters.input = network.input_layer().map(|layer| InputParameters::initial(layer, seed));
@@ -93,7 +93,7 @@ impl Parameters {
                 } as f32;
             }
             if init.variance == Variance::Ntk {
-                // Behind those of all weights.
+                // The random stream after the weights of the layer.
                 let first = layer.weights.len() as u32;
                 for (bias, index) in layer.bias.iter_mut().zip(first..) {
                     *bias = normal(seed, Purpose::Weights, [index, place as u32]) as f32;
@@ -143,7 +143,7 @@ mod tests {
                     let mean_square = layer.bias.iter().map(|b| f64::from(*b).powi(2)).sum::<f64>()
                         / layer.bias.len() as f64;
                     let of_bias = if init.variance == Variance::Ntk && want > 0.0 { 1.0 } else { 0.0 };
-                    // Of 200 normal numbers.
+                    // For a sample of 200 normal numbers.
                     assert!((mean_square - of_bias).abs() <= 0.4 * of_bias, "{name}: {mean_square}");
                 }
                 assert_eq!(parameters, Parameters::initial(&network, init, 1));

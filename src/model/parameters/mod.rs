@@ -10,11 +10,11 @@ use crate::vectors::vectorized_loops;
 /// Weights `[inputs, outputs]`, row-major, and bias `[outputs]` of one layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
-    /// Numbers of a row that goes in.
+    /// Numbers per input row.
     pub inputs: usize,
-    /// Numbers of a row that comes out.
+    /// Numbers per output row.
     pub outputs: usize,
-    /// weights[i * outputs + j] leads from input i to output j.
+    /// weights[i * outputs + j] connects input i to output j.
     pub weights: Vec<f32>,
     /// One per output.
     pub bias: Vec<f32>,
@@ -23,14 +23,14 @@ pub struct Layer {
 /// All layers of a network; gradients have the same form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameters {
-    /// First layer first.
+    /// The layers, from first to last.
     pub layers: Vec<Layer>,
     /// The parameters of the input layer, if any.
     pub input: Option<InputParameters>,
 }
 
 impl Parameters {
-    /// All zeros.
+    /// Parameters that are all 0.
     pub fn zeros(network: &Network) -> Self {
         let layers = network
             .layers()
@@ -44,15 +44,15 @@ impl Parameters {
         Self { layers, input: network.input_layer().map(InputParameters::zeros) }
     }
 
-    /// Whether they are those of such a network, by their number in each tensor.
+    /// Whether the parameters have the tensor sizes of this network.
     pub fn fits(&self, network: &Network) -> bool {
         let lengths = |parameters: &Self| parameters.tensors().map(<[f32]>::len).collect::<Vec<usize>>();
         lengths(self) == lengths(&Self::zeros(network))
     }
 
-    /// Whether no number is NaN or infinite.
+    /// Whether all numbers are finite.
     pub fn is_finite(&self) -> bool {
-        // All of a tensor: where a loop may end early, its numbers are looked at one by one.
+        // Scans the whole tensor: a loop that may end early is not vectorized.
         let finite = |values: &[f32]| {
             let mut all = true;
             vectorized_loops!(values.iter().for_each(|value| all &= value.is_finite()));

@@ -1,4 +1,4 @@
-//! Of an input layer: variances of the rounding errors of its inputs and of its gradients.
+//! Bounds of an input layer: variances of the rounding errors of its inputs and of its gradients.
 
 use std::f64::consts::TAU;
 
@@ -8,21 +8,21 @@ use super::{EPS, TINY};
 use crate::model::{FREQUENCIES, InputColumn, MIXED, PlacedColumn, blocks};
 use crate::reference::ReferenceInput;
 
-/// Of E and of X [rows, inputs]: sixteen standard deviations.
+/// Bounds of E and of X [rows, inputs]: sixteen standard deviations.
 pub fn inputs(input: &ReferenceInput, rows: &Array2<f64>) -> [Array2<f64>; 2] {
     let (e, of_e) = (input.embedded(rows.view()), embedded(input, rows));
     let of_x = scaled(input, &e, &of_e);
     [of_e, of_x].map(|of| of.mapv(|variance| 16.0 * variance.sqrt() + TINY))
 }
 
-/// Of the gradients by the parameters of an input layer from gradients by X that are exact.
+/// Bounds of the gradients by the parameters of an input layer, for exact gradients by X.
 pub fn input_gradients(input: &ReferenceInput, rows: &Array2<f64>, dx: &Array2<f64>) -> ReferenceInput {
     let e = input.embedded(rows.view());
     gradients(input, rows, [&e, &embedded(input, rows)], [dx, &Array2::zeros(dx.dim())])
 }
 
-/// A standard deviation that covers the rounding of cos and sin of the turns x w + b: that of the turns, times 2 pi,
-/// and 2 eps of the polynomial.
+/// A standard deviation that covers the rounding of cos and sin of the turns x w + b: the rounding of the turns, times
+/// 2 pi, and 2 eps for the polynomial.
 fn of_wave(x: f64, w: f64, b: f64) -> f64 {
     EPS * (TAU * ((x * w).abs() + b.abs()) + 2.0)
 }
@@ -42,7 +42,7 @@ pub fn embedded(input: &ReferenceInput, rows: &Array2<f64>) -> Array2<f64> {
                 let mixing = w[(2 + o) * FREQUENCIES + k];
                 (mixing * (of_wave(*x, w[k], w[FREQUENCIES + k]) + EPS)).powi(2)
             };
-            // Sums of 17 numbers round, each by no more than their magnitudes together.
+            // Sums of 17 numbers round, each by at most the sum of their magnitudes.
             let all: f64 = (0..FREQUENCIES).map(|k| w[(2 + o) * FREQUENCIES + k].powi(2)).sum();
             let sums = 17.0 * EPS * EPS * (all + w[(2 + MIXED) * FREQUENCIES + o].powi(2));
             variances[[row, first + 1 + o]] = (0..FREQUENCIES).map(of).sum::<f64>() + sums;
@@ -51,7 +51,7 @@ pub fn embedded(input: &ReferenceInput, rows: &Array2<f64>) -> Array2<f64> {
     variances
 }
 
-/// Variances of X = E s from those of E.
+/// Variances of X = E s from the variances of E.
 pub fn scaled(input: &ReferenceInput, embedded: &Array2<f64>, of_embedded: &Array2<f64>) -> Array2<f64> {
     let scale = |j: usize| input.scale.get(j).copied().unwrap_or(1.0);
     Array2::from_shape_fn(embedded.dim(), |(i, j)| {
@@ -68,7 +68,7 @@ pub fn gradients(
     [dx, of_dx]: [&Array2<f64>; 2],
 ) -> ReferenceInput {
     let mut to = input.zeros();
-    // Each of as many sums as rows rounds once more.
+    // A sum over all rows; each addition rounds once more.
     let walk = 2.0 * (rows.nrows() as f64 + 4.0) * EPS * EPS;
     for (j, of) in to.scale.iter_mut().enumerate() {
         *of = (0..rows.nrows())
@@ -105,7 +105,7 @@ pub fn gradients(
                                 wave_value.powi(2) * of_de + de.powi(2) * (wave + walk * wave_value.powi(2))
                             };
                             to[(2 + o) * FREQUENCIES + k] += of_product(cos);
-                            // What is added up over the three comes near 0 where they cancel.
+                            // The sum over the three mixtures comes near 0 if they cancel.
                             let of_slope = (TAU * mixing).powi(2) * (of_product(sin) + walk * de.powi(2));
                             to[FREQUENCIES + k] += of_slope;
                             to[k] += x.powi(2) * of_slope;

@@ -1,14 +1,14 @@
-//! Of the updates of parameters.
+//! Bounds of the updates of parameters.
 
 use super::{EPS, gradients_of};
 use crate::model::{Network, Parameters};
 use crate::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets, run};
 use crate::step::{OptimizerKind, UpdateRule};
 
-/// What step `step`, from 0, of a rule makes of a parameter and its two numbers of state, and how far each may be off where the
-/// gradient is off by `of_g`: twice as far as that moves it, and some roundings at the size of what is added up. Plain gradient
-/// descent is linear and rounds less. `place`: a factor of the rate,
-/// and whether it is a bias.
+/// The results of step `step`, from 0, of a rule for a parameter and its two numbers of state, each with its bound for
+/// an error `of_g` of the gradient: twice the change that this error causes, and some roundings at the size of the
+/// summands. Plain gradient descent is linear and rounds less. `place`: a factor of the rate, and whether the parameter
+/// is a bias.
 pub fn optimize(
     rule: &UpdateRule,
     step: u64,
@@ -33,8 +33,9 @@ pub fn optimize(
     })
 }
 
-/// Every number of a network behind step `step`, from 0, with its two numbers of state, in the order of
-/// [`ReferenceNetwork::numbers`], and how far each may be off in an engine. `states` are those of the optimizer before.
+/// Every number of a network after step `step`, from 0, with its two numbers of state, in the order of
+/// [`ReferenceNetwork::numbers`], each with the bound of its error in an engine. `states` are the optimizer's states
+/// before the step.
 pub fn step(
     network: &Network,
     rule: &UpdateRule,
@@ -50,14 +51,14 @@ pub fn step(
     let clipped = run.gradients(x.view(), targets, step);
     let g: Vec<f64> = clipped.numbers().collect();
     if rule.clip_norm.is_some() {
-        // All are scaled by the same number, which is off as the norm is.
+        // All gradients are scaled by the same number, whose error follows from the error of the norm.
         let norm_of_g = of_g.iter().map(|g| g * g).sum::<f64>().sqrt();
         let (scale, relative) = (clipped.norm() / plain, norm_of_g / plain + 1e-6);
         of_g.iter_mut().zip(&g).for_each(|(bound, g)| *bound = *bound * scale + relative * g.abs());
     }
     let states: Vec<Vec<f32>> = states.iter().map(|state| state.numbers().collect()).collect();
     let state = |place: usize, i: usize| states.get(place).map_or(0.0, |state| f64::from(state[i]));
-    // An engine may add the products of a batch to the parameter itself: a rounding each, at its size.
+    // An engine may add the products of a batch to the parameter itself: one rounding each, at the parameter's size.
     let roundings = targets.rows() as f64 / 2.0 * EPS;
     let numbers = run.network.numbers().zip(run.network.places(&rule.factors)).enumerate();
     let updated = numbers.map(|(i, (before, place))| {

@@ -1,4 +1,4 @@
-//! Activations and their slopes, each as its definition reads.
+//! Activations and their slopes, written as their definitions.
 
 use std::f64::consts::{PI, SQRT_2};
 
@@ -23,7 +23,7 @@ fn softplus(z: f64) -> f64 {
     z.exp().ln_1p()
 }
 
-/// The normal distribution.
+/// The standard normal distribution function.
 fn phi(z: f64) -> f64 {
     0.5 * libm::erfc(-z / SQRT_2)
 }
@@ -34,7 +34,7 @@ fn gelu_u(z: f64) -> [f64; 2] {
     [root * (z + 0.044715 * z.powi(3)), root * (1.0 + 3.0 * 0.044715 * z.powi(2))]
 }
 
-/// y = f(z) of finite z.
+/// y = f(z) for finite z.
 pub fn activation(f: Activation, z: f64) -> f64 {
     match f {
         Activation::Relu => z.max(0.0),
@@ -51,7 +51,7 @@ pub fn activation(f: Activation, z: f64) -> f64 {
     }
 }
 
-/// f'(z) of finite z; at a kink, the slope from below.
+/// f'(z) for finite z; at a kink, the slope from below.
 pub fn activation_slope(f: Activation, z: f64) -> f64 {
     let step = |below: f64| if z > 0.0 { 1.0 } else { below };
     match f {
@@ -84,18 +84,18 @@ mod tests {
         let step = 1e-5;
         for f in Activation::ALL.iter().copied() {
             for i in -4000..=4000 {
-                // Never 0, where some have a kink.
+                // Never 0, where some activations have a kink.
                 let z = f64::from(i) / 400.0 + 1e-3;
                 let slope = (activation(f, z + step) - activation(f, z - step)) / (2.0 * step);
                 let got = activation_slope(f, z);
-                // Truncation step^2 f''' / 6, where |f'''| < 10, and cancellation 10 * 1e-16 / step.
+                // Truncation error step^2 f''' / 6, where |f'''| < 10, and cancellation 10 * 1e-16 / step.
                 assert!((got - slope).abs() < 5e-10, "{f} at {z}: {got}, slope {slope}");
             }
         }
     }
 
-    /// Values at 1 and -1, computed by other formulas: mish with exp alone, gelu by tables of the normal distribution, its tanh form with the
-    /// logistic function.
+    /// Values at 1 and -1, computed by other formulas: mish with only exp, gelu by tables of the normal distribution,
+    /// its tanh form with the logistic function.
     #[test]
     fn values_are_the_published_ones() {
         for (f, at_one, at_minus_one) in [

@@ -6,7 +6,7 @@ use super::{log_softmax, softmax};
 use crate::reference::ReferenceTargets;
 use crate::step::Loss;
 
-/// The loss of each row, not weighted, from the outputs Z [rows, outputs].
+/// The unweighted loss of each row, from the outputs Z [rows, outputs].
 pub fn row_losses(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<'_>) -> Array1<f64> {
     let t = targets.matrix(z.ncols());
     let per_output =
@@ -30,7 +30,7 @@ pub fn batch_loss(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<'_>
     losses.indexed_iter().map(|(row, loss)| targets.weight(row) * loss).sum::<f64>() / targets.rows() as f64
 }
 
-/// The gradient of the batch's loss by Z; where |z - t| has a kink, 0.
+/// The gradient of the batch's loss by Z; 0 at a kink of |z - t|.
 pub fn loss_gradient(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<'_>) -> Array2<f64> {
     let t = targets.matrix(z.ncols());
     let (outputs, rows) = (z.ncols() as f64, targets.rows() as f64);
@@ -77,7 +77,7 @@ mod tests {
                     batch_loss(loss, z.view(), &targets)
                 };
                 let slope = (moved(step) - moved(-step)) / (2.0 * step);
-                // Truncation step^2 f''' / 6 and cancellation 1e-15 / step.
+                // Truncation error step^2 f''' / 6 and cancellation 1e-15 / step.
                 assert!(
                     (got[[i, j]] - slope).abs() < 1e-9,
                     "{loss} ({i}, {j}): {}, slope {slope}",
@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// Of the differences 0.5 and -2, and of logits log 1 and log 3: by hand.
+    /// Losses of the differences 0.5 and -2, and of the logits log 1 and log 3, computed by hand.
     #[test]
     fn losses_are_as_computed_by_hand() {
         let z = array![[1.5, 1.0]];

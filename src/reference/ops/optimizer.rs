@@ -1,4 +1,4 @@
-//! The update of a single parameter by each optimizer, as its publication reads.
+//! The update of a single parameter by each optimizer, written as in its publication.
 
 use crate::step::{Optimizer, OptimizerKind};
 
@@ -44,7 +44,7 @@ pub fn optimize(
     }
 }
 
-/// Whether the optimizer's weight decay is for biases too.
+/// Whether the optimizer's weight decay applies to biases.
 pub fn decays_biases(kind: OptimizerKind) -> bool {
     kind != OptimizerKind::AdamW
 }
@@ -53,7 +53,7 @@ pub fn decays_biases(kind: OptimizerKind) -> bool {
 mod tests {
     use super::*;
 
-    /// Two steps with gradient 1 from p = 1, each with its default rate: by hand.
+    /// Two steps with gradient 1 from p = 1, each with its default rate, computed by hand.
     #[test]
     fn two_steps_are_as_computed_by_hand() {
         for (kind, want) in [

@@ -1,4 +1,4 @@
-//! The cells of a row of a CSV table that are no run of numbers: categories, labels, weights, groups, times, missing values.
+//! The slow path for cells of a CSV row: categories, labels, weights, groups, times, missing values.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ use crate::data::reading::table::Missing;
 use crate::error::{DataFault, Error, Result};
 
 impl RowParser {
-    /// Takes a cell that is not known: one that is new, missing, or wrong, or whose role has no quick way.
+    /// Parses a cell that the fast path does not know: new, missing, or wrong, or with a role of the slow path.
     pub(super) fn second_look(
         &mut self,
         role: Role,
@@ -44,7 +44,7 @@ impl RowParser {
         Ok(())
     }
 
-    /// The question about a column that was ignored as it counts the rows, and does not count this one.
+    /// The question about a column that was ignored because it counts the rows, but does not count this one.
     fn no_row_number(&self, at: &At<'_>, column: usize, expected: f64) -> Error {
         let names = self.table.names.as_ref();
         let name = names.map_or_else(|| column.to_string(), |names| printable_name(names[column].as_bytes()));
@@ -62,7 +62,7 @@ impl RowParser {
         if is_missing && table.refuses_missing {
             return Err(table.cell_error(at, column, "a category (--missing error refuses missing values)"));
         }
-        // A header among the rows holds what is new everywhere.
+        // A header among the rows has a new value in every column.
         table.refuse_header(at)?;
         if is_missing {
             return Ok(self.categories[index].insert(cell, MISSING));
@@ -78,7 +78,7 @@ impl RowParser {
         number.map_err(|expected| self.table.cell_error(at, column, &expected))
     }
 
-    /// The parts of a date, NaN where it is missing.
+    /// The parts of a date; NaN if it is missing.
     fn date(&mut self, at: &At<'_>, column: usize, parts: usize) -> Result<[f32; PARTS.len()]> {
         let cell = at.row.cell(column);
         match date(cell).filter(|date| parts == PARTS.len() || date[3] == 0.0) {
@@ -119,7 +119,7 @@ impl RowParser {
         number.map_err(|expected| self.table.cell_error(at, column, &expected))
     }
 
-    /// Leaves a row without a target to all rows, unless it is to be left out.
+    /// Postpones the decision on a row without a target to the end of the table, unless such rows are left out.
     fn without_target(&mut self, at: &At<'_>, column: usize, expected: &str) {
         if !self.table.columns.drops_missing_target {
             self.doubt(column, |parser| {
@@ -128,7 +128,7 @@ impl RowParser {
         }
     }
 
-    /// A value to predict; NaN where it is missing.
+    /// Parses a value to predict; NaN if it is missing.
     fn value(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
         if !self.table.dialect.is_missing(at.row.cell(column)) {
             let units = self.table.columns.with_units.iter().find(|(with, _)| *with == column);
@@ -141,7 +141,7 @@ impl RowParser {
         Ok(f32::NAN)
     }
 
-    /// A cell as a finite number.
+    /// Parses a cell as a finite number.
     fn number(&self, at: &At<'_>, column: usize, what: &str) -> Result<f32> {
         let number = float(at.row.cell(column), self.table.dialect.numbers);
         number.map_err(|fault| match self.table.other_mark(at.row.cell(column)) {
@@ -162,7 +162,7 @@ impl RowParser {
         Ok(weight)
     }
 
-    /// The number of the row's group. A row without one is a group by itself.
+    /// The number of the row's group. A row without a group forms its own group.
     fn group(&mut self, at: &At<'_>, column: usize) -> Result<u32> {
         let cell = at.row.cell(column);
         let dialect = &self.table.dialect;
@@ -178,7 +178,7 @@ impl RowParser {
         found.ok_or_else(|| self.table.cell_error(at, column, expected))
     }
 
-    /// What is wrong with a cell that is no number.
+    /// The error about a cell that is not a number.
     fn no_number(&self, at: &At<'_>, column: usize, fault: &str) -> Error {
         let (table, cell) = (&self.table, at.row.cell(column));
         if table.may_be_header(at) {
@@ -200,13 +200,13 @@ impl RowParser {
         }
     }
 
-    /// A number that is an input, which may be a marker of missing ones; NaN where it is missing.
+    /// Parses an input number, which may be a marker of missing values; NaN if it is missing.
     fn input(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
         let fault = float(at.row.cell(column), self.table.dialect.numbers).err().unwrap_or("a number");
         self.without_number(at, column, fault)
     }
 
-    /// The value of a cell that is not a number: NaN where it is missing; else an error.
+    /// The value of a cell that is not a number: NaN if it is missing, or else an error or a doubt.
     fn without_number(&mut self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
         let (table, cell) = (&self.table, at.row.cell(column));
         let is_marker =
@@ -225,7 +225,7 @@ impl RowParser {
         self.missing_number(at, column)
     }
 
-    /// NaN for a number that is missing, or an error where that is one.
+    /// Returns NaN for a missing number, or an error if missing numbers are refused.
     fn missing_number(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
         let (table, cell) = (&self.table, at.row.cell(column));
         if table.refuses_missing {

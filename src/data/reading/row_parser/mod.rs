@@ -1,7 +1,8 @@
-//! Parses the rows of one piece after the other: what each thread that reads a table does.
+//! Parses the rows of pieces, one piece at a time, in each thread that reads a table.
 //!
-//! A row is walked from its first byte to its last. Where the meaning of a cell is not known before (it is new, missing, a date, wrong), the
-//! cells of the whole row are split by `csv-core` and taken once more, each that needs it with a second look (`cells.rs`).
+//! The fast path walks a row from its first byte to its last. If the meaning of a cell is not known in advance (the
+//! cell is new, missing, a date, or wrong), `csv-core` splits the whole row, and all cells are parsed a second
+//! time, by the slow path where necessary (`cells.rs`).
 
 pub(crate) mod cells;
 
@@ -19,29 +20,29 @@ use crate::data::dataset::{BLOCK_ROWS, Features};
 use crate::data::dialect::number::{float, short_number};
 use crate::error::{DataFault, Error, Result};
 
-/// What is done with the cells of a column.
+/// The use of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Role {
     /// Ignored.
     None,
-    /// Numbers of this column and as many behind it, which are the inputs from this one on.
+    /// Numbers of neighbouring columns: the first input and the number of columns.
     Numbers(usize, usize),
-    /// A category: the input, and the number of the column among those of categories.
+    /// A category: the input, and the index of the column among the columns of categories.
     Category(usize, usize),
-    /// A date: its first input, and how many parts are inputs.
+    /// A date: its first input, and the number of its parts that are inputs.
     Date(usize, usize),
     Label,
-    /// The value to predict with this number.
+    /// The value to predict with this index.
     Value(usize),
     Weight,
     Group,
     Time,
     Id,
-    /// It must count up from this number.
+    /// A row number, which must count up from this number.
     Counted(f64),
 }
 
-/// The roles of columns, in the order in which the cells of a row are judged. A column may have several.
+/// The roles of columns, in the order in which the cells of a row are checked. A column may have several roles.
 fn roles(table: &CsvTable) -> Vec<(usize, Role)> {
     let columns = &table.columns;
     let (mut input, mut category) = (0, 0);
@@ -66,8 +67,9 @@ fn roles(table: &CsvTable) -> Vec<(usize, Role)> {
     inputs.into_iter().chain(counted).chain(label).chain(values).chain(others).collect()
 }
 
-/// The role of each column for a walk, neighbouring numbers as one; `None` where no row could be walked: where a column has two roles, or
-/// one of which each cell needs a second look, or where a delimiter may be part of a number, whose end would not be that of its cell.
+/// The role of each column in the fast path, with neighbouring numbers merged. `None` if the fast path is impossible:
+/// if a column has two roles or a role whose cells all need the slow path, or if the delimiter may be part of a number,
+/// so that a number may end after its cell.
 fn walk(table: &CsvTable, roles: &[(usize, Role)]) -> Option<Vec<Role>> {
     let delimiter = table.dialect.delimiter;
     if delimiter == table.dialect.numbers.point
@@ -94,7 +96,7 @@ fn walk(table: &CsvTable, roles: &[(usize, Role)]) -> Option<Vec<Role>> {
     Some(walk)
 }
 
-/// What a row holds.
+/// The values of a row.
 #[derive(Default)]
 pub(crate) struct Values {
     pub inputs: Vec<f32>,
@@ -106,29 +108,29 @@ pub(crate) struct Values {
     pub id: Option<String>,
 }
 
-/// What is kept from piece to piece. Labels, categories and groups have the numbers in which they came to this parser.
+/// State kept between pieces. Labels, categories and groups are numbered in the order of appearance in this parser.
 pub(crate) struct RowParser {
     pub table: Arc<CsvTable>,
     roles: Arc<[(usize, Role)]>,
     walk: Option<Vec<Role>>,
     pub labels: Interner,
-    /// One for each categorical column, in their order.
+    /// One interner per column of categories, in column order.
     pub categories: Vec<Interner>,
     pub groups: Groups,
-    /// Whether a value was none of a byte.
+    /// Whether a value was not a byte.
     floats: bool,
     /// The first number that was missing.
     pub missing: FirstMissing,
-    /// Cells that only all rows can judge, the first of each column; and the columns that have one.
+    /// Cells that only all rows can decide on, the first of each column; and the columns with such a cell.
     new_doubts: Vec<Doubt>,
     in_doubt: Vec<bool>,
 }
 
-/// A cell that is none of its column as the first rows have it: text among numbers, a number among text, a missing target. All rows decide
-/// what the column holds.
+/// A cell that does not match its column's type in the first rows: text among numbers, a number among text, a missing
+/// target. All rows together decide the type of the column.
 pub(crate) struct Doubt {
     pub column: usize,
-    /// What is wrong with the cell where nothing comes to its help.
+    /// The error for the cell, unless all rows resolve the doubt.
     pub error: Error,
 }
 
@@ -139,26 +141,26 @@ impl Doubt {
     }
 }
 
-/// What a parser knows of numbers that are missing.
+/// The state of a parser concerning missing numbers.
 #[derive(Default)]
 pub(crate) enum FirstMissing {
-    /// All were there.
+    /// No number is missing so far.
     #[default]
     None,
-    /// The first stands in this piece.
+    /// The first missing number is in this piece.
     Here(Missing),
-    /// In an earlier piece.
+    /// The first missing number was in an earlier piece.
     Before,
 }
 
-/// What a piece holds.
+/// The result of parsing a piece.
 pub(crate) struct Parsed {
     pub rows: Table,
-    /// The groups that came first in these rows.
+    /// The groups that appear first in these rows.
     pub new_groups: Vec<Option<Box<[u8]>>>,
     pub doubts: Vec<Doubt>,
     pub piece: Arc<Piece>,
-    /// What is wrong with the first row that is not there any more.
+    /// The error of the first invalid row, after which no rows follow.
     pub fault: Option<Error>,
 }
 
@@ -180,7 +182,7 @@ impl RowParser {
         }
     }
 
-    /// Parses the rows of a piece, which come after those of all pieces before.
+    /// Parses the rows of a piece, which must follow the pieces parsed before.
     pub(crate) fn parse(&mut self, piece: &Arc<Piece>, cells: &mut Cells) -> Parsed {
         let values = piece.rows.min(BLOCK_ROWS).saturating_mul(self.table.columns.width());
         let features = Features::with_room(values, self.floats);
@@ -199,7 +201,7 @@ impl RowParser {
         Parsed { rows, new_groups, doubts, piece: Arc::clone(piece), fault }
     }
 
-    /// Leaves it to all rows what a cell of this column is; `error` says what it is by itself.
+    /// Postpones the decision on a cell of this column to the end of the table; `error` makes its error.
     fn doubt(&mut self, column: usize, error: impl FnOnce(&Self) -> Error) {
         if !self.in_doubt[column] {
             let error = error(self);
@@ -220,7 +222,7 @@ impl RowParser {
             start = match self.walked(text, start, before, &mut values) {
                 Some(end) => end,
                 None => {
-                    // Each piece ends with a row.
+                    // Each piece ends with the end of a row.
                     let Ok(Some(end)) = row_end(text, start, delimiter) else { break };
                     if !is_blank(&text[start..end], delimiter) {
                         let at = At { row: cells.split(&text[start..=end]), piece, start };
@@ -244,7 +246,7 @@ impl RowParser {
         Ok(())
     }
 
-    /// Takes the cells of a row one by one.
+    /// Parses the cells of a row one by one.
     fn split(&mut self, at: &At<'_>, before: u64, values: &mut Values) -> Result<()> {
         self.table.check_cells(at)?;
         for (column, role) in Arc::clone(&self.roles).iter() {
@@ -255,7 +257,7 @@ impl RowParser {
         Ok(())
     }
 
-    /// Takes a cell whose meaning is known; false where it is not, after which the value may be anything.
+    /// Parses a cell whose meaning is known; otherwise returns false and leaves the value unspecified.
     #[inline(always)]
     fn take(&self, role: Role, cell: &[u8], before: u64, values: &mut Values) -> bool {
         let table = &self.table;
@@ -281,12 +283,12 @@ impl RowParser {
         number.is_some()
     }
 
-    /// Whether a missing number needs no second look.
+    /// Whether the fast path accepts missing numbers.
     fn may_miss(&self) -> bool {
         !self.table.refuses_missing && !matches!(self.missing, FirstMissing::None)
     }
 
-    /// A number, or NaN where it is missing, which it may be.
+    /// Parses a number; returns NaN for a missing one if `may_miss` is true.
     fn number_in(&self, cell: &[u8], may_miss: bool) -> Option<f32> {
         let dialect = &self.table.dialect;
         if may_miss && dialect.is_missing(cell) {
@@ -296,8 +298,8 @@ impl RowParser {
         number.filter(|value| !self.table.missing_numbers.contains(value))
     }
 
-    /// Reads the row that begins at this place of a text, before which so many come, and says where it ends, behind its line end; nothing
-    /// where it needs a second look, after which `values` hold anything.
+    /// Parses the row that begins at `start` by the fast path; `before` is the number of rows before. Returns the
+    /// position after the row's line end, or `None` if the row needs the slow path; `values` are unspecified then.
     fn walked(&self, text: &[u8], start: usize, before: u64, values: &mut Values) -> Option<usize> {
         let (walk, delimiter) = (self.walk.as_ref()?, self.table.dialect.delimiter);
         if text[start..]
@@ -330,7 +332,8 @@ impl RowParser {
         None
     }
 
-    /// Reads numbers of neighbouring cells, the first of which begins there, and says where the last one ends.
+    /// Parses the numbers of neighbouring cells, the first of which begins at `start`, and returns the end of the last
+    /// one.
     fn numbers(&self, text: &[u8], start: usize, may_miss: bool, values: &mut [f32]) -> Option<usize> {
         let (point, delimiter) = (self.table.dialect.numbers.point, self.table.dialect.delimiter);
         let mut end = start;
@@ -344,7 +347,7 @@ impl RowParser {
         Some(end)
     }
 
-    /// A number that is longer, quoted or with blanks around it, or else missing, which it may be.
+    /// Parses a number that is long, quoted, padded with blanks, or missing if `may_miss` is true.
     #[cold]
     fn longer_number(&self, text: &[u8], at: usize, may_miss: bool) -> Option<(f32, usize)> {
         let (cell, end) = cell(text, at, self.table.dialect.delimiter)?;
@@ -356,7 +359,7 @@ fn is_line_end(byte: u8) -> bool {
     byte == b'\n' || byte == b'\r'
 }
 
-/// The cell that begins at this place, and the place behind it; nothing where a quote in it stands for itself.
+/// The cell that begins at `start`, and the position after it; `None` if the cell contains an escaped quote.
 #[inline(always)]
 fn cell(text: &[u8], start: usize, delimiter: u8) -> Option<(&[u8], usize)> {
     let padding = text[start..].iter().take_while(|byte| is_padding(**byte, delimiter)).count();

@@ -1,4 +1,4 @@
-//! Tables as one reader of the `csv` crate has them, whatever pieces they are read in.
+//! Tables are read as by the `csv` crate, whatever the pieces.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -11,7 +11,7 @@ use super::*;
 use crate::data::dialect::number::is_missing;
 use crate::data::{FeaturesRef, Format, ReadOptions, Reader, Scaling, Selection, Target};
 
-/// A cell of a column of numbers, of one of texts, or of labels, as some program writes it.
+/// A cell of a column of numbers, of texts, or of labels, in the spelling of some program.
 fn cell(column: usize) -> BoxedStrategy<String> {
     let number = prop_oneof![
         6 => "-?[0-9]{1,4}(\\.[0-9]{0,5})?",
@@ -38,7 +38,7 @@ fn tables() -> impl Strategy<Value = (String, usize)> {
     let ends = prop::sample::select(vec!["\n", "\r\n", "\r", "\n\n", "\n  \n"]);
     (prop::collection::vec(row, 1..120), ends, any::<bool>(), 1..5usize).prop_map(
         |(rows, end, ends, threads)| {
-            // With fractions, so that leading zeros are not those of codes.
+            // With fractions, so that leading zeros do not make codes.
             let first = ["n,m,text,class", "1.5,2.5,a,x", "2.5,NA,b,y"].join(end);
             (format!("{first}{end}{}{}", rows.join(end), if ends { end } else { "" }), threads)
         },
@@ -82,7 +82,7 @@ proptest! {
     }
 }
 
-/// Where a number ends is not where its cell ends, if what stands between cells may stand in a number.
+/// The end of a number is not the end of its cell if the delimiter may be part of a number.
 #[test]
 fn a_delimiter_is_no_part_of_a_number() {
     let read = |text: &str, format: Format| {

@@ -1,4 +1,4 @@
-//! Rows as they are parsed and gathered: bytes as long as every value is one, floats from then on.
+//! Parsed rows: bytes as long as every value is a byte, floats from then on.
 
 mod spellings;
 
@@ -12,60 +12,61 @@ use crate::data::columns::classes::{Classes, Label};
 use crate::data::dataset::{BLOCK_ROWS, Features, floats, reserve, rows};
 use crate::error::{Place, Result};
 
-/// Inputs that an image has at least.
+/// Minimum number of inputs of an image.
 const LEAST_PIXELS: usize = 64;
 
-/// An image has a pixel that is brighter than this.
+/// An image has at least one pixel brighter than this.
 const BRIGHT: u8 = 127;
 
-/// Whether rows with this number of values may be images: as many as the pixels of a square, or three times as many.
+/// Whether rows with this number of values may be images: n * n or 3 * n * n values, at least 64.
 pub(crate) fn has_pixels(width: usize) -> bool {
     let is_square = |pixels: usize| pixels.isqrt().pow(2) == pixels;
     width >= LEAST_PIXELS && (is_square(width) || width.is_multiple_of(3) && is_square(width / 3))
 }
 
-/// A cell that holds no value where there should be one.
+/// A missing value where a value is required.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Missing {
     pub(crate) place: Place,
-    /// The content of the cell, for messages.
+    /// The content of the cell in messages.
     pub(crate) found: String,
 }
 
-/// All rows so far, as they stand in the file; or some of them on their way from the reader thread, whose classes are still to be found,
-/// with the labels and categories that came first in these. Labels are empty where they were known before, or where there are none.
+/// All rows so far, as read from the file; or some rows in transit from a reader thread, before classification, with
+/// the labels and categories that appear first in them. Labels are empty if they were known before, or if there are
+/// none.
 #[derive(Clone, Default)]
 pub(crate) struct Table {
     pub(crate) features: Features,
     /// The class of each row.
     pub(crate) labels: Vec<u32>,
-    /// The values to predict, row after row.
+    /// The values to predict, in row-major order.
     pub(crate) values: Vec<f32>,
-    /// How much each row counts in the loss.
+    /// The weight of each row in the loss.
     pub(crate) weights: Vec<f32>,
     /// The group of each row, if rows have groups.
     pub(crate) groups: Vec<u32>,
-    /// When each row is of, if rows have times.
+    /// The time of each row, if rows have times.
     pub(crate) times: Vec<f64>,
     pub(crate) ids: Vec<String>,
     pub(crate) classes: Classes,
-    /// The number of each row's label, in the order in which labels come in the file.
+    /// The number of each row's label; labels are numbered in the order of appearance in the file.
     pub(crate) numbers: Vec<u32>,
-    /// The labels by their numbers, and the class of each.
+    /// The labels by number; `class_of` holds the class of each.
     pub(crate) names: Vec<Label>,
-    /// The file in which each came first.
+    /// The file in which each label appeared first.
     pub(crate) files: Vec<Option<Arc<Path>>>,
     pub(crate) class_of: Vec<u32>,
-    /// One for each categorical column, in the order of the inputs.
+    /// One dictionary per column of categories, in the order of the inputs.
     pub(crate) dictionaries: Vec<Dictionary>,
-    /// The first number that is missing, and its file.
+    /// The first missing number, and its file.
     pub(crate) missing: Option<(Option<Arc<Path>>, Missing)>,
-    /// The files of a table, and where the features of each begin.
+    /// The files of a table, and the index of the first feature of each.
     pub(crate) begins: Vec<(Arc<Path>, usize)>,
 }
 
 impl Table {
-    /// A table whose labels are known before its features.
+    /// Makes a table whose labels are known before its features.
     pub(crate) fn labelled(labels: &[u8]) -> Self {
         let mut place = [None; 256];
         let mut table = Self::default();
@@ -81,7 +82,7 @@ impl Table {
         table
     }
 
-    /// Makes room for exactly this many more values.
+    /// Reserves memory for exactly this many more values.
     pub(crate) fn reserve(&mut self, values: usize, name: &Path) -> Result<()> {
         match &mut self.features {
             Features::Bytes(bytes) => reserve(bytes, values, name),
@@ -89,9 +90,9 @@ impl Table {
         }
     }
 
-    /// Whether rows of `width` values are images: as many as the pixels of a square, or three times as many; and more
-    /// than half of the rows of the first block hold nothing but whole numbers from 0 to 255, and one of them a bright
-    /// pixel. No single row can decide that.
+    /// Whether rows of `width` values are images: n * n or 3 * n * n values per row, more than half of the rows of the
+    /// first block consisting of whole numbers from 0 to 255, and at least one bright pixel. A single row cannot decide
+    /// this.
     pub(crate) fn holds_images(&self, width: usize) -> bool {
         if !has_pixels(width) || !self.dictionaries.is_empty() {
             return false;
@@ -108,7 +109,7 @@ impl Table {
         is_bright && images > values / width / 2
     }
 
-    /// Keeps the rows, of `width` inputs and `values` values to predict, with these numbers, which ascend, and no others.
+    /// Keeps only the rows with these ascending numbers; rows have `width` inputs and `values` values to predict.
     pub(crate) fn keep_rows(&mut self, width: usize, values: usize, numbers: &[u32]) {
         self.features.keep_rows(width, numbers);
         self.labels = rows(&self.labels, 1, numbers);
@@ -120,7 +121,7 @@ impl Table {
         self.numbers = rows(&self.numbers, 1, numbers);
     }
 
-    /// Adds rows at the end, whose classes are still to be found.
+    /// Appends rows that are not classified yet.
     pub(crate) fn append(&mut self, new: Self, room: &Room<'_>) -> Result<()> {
         room.extend(&mut self.numbers, &new.numbers)?;
         let unclassified = self.numbers.len().saturating_sub(self.labels.len());
@@ -136,7 +137,7 @@ impl Table {
         if let Some(file) = file.filter(|file| self.begins.last().is_none_or(|(last, _)| last != *file)) {
             self.begins.push((Arc::clone(file), self.features.len()));
         }
-        // Pieces come in order, and so do the parsers that have met none before.
+        // Pieces arrive in order, and so do parsers that have met no missing number before.
         self.missing = self.missing.take().or(new.missing);
         self.dictionaries.resize_with(new.dictionaries.len(), Dictionary::default);
         for (dictionary, new) in self.dictionaries.iter_mut().zip(new.dictionaries) {
@@ -153,13 +154,13 @@ impl Table {
         }
     }
 
-    /// The file, if it is a table, and the row in which the label with this number came first.
+    /// The file, for a table, and the row in which the label with this number appeared first.
     pub(crate) fn origin(&self, number: usize) -> (Option<&Path>, Option<u64>) {
         let file = self.files.get(number).and_then(|file| file.as_deref());
         (file, self.names.get(number).map(|label| label.row))
     }
 
-    /// The label of each class that came first.
+    /// The first label of each class.
     pub(crate) fn first_labels(&self) -> Vec<Option<usize>> {
         let mut firsts = vec![None; self.classes.len()];
         for (label, class) in self.class_of.iter().enumerate() {
@@ -168,50 +169,50 @@ impl Table {
         firsts
     }
 
-    /// Finds the classes of the rows that were appended last.
+    /// Classifies the rows appended last.
     pub(crate) fn classify(&mut self) {
         if self.names.len() > self.class_of.len() {
-            // Classes stand in natural order: one that is new may change the place of every other.
+            // Classes are in natural order: a new class may change the index of every other class.
             (self.classes, self.class_of) = Classes::from_labels(&self.names);
             self.labels.clear();
         }
-        // Where all labels were known before, none has a number.
+        // If all labels were known before, there are no label numbers.
         let new = &self.numbers[self.labels.len().min(self.numbers.len())..];
         self.labels.extend(new.iter().map(|number| self.class_of[*number as usize]));
     }
 }
 
-/// For how many rows memory is reserved when some are appended.
+/// The number of rows for which an append reserves memory.
 pub(crate) struct Room<'a> {
-    /// The file, in messages.
+    /// The name of the file in messages.
     pub(crate) name: &'a Path,
-    /// The rows that are appended.
+    /// The number of appended rows.
     pub(crate) rows: usize,
-    /// Rows that the whole table may have; 0 where that is not known, or not all of them are kept.
+    /// Estimated rows of the whole table; 0 if unknown, or if not all of them are kept.
     pub(crate) expected: usize,
 }
 
 impl Room<'_> {
-    /// Adds values at the end, with room for all that are expected.
+    /// Appends values, and reserves memory for all expected rows.
     fn extend<T, New: Copy + Into<T>>(&self, values: &mut Vec<T>, new: &[New]) -> Result<()> {
         self.make(values, new.len())?;
         values.extend(new.iter().map(|value| (*value).into()));
         Ok(())
     }
 
-    /// Makes room for `extra` more values: for all that are expected, or else for as many again as there are, so that growing stays
+    /// Reserves memory for `extra` more values: for all expected values, or else by doubling, so that growth stays
     /// cheap.
     fn make<T>(&self, values: &mut Vec<T>, extra: usize) -> Result<()> {
         if values.capacity() - values.len() >= extra {
             return Ok(());
         }
         let expected = (extra / self.rows.max(1)).saturating_mul(self.expected);
-        // Where there is no room for so many, there may be for those that come.
+        // If memory cannot hold all expected values, it may hold the appended ones.
         let whole = expected.saturating_sub(values.len()).max(extra);
         [whole, values.len().max(extra), extra]
             .into_iter()
             .find_map(|more| reserve(values, more, self.name).ok())
-            // An error names what the whole table needs.
+            // An error names the size of the whole table.
             .map_or_else(|| reserve(values, whole, self.name), Ok)
     }
 }

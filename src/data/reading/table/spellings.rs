@@ -1,19 +1,20 @@
-//! Labels that differ only in spelling, and rows without a target, once all rows of a table are here.
+//! Labels that differ only in spelling, and rows without a target, processed after the last row of a table.
 
 use std::collections::HashMap;
 
 use super::Table;
 use crate::data::columns::classes::{Classes, Label};
 
-/// A text that stands for no label in one row of so many, or in more, may be a label.
+/// A marker of missing labels in at least one of this many rows may be a label.
 const LARGE_SHARE: usize = 20;
 
-/// What labels have in common that differ only in case, or in blanks around them.
+/// The common form of labels that differ only in case, or in surrounding blanks.
 pub(crate) fn folded(label: &str) -> String {
     label.trim().to_lowercase()
 }
 
-/// The most frequent spelling of each of these names, which have so many rows: its place among them; of equally frequent ones the first.
+/// For each name, the index of its most frequent spelling, the first of equally frequent ones; `rows` counts the rows
+/// of each name.
 pub(crate) fn best_spellings<'a>(names: impl Iterator<Item = &'a String>, rows: &[usize]) -> Vec<usize> {
     let folded: Vec<String> = names.map(|name| folded(name)).collect();
     let mut best: HashMap<&String, usize> = HashMap::new();
@@ -27,8 +28,8 @@ pub(crate) fn best_spellings<'a>(names: impl Iterator<Item = &'a String>, rows: 
 }
 
 impl Table {
-    /// Joins labels that differ only in spelling into one class, named by the most frequent of them, of equally frequent ones the
-    /// first. All rows are here.
+    /// Joins labels that differ only in spelling into one class, named by the most frequent spelling, the first of
+    /// equally frequent ones. Requires all rows.
     pub(crate) fn join_spellings(&mut self) {
         let mut rows = vec![0; self.names.len()];
         self.numbers.iter().for_each(|label| rows[*label as usize] += 1);
@@ -39,8 +40,9 @@ impl Table {
         self.classify();
     }
 
-    /// A text that stands for no label, though it may be one: as frequent as labels are, or in a large share of the rows; and in how
-    /// many. `is_said` are those that the user names. All rows are here.
+    /// A marker of missing labels that may be a label, and its number of rows: a marker at least half as frequent as
+    /// the median label, or in a large share of the rows. `is_said` is true for markers given by the user. Requires
+    /// all rows.
     pub(crate) fn doubtful_marker(&self, is_said: impl Fn(&str) -> bool) -> Option<(&str, usize)> {
         let mut rows = vec![0; self.names.len()];
         self.numbers.iter().for_each(|label| rows[*label as usize] += 1);
@@ -57,8 +59,8 @@ impl Table {
         })
     }
 
-    /// Leaves out the rows, of `width` inputs and `values` values to predict, that have no label or miss a value; gives the numbers of the
-    /// others, if there were such rows. All rows are here.
+    /// Leaves out the rows that have no label or miss a value; rows have `width` inputs and `values` values to predict.
+    /// Returns the numbers of the other rows, if any rows were left out. Requires all rows.
     pub(crate) fn drop_without_target(&mut self, width: usize, values: usize) -> Option<Vec<u32>> {
         let are_missing: Vec<bool> = self.names.iter().map(|name| name.marker().is_some()).collect();
         let rows = self.features.len() / width;
