@@ -5,7 +5,7 @@ use std::ops::{Deref, RangeInclusive};
 use std::str::FromStr;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{Span, SpanRelativeTo};
 
 use crate::error::{Error, Result};
 use crate::named::named;
@@ -195,7 +195,30 @@ pub fn threads(text: &str) -> Result<usize, String> {
 /// A description of the expected value.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let duration =
-        seconds.or_else(|| text.parse::<SignedDuration>().ok().and_then(|time| time.try_into().ok()));
+    let span =
+        || text.parse::<Span>().ok()?.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?.try_into().ok();
+    let duration = seconds.or_else(span);
     duration.filter(|time| !time.is_zero()).ok_or_else(|| "expected a time such as 60s, 5m or 1h".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_up_to_weeks() {
+        for (text, seconds) in [
+            ("90", 90.0),
+            ("60s", 60.0),
+            ("1h 5m", 3900.0),
+            ("5min", 300.0),
+            ("500ms", 0.5),
+            ("2days", 172_800.0),
+        ] {
+            assert_eq!(duration(text), Ok(Duration::from_secs_f64(seconds)), "{text}");
+        }
+        for text in ["", "0s", "-5m", "x", "1month", "inf"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 }

@@ -226,7 +226,7 @@ fn dates_of_zeros_are_missing_and_months_may_have_names() {
     let row = |row: usize| {
         format!(
             "\"{} {}, 2020\",{}\n",
-            ["Jan", "February", "Sep"][row % 3],
+            ["Jan", "February", "Sept"][row % 3],
             row % 28 + 1,
             ["a", "b"][row % 2]
         )
