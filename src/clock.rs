@@ -1,6 +1,33 @@
-//! The clock of spans of time. That of the standard library panics in browsers, whose own has the same names.
+//! Clocks: spans of time, for which browsers have their own, and the time of day.
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use std::time::Instant;
+use std::time::SystemTime;
 #[cfg(target_arch = "wasm32")]
 pub use web_time::Instant;
+
+use jiff::Timestamp;
+
+/// The time of day, within the years that a time stamp can hold, however the clock is set. Browsers have none.
+pub fn now() -> Timestamp {
+    stampable(SystemTime::now())
+}
+
+fn stampable(time: SystemTime) -> Timestamp {
+    Timestamp::try_from(time).unwrap_or(Timestamp::MAX).max(Timestamp::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn any_clock_gives_a_time_stamp() {
+        let year = Duration::from_secs(365 * 24 * 60 * 60);
+        let stamp = |time| format!("{:.0}", stampable(time));
+        assert_eq!(stamp(SystemTime::UNIX_EPOCH - 20 * year), "1970-01-01T00:00:00Z");
+        assert_eq!(stamp(SystemTime::UNIX_EPOCH + 9000 * year), "9999-12-30T22:00:00Z");
+        assert_eq!(stamp(SystemTime::UNIX_EPOCH + year), "1971-01-01T00:00:00Z");
+    }
+}

@@ -147,7 +147,7 @@ pub fn write(destination: &Destination, contents: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Names what was written.
+/// Names a file or a folder that was written.
 pub fn wrote(path: &Path) {
     note(&format!("wrote {}", shell_word(path)));
 }
@@ -217,7 +217,7 @@ impl Console {
 
     fn log(&self, line: &str) {
         if let Some(mut file) = self.log.as_ref() {
-            let time = super::process::now();
+            let time = crate::clock::now();
             // What is told is no result: a run does not end because its log cannot be written.
             let _ = file.write_all(format!("{time:.3} {}\n", printable(line)).as_bytes());
         }
@@ -266,21 +266,6 @@ impl Console {
             // A run does not end because nobody listens to what it says beside its results.
             let _ = self.progress.bar.suspend(|| notice(line));
         }
-    }
-
-    /// Writes a file and names it on standard error: standard output is for results.
-    ///
-    /// # Errors
-    /// Those of the file.
-    pub fn write(destination: &Destination, contents: &[u8]) -> Result<()> {
-        destination.write(contents)?;
-        wrote(destination.path());
-        Ok(())
-    }
-
-    /// Names what was written.
-    pub fn wrote(path: &Path) {
-        note(&format!("wrote {}", shell_word(path)));
     }
 
     /// Tells on standard error what makes a result doubtful, even where notices are not wanted.

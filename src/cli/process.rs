@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use std::{env, fmt, io, thread};
 
-use jiff::Timestamp;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
+use crate::clock::now;
 use crate::output;
 
 /// Keeps Mesa's Vulkan layer that chooses among GPUs from asking Wayland, which complains on standard error where
@@ -41,11 +41,6 @@ pub fn cache_folder() -> Option<PathBuf> {
         folder("XDG_CACHE_HOME").filter(|caches| caches.is_absolute()).or_else(|| home(".cache"))
     };
     caches.filter(|caches| caches.is_absolute()).map(|caches| caches.join("tinytrain"))
-}
-
-/// The time, or 1970 where the clock shows a time that no time stamp holds.
-pub fn now() -> Timestamp {
-    Timestamp::try_from(SystemTime::now()).unwrap_or_default().max(Timestamp::UNIX_EPOCH)
 }
 
 /// The time to seconds, as names of folders have it: `2026-11-22T10-20-30Z`.

@@ -3,12 +3,10 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::time::SystemTime;
-
-use jiff::Timestamp;
 
 use super::svg::escaped;
 use super::text::{Align, Table};
+use crate::clock::now;
 use crate::error::{Error, Result};
 
 /// What every page begins with.
@@ -41,7 +39,7 @@ code { font-size: 13px; user-select: all; } summary { cursor: pointer; } @media 
 /// A page with this title, which is text, and a body of HTML; version and date follow.
 pub fn page(title: &str, body: &str) -> String {
     let title = escaped(title);
-    let date = Timestamp::try_from(SystemTime::now()).unwrap_or_default().strftime("%Y-%m-%d");
+    let date = now().strftime("%Y-%m-%d");
     let made = format!("<p class=\"made\">tinytrain {}, {date}</p>\n", env!("CARGO_PKG_VERSION"));
     format!(
         "{BEGIN}\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
