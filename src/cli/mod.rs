@@ -139,16 +139,19 @@ fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     let unknown = error.get(ContextKind::InvalidArg).or(error.get(ContextKind::InvalidSubcommand));
     let Some(ContextValue::String(word)) = unknown else { return error };
     let name = word.split('=').next().unwrap_or_default();
-    if let Some((_, own)) = SYNONYMS.iter().find(|(synonym, _)| *synonym == name) {
+    let command = words.get(1).and_then(|name| Cli::command().find_subcommand(name).cloned());
+    let has = |option: &str| {
+        command.iter().flat_map(clap::Command::get_arguments).any(|it| it.get_long() == Some(option))
+    };
+    let is_here = |own: &str| own.strip_prefix("--").is_none_or(&has);
+    if let Some((_, own)) = SYNONYMS.iter().find(|(synonym, own)| *synonym == name && is_here(own)) {
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::SuggestedSubcommand);
         let tip = format!("the same is called {own} here");
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         return error;
     }
-    let command = words.get(1).and_then(|name| Cli::command().find_subcommand(name).cloned());
-    let takes_data = command.is_some_and(|it| it.get_arguments().any(|it| it.get_long() == Some("data")));
-    if error.kind() == ErrorKind::UnknownArgument && takes_data && !word.starts_with('-') {
+    if error.kind() == ErrorKind::UnknownArgument && has("data") && !word.starts_with('-') {
         let tip = format!("to read a file, use --data {}", shell_word(word.as_ref()));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }

@@ -84,7 +84,7 @@ fn training_goes_on_when_the_reader_goes_away() {
         let mut stderr = String::new();
         child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(0));
-        assert!(stderr.starts_with("standard output is closed; training continues without it\n"), "{stderr}");
+        assert_eq!(stderr, "standard output is closed; training continues without it\nwrote p\n");
         assert!(
             fs::read(place.path("m.safetensors")).unwrap()
                 == fs::read(place.path("whole.safetensors")).unwrap(),
@@ -136,4 +136,11 @@ fn names_of_other_tools_get_a_suggestion() {
         let tip = format!("; the same is called {own} here; see --help\n");
         assert!(outcome.stderr.ends_with(&tip), "{}", outcome.stderr);
     }
+}
+
+#[test]
+fn commands_suggest_their_own_options_only() {
+    let outcome = Workplace::new().run(&["eval", "--cv", "5"]);
+    assert_eq!(outcome.code, 2);
+    assert!(!outcome.stderr.contains("--folds"), "{}", outcome.stderr);
 }
