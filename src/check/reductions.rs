@@ -49,9 +49,11 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     for (rows, columns) in cases.shapes([(257, 5003)], odd.chain([(3, 9001), (9001, 3)])) {
         for axis in [Axis::Rows, Axis::Columns] {
             let (name, shape) = (format!("{axis:?}").to_lowercase(), format!("{rows} x {columns}"));
-            let x = random(rows, columns, 8);
-            cases.case(&format!("reduce mean of {name}"), &shape, |compute| means(compute, axis, &x));
+            // Within its case, as cases may be replayed.
+            let x = || random(rows, columns, 8);
+            cases.case(&format!("reduce mean of {name}"), &shape, |compute| means(compute, axis, &x()));
             cases.case(&format!("reduce maximum of {name}"), &shape, |compute| {
+                let x = x();
                 let got = reduce_axis(compute, Reduction::Maximum, axis, &compute.matrix(&x)?)?;
                 let want = wide(&x);
                 Ok(Figures::exact(got.read(compute)?, want.axis_iter(direction(axis)).map(ops::maximum)))

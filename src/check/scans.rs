@@ -25,7 +25,8 @@ pub(super) fn run(cases: &mut Cases<'_>) {
             let name = format!("scan + scan_add, {name}");
             cases.case(&name, &shape, |compute| sums(compute, inclusive, length));
             cases.case(&format!("{name}, u32"), &shape, |compute| {
-                let (x, on_device) = (numbers(length), compute.vector(&numbers(length))?);
+                let x = numbers(length);
+                let on_device = compute.vector(&x)?;
                 let got = match inclusive {
                     true => inclusive_scan(compute, &on_device)?,
                     false => exclusive_scan(compute, &on_device)?,
