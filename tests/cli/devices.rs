@@ -150,6 +150,7 @@ fn the_device_is_named() {
     for options in [&[][..], &["--device", "cpu"]] {
         let outcome = place.succeed(&[&train[..], options].concat());
         assert!(outcome.stdout.contains("parameters, on "), "{}", outcome.stdout);
+        assert_eq!(outcome.stderr, "");
     }
     assert_eq!(place.succeed(&[&train[..], &["--quiet"]].concat()).stderr, "");
 }

@@ -33,7 +33,7 @@ fn names_reach_the_terminal_with_escapes() {
     let text = train(&place, NAME.as_ref(), &["--out", "m\u{202e}.safetensors"]);
     assert_eq!((text.code, text.stderr.as_str()), (0, ""));
     assert_printable(&text.stdout);
-    assert!(text.stdout.contains("\nwrote "), "{}", text.stdout);
+    assert!(text.stdout.contains("\nwrote $'m\\xe2\\x80\\xae.safetensors'\n"), "{}", text.stdout);
 
     let json = train(&place, NAME.as_ref(), &["--out", "m\u{202e}.safetensors", "--format", "json"]);
     assert_printable(&json.stdout);
