@@ -19,8 +19,7 @@ pub fn common_settings(ranked: &[RankedMember]) -> Option<String> {
 
 /// Whether members differ in a setting.
 fn differs(ranked: &[RankedMember], name: &str) -> bool {
-    let value = |ranked: &RankedMember| ranked.record.settings.get(name).cloned();
-    ranked.windows(2).any(|pair| value(&pair[0]) != value(&pair[1]))
+    ranked.windows(2).any(|pair| pair[0].record.settings.get(name) != pair[1].record.settings.get(name))
 }
 
 /// The best `most` members, with the settings in which they differ.
