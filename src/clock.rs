@@ -1,23 +1,27 @@
-//! Clocks: spans of time, for which browsers have their own, and the time of day.
+//! Clocks: spans of time, for which browsers have their own, and for the program the time of day.
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use std::time::Instant;
+#[cfg(feature = "cli")]
 use std::time::SystemTime;
 #[cfg(target_arch = "wasm32")]
 pub use web_time::Instant;
 
+#[cfg(feature = "cli")]
 use jiff::Timestamp;
 
-/// The time of day, within the years that a time stamp can hold, however the clock is set. Browsers have none.
+/// The time of day, within the years that a time stamp can hold, however the clock is set.
+#[cfg(feature = "cli")]
 pub fn now() -> Timestamp {
     stampable(SystemTime::now())
 }
 
+#[cfg(feature = "cli")]
 fn stampable(time: SystemTime) -> Timestamp {
     Timestamp::try_from(time).unwrap_or(Timestamp::MAX).max(Timestamp::UNIX_EPOCH)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "cli"))]
 mod tests {
     use super::*;
     use std::time::Duration;
