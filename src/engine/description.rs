@@ -1,4 +1,4 @@
-//! What is said of an engine.
+//! Descriptions of engines.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::model::Origin;
 #[cfg(feature = "gpu")]
 use crate::schedule::SelectedPlan;
 
-/// What computes.
+/// Kind of engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineKind {
     /// The processor, without a driver.
@@ -24,22 +24,22 @@ impl fmt::Display for EngineKind {
     }
 }
 
-/// What computes, and how.
+/// An engine and how it computes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Description {
     /// The kind of engine.
     pub engine: EngineKind,
-    /// The device, for people.
+    /// Readable name of the device.
     pub device: String,
-    /// How a step is divided into dispatches, where it is.
+    /// Division of a step into dispatches, if any.
     #[cfg(feature = "gpu")]
     pub schedule: Option<SelectedPlan>,
-    /// The dispatches of a step in words, where there are any.
+    /// Readable descriptions of the dispatches of a step, if any.
     pub dispatches: Vec<String>,
 }
 
 impl Description {
-    /// What a model's file says of it.
+    /// Returns the engine's entry in a model file.
     pub fn origin(&self) -> Origin {
         #[cfg(feature = "gpu")]
         let schedule = self.schedule.as_ref().map(|selected| selected.kind.to_string());

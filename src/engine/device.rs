@@ -1,4 +1,4 @@
-//! Which device trains.
+//! Choice of the training device.
 
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -12,22 +12,22 @@ use crate::model::{Network, Parameters};
 use crate::model::{ParameterLayout, blocks};
 use crate::threads::block;
 
-/// What the user asked for.
+/// Device requested by the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum DeviceRequest {
-    /// A real GPU if there is one that can run the kernels, else the CPU engine.
+    /// A real GPU if one can run the kernels, else the CPU engine.
     #[default]
     Auto,
     /// The CPU engine.
     Cpu,
-    /// Any adapter, real before software.
+    /// Any adapter; real ones are preferred to software.
     Gpu,
-    /// An adapter of this back end, real before software.
+    /// An adapter of this back end; real ones are preferred to software.
     #[cfg(feature = "gpu")]
     Backend(Backend),
-    /// The adapter with this index in the list of all.
+    /// The adapter with this index in the list of all adapters.
     Index(usize),
-    /// The first adapter with this name, or with this in its name, whatever the case.
+    /// The first adapter with this name, or whose name contains it, ignoring case.
     Name(String),
 }
 
@@ -63,7 +63,7 @@ impl FromStr for DeviceRequest {
     }
 }
 
-/// The device that was chosen.
+/// The chosen device.
 #[derive(Debug, Clone)]
 pub enum Device {
     /// The CPU engine.
@@ -74,12 +74,12 @@ pub enum Device {
 }
 
 impl Device {
-    /// Whether it is the CPU engine.
+    /// Returns whether this is the CPU engine.
     pub fn is_cpu(&self) -> bool {
         matches!(self, Device::Cpu)
     }
 
-    /// The same device, opened like this. The CPU engine has nothing to open.
+    /// Returns the same device with these options for opening it. They have no effect on the CPU engine.
     #[cfg(feature = "gpu")]
     #[must_use]
     pub fn with_options(self, options: DeviceOptions) -> Self {
@@ -89,21 +89,21 @@ impl Device {
         }
     }
 
-    /// Checks whether the device has buffers for the network's parameters, with `states` numbers of optimizer state each,
-    /// and for a batch of `batch` rows, before anything is allocated.
+    /// Checks before any allocation whether the device has buffers for the network's parameters, with
+    /// `states` numbers of optimizer state each, and for a batch of `batch` rows.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) when it has none of that size.
+    /// [`Error::Device`](crate::Error::Device) when it has no buffers of that size.
     #[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "adapters alone are asked"))]
     pub fn check(&self, network: &Network, states: usize, batch: usize) -> Result<()> {
         match self {
-            // The CPU engine has what memory holds, which is asked for where the network is made.
+            // Host memory is checked when the network is created.
             Device::Cpu => Ok(()),
             #[cfg(feature = "gpu")]
             Device::Gpu(adapter) => {
                 let layout = ParameterLayout::new(network).with_states(states);
                 adapter.check_storage("parameters", layout.bytes())?;
-                // What an input layer makes stands there twice: before its factors, and behind them.
+                // Outputs of an input layer are stored twice: before and after scaling.
                 let made = network.input_layer().map(|_| 2 * network.inputs());
                 let widest = network.sizes()[1..].iter().copied().chain(made).max().unwrap_or(1);
                 let bytes = 16 * (batch as u64).saturating_mul(blocks(widest) as u64);
@@ -112,7 +112,7 @@ impl Device {
         }
     }
 
-    /// An engine on this device, with these parameters.
+    /// Creates an engine on this device, with these parameters.
     ///
     /// # Errors
     /// When the device cannot be opened or cannot hold the network.
@@ -125,10 +125,10 @@ impl Device {
         block(self.engine_async(parameters, network, options))
     }
 
-    /// As [`Device::engine`], for threads that must not wait.
+    /// Creates an engine as [`Device::engine`] does, for threads that must not block.
     ///
     /// # Errors
-    /// As there.
+    /// See [`Device::engine`].
     pub async fn engine_async(
         &self,
         parameters: &Parameters,
@@ -176,7 +176,7 @@ mod tests {
             let device = Device::Gpu(Box::new(adapter));
             device.check(&small, 0, 64).unwrap();
             let mut refused = vec![(small.clone(), largest / 1200 + 1, "a layer's outputs needs")];
-            // Where the host has less memory than such a network takes, that comes first.
+            // If the host has less memory than such a network needs, that error comes first.
             let wide = Network::classifier(&[64, largest / 256 + 1, 4]);
             refused.extend(wide.map(|wide| (wide, 1, "parameters needs")));
             for (network, batch, word) in refused {

@@ -1,4 +1,4 @@
-//! Calls that block, on top of those that do not.
+//! Blocking calls, built on non-blocking ones.
 
 use std::ops::Range;
 
@@ -6,27 +6,28 @@ use super::{BatchMetrics, Batches, Engine, Order, block};
 use crate::data::Rows;
 use crate::error::Result;
 
-/// Takes the metrics of batches, in the order in which they were trained. An error ends training.
+/// Receives the metrics of batches, in the order of training. An error ends training.
 pub type Sink<'a> = dyn FnMut(BatchMetrics) -> Result<()> + 'a;
 
-/// Training by calls that return when all is submitted.
+/// Training with calls that return when everything is submitted.
 pub trait Drive {
-    /// Trains on `batches`. `sink` receives the metrics of finished batches; those of the others come with a later call.
+    /// Trains on `batches`. `sink` receives the metrics of finished batches; metrics of the others come with
+    /// a later call.
     ///
     /// # Errors
-    /// Those of the device and of `sink`.
+    /// Errors of the device and of `sink`.
     fn drive(&mut self, batches: Batches<'_>, sink: &mut Sink<'_>) -> Result<()>;
 
     /// Waits until all submitted batches are trained and `sink` has received their metrics.
     ///
     /// # Errors
-    /// Those of the device and of `sink`.
+    /// Errors of the device and of `sink`.
     fn finish(&mut self, sink: &mut Sink<'_>) -> Result<()>;
 
-    /// Trains on the rows that `order` names, in that order.
+    /// Trains on the rows of `order`, in that order.
     ///
     /// # Errors
-    /// As [`Drive::drive`].
+    /// See [`Drive::drive`].
     fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()> {
         self.drive(Batches { rows: *rows, order: Order::Given(order), positions: 0..order.len() }, sink)
     }
@@ -34,7 +35,7 @@ pub trait Drive {
     /// Trains on the rows at `positions` of an epoch's order.
     ///
     /// # Errors
-    /// As [`Drive::drive`].
+    /// See [`Drive::drive`].
     fn train_epoch(
         &mut self,
         rows: &Rows<'_>,

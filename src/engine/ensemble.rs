@@ -5,20 +5,21 @@ use crate::data::{Rows, TargetsRef};
 use crate::error::{Error, Result};
 use crate::model::Model;
 
-/// The networks of an ensemble. What it gives as outputs are the logarithms of the averaged probabilities of classes, whose
-/// softmax is these probabilities, or averaged values.
+/// Networks of an ensemble. Its outputs are averaged values or, for classes, logarithms of the averaged
+/// probabilities, whose softmax is these probabilities.
 pub struct EnsembleEngine {
-    /// Each with its share of all picks.
+    /// Engines, each with its share of all picks.
     engines: Vec<(f64, Box<dyn Engine>)>,
     outputs: usize,
     of_classes: bool,
 }
 
 impl EnsembleEngine {
-    /// The networks of a model, each on an engine of its own on this device; of one that is no ensemble the only one.
+    /// Creates a separate engine on this device for each network of a model; a model without an ensemble has
+    /// one.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn new(model: &Model, device: &Device, options: &EngineOptions) -> Result<Self> {
         let own = (&model.network, &model.parameters);
         let partners = model.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
@@ -33,7 +34,7 @@ impl EnsembleEngine {
     }
 }
 
-/// What the networks of an ensemble give together: `outputs` of each, [rows, columns], with its share of the whole.
+/// Combines the `outputs` of an ensemble's networks, [rows, columns], each with its share of the whole.
 pub(crate) fn combine<'a>(
     outputs: impl IntoIterator<Item = (f64, &'a [f32])>,
     columns: usize,
@@ -46,12 +47,12 @@ pub(crate) fn combine<'a>(
             add(sums, share, row, of_classes);
         }
     }
-    // A class of no probability at all is one of the least there is: its logarithm is a number.
+    // A probability of 0 becomes the smallest positive number, so that its logarithm is finite.
     let whole = |sum: f64| if of_classes { sum.max(f64::MIN_POSITIVE).ln() } else { sum };
     sums.into_iter().map(|sum| whole(sum) as f32).collect()
 }
 
-/// Adds what a network gives for a row: the probabilities of classes, or values.
+/// Adds a network's result for a row: probabilities of classes, or values.
 pub(crate) fn add(sums: &mut [f64], share: f64, row: &[f32], of_classes: bool) {
     if !of_classes {
         sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += share * f64::from(*value));
@@ -78,7 +79,7 @@ impl EnsembleEngine {
             return Err(Error::Config("values have no loss of classes".to_owned()));
         };
         let outputs = self.combined(rows).await?;
-        // Outputs are logarithms of probabilities already.
+        // Outputs are already logarithms of probabilities.
         let losses = outputs.chunks_exact(self.outputs).zip(labels);
         let loss: f64 = losses.map(|(row, label)| -f64::from(row[*label as usize])).sum();
         let best = |row: &[f32]| {

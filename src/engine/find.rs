@@ -1,4 +1,4 @@
-//! Finds the requested device.
+//! Search for the requested device.
 
 use std::time::Duration;
 
@@ -14,13 +14,14 @@ use crate::kernels::MOST_BUFFERS;
 use crate::model::Network;
 use crate::threads::available;
 
-/// What a GPU takes at least until it has trained a batch: its driver, the device, its kernels. An H100 takes 0.17 to 0.4 s.
+/// Least time until a GPU has trained a batch: its driver, the device, its kernels. An H100 takes 0.17 to 0.4
+/// s.
 pub(crate) const GPU_START: Duration = Duration::from_millis(250);
 
-/// What a GPU takes at least for a step, or another call.
+/// Least time of a GPU for a step, or another call.
 const GPU_CALL: Duration = Duration::from_micros(20);
 
-/// Work on one device: multiply-adds, and the steps, or other calls, that they are done in.
+/// Work on one device: multiply-adds, and the number of steps or other calls that compute them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub multiply_adds: f64,
@@ -28,7 +29,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// About how long the CPU engine takes on `threads` threads: small networks have work for four of them.
+    /// Estimates the time of the CPU engine on `threads` threads; small networks can use four of them.
     pub fn cpu_time(self, threads: usize) -> Duration {
         const MULTIPLY_ADDS_A_SECOND: f64 = 2e10;
         const SECONDS_A_CALL: f64 = 1e-5;
@@ -36,25 +37,25 @@ impl Load {
         seconds(self.multiply_adds / rate + self.calls * SECONDS_A_CALL)
     }
 
-    /// Whether the CPU engine, on `threads` threads or one for each core, is done sooner than a GPU.
+    /// Returns whether the CPU engine, on `threads` threads or one per core, is faster than a GPU.
     pub fn is_short(self, threads: Option<usize>) -> bool {
         let gpu = GPU_START + seconds(GPU_CALL.as_secs_f64() * self.calls);
         self.cpu_time(threads.unwrap_or_else(available)) < gpu
     }
 }
 
-/// A year is as good as any longer time.
+/// Limits a time to about a year, since longer times need not be distinguished.
 fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds.clamp(0.0, 3e7))
 }
 
-/// Whether the CPU engine will have computed the outputs of so many rows sooner than a GPU.
+/// Returns whether the CPU engine computes the outputs of `rows` rows faster than a GPU.
 pub fn predicts_soon(network: &Network, rows: usize) -> bool {
     Load { multiply_adds: network.parameter_count() as f64 * rows as f64, calls: 1.0 }.is_short(None)
 }
 
-/// Whether `auto` does not look for a GPU although there may be one: `is_short` says that the CPU engine will be done sooner than a
-/// GPU.
+/// Returns whether `auto` does not search for a GPU although one may exist, because the work `is_short`:
+/// faster on the CPU engine.
 #[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "there is no GPU to look for"))]
 pub fn leaves_gpu(request: &DeviceRequest, is_short: bool) -> bool {
     #[cfg(feature = "gpu")]
@@ -63,20 +64,20 @@ pub fn leaves_gpu(request: &DeviceRequest, is_short: bool) -> bool {
     false
 }
 
-/// As [`find_device`], for work of which `is_short` says that the CPU engine will be done sooner than a GPU: then `auto` is that
-/// engine.
+/// Finds a device as [`find_device`] does; if the work `is_short`, faster on the CPU engine than on a GPU,
+/// `auto` is that engine.
 ///
 /// # Errors
-/// As there.
+/// See [`find_device`].
 pub fn find_device_for(request: &DeviceRequest, is_short: bool) -> Result<Device> {
-    // Whether there may be a GPU need not be known, which takes longer than a small fit's step.
+    // Detecting a GPU would take longer than a step of a small fit.
     find_device(if is_short && *request == DeviceRequest::Auto { &DeviceRequest::Cpu } else { request })
 }
 
 /// Finds the requested device.
 ///
 /// # Errors
-/// [`Error::Device`], in one line, when it is not there.
+/// [`Error::Device`], in one line, when it does not exist.
 #[cfg(not(feature = "gpu"))]
 pub fn find_device(request: &DeviceRequest) -> Result<Device> {
     match request {
@@ -90,7 +91,8 @@ pub fn find_device(request: &DeviceRequest) -> Result<Device> {
 /// Finds the requested device.
 ///
 /// # Errors
-/// [`Error::Device`], in one line, when it is not there, or this process was forked from one that has used a GPU.
+/// [`Error::Device`], in one line, when it does not exist, or this process was forked from one that has used
+/// a GPU.
 #[cfg(feature = "gpu")]
 pub fn find_device(request: &DeviceRequest) -> Result<Device> {
     let mut found = match request {
@@ -126,13 +128,14 @@ pub fn find_device(request: &DeviceRequest) -> Result<Device> {
     }
 }
 
-/// A GPU that runs the kernels.
+/// Returns whether an adapter is a GPU that can run the kernels.
 #[cfg(feature = "gpu")]
 fn is_real(adapter: &Adapter) -> bool {
     adapter.kind != DeviceKind::Software && adapter.storage_buffers() >= MOST_BUFFERS
 }
 
-/// Adapters among which is the best: OpenGL's driver, which takes a while to load, is asked where there is no real GPU otherwise.
+/// Returns adapters that include the best one: OpenGL's driver, which loads slowly, is queried only if there
+/// is no other real GPU.
 #[cfg(feature = "gpu")]
 fn best_adapters() -> Vec<Adapter> {
     let mut found = adapters_without_gl();
@@ -179,7 +182,7 @@ mod tests {
             let multiply_adds = 3.0 * parameters * rows * epochs;
             Load { multiply_adds, calls: (rows / batch).ceil() * epochs }.is_short(Some(threads))
         };
-        // Iris 200 times, MNIST three times in small batches, an epoch of it through 300 and 100 units.
+        // 200 epochs of Iris, three epochs of MNIST in small batches, one epoch through 300 and 100 units.
         assert!(short(803.0, 150.0, 200.0, 150.0, 1));
         assert!(short(25_450.0, 60_000.0, 3.0, 16.0, 4) && !short(25_450.0, 60_000.0, 3.0, 16.0, 1));
         assert!(!short(266_610.0, 60_000.0, 1.0, 64.0, 16) && !short(f64::INFINITY, 1.0, 1.0, 1.0, 4));

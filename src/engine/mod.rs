@@ -1,4 +1,4 @@
-//! What trains a network: on an adapter, or on the processor.
+//! Engines that train a network: on an adapter, or on the processor.
 
 pub(crate) mod cpu;
 mod description;
@@ -39,32 +39,32 @@ use crate::error::Result;
 use crate::model::Parameters;
 use crate::timing::Ceilings;
 
-/// What one batch gave while it was trained, with the parameters before its update.
+/// Metrics of one training batch, computed with the parameters before its update.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BatchMetrics {
-    /// Rows of the batch.
+    /// Number of rows.
     pub rows: usize,
-    /// Sum of their losses.
+    /// Sum of the rows' losses.
     pub loss: f64,
-    /// How many were classified correctly.
+    /// Number of correctly classified rows.
     pub correct: u64,
 }
 
-/// What a pass over a data set without training gave.
+/// Results of a pass over a data set without training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
     /// Mean loss.
     pub loss: f64,
-    /// The predicted class of every row.
+    /// Predicted class of every row.
     pub predictions: Vec<u32>,
 }
 
 /// The order in which rows are trained.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Order<'a> {
-    /// These rows one after the other.
+    /// These rows, in order.
     Given(&'a [u32]),
-    /// The order of an epoch, as [`rows_at`](crate::data::rows_at) returns it. It may be made on the device.
+    /// Order of an epoch, as [`rows_at`](crate::data::rows_at) returns it. It may be computed on the device.
     Epoch {
         /// The seed.
         seed: u64,
@@ -80,89 +80,92 @@ pub struct Batches<'a> {
     pub rows: Rows<'a>,
     /// Their order.
     pub order: Order<'a>,
-    /// Which positions of the order. Those of the first epoch come one after the other; those of a later epoch
-    /// all at once, and what is left of them.
+    /// Positions of the order. Positions of the first epoch come in sequence; positions of a later epoch all
+    /// at once, then the remaining ones.
     pub positions: Range<usize>,
 }
 
-/// What an optimizer remembers from step to step.
+/// State of an optimizer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EngineState {
-    /// Steps so far.
+    /// Number of steps done.
     pub step: u64,
-    /// The numbers of state, each in the form of the parameters; none is all zeros.
+    /// State numbers, each in the form of the parameters; an empty list means all zeros.
     pub optimizer: Vec<Parameters>,
 }
 
-/// A result that is ready when the device is. [`block`] waits for it; a thread that must not wait, such as that of a browser, awaits it.
+/// A result that becomes ready with the device. [`block`] waits for it; a thread that must not block, such as
+/// a browser's main thread, awaits it.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
-/// A network on a device. Futures of an engine that computes in the call are ready at once.
+/// A network on a device. Futures of an engine that computes synchronously are ready at once.
 pub trait Inference: Send {
-    /// Loss and predictions of `rows`, of networks that predict classes.
+    /// Returns loss and predictions of `rows`, for networks that predict classes.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn evaluate<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Evaluation>;
 
-    /// Outputs of the last layer for `rows`, [rows, outputs]: [`Inference::evaluate`] predicts from the same bits. A set may come in
-    /// blocks, one call each, in order. Targets are ignored.
+    /// Returns outputs of the last layer for `rows`, [rows, outputs]: [`Inference::evaluate`] predicts from
+    /// the same bits. A set may come in blocks, one call each, in order. Targets are ignored.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn outputs<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Vec<f32>>;
 
-    /// The device, and how it computes.
+    /// Returns the device, and how it computes.
     fn description(&self) -> Description;
 }
 
 /// A network on a device, in training.
 pub trait Engine: Inference {
-    /// Begins to train on `batches`, of the configured size each; the last may be shorter. Takes as many whole batches as
-    /// there is room for, and returns the number of positions that it took: 0 when [`Engine::poll`] has to make room first.
-    /// Call it again for the others, with only the start of the positions moved.
+    /// Begins to train on `batches`, of the configured size each; the last may be shorter. Takes the whole
+    /// batches that fit, and returns the number of positions taken: 0 when [`Engine::poll`] has to make room
+    /// first. Call this again for the remaining batches, with only the start of the positions moved.
     ///
     /// # Errors
-    /// Those of the device; [`Error::Config`](crate::Error::Config) for rows that are not there.
+    /// Errors of the device; [`Error::Config`](crate::Error::Config) for rows that do not exist.
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize>;
 
-    /// The metrics of batches that have ended since the last call, in the order in which they were trained. With `wait`,
-    /// waits for the oldest submission; none then means that nothing is in flight.
+    /// Returns the metrics of batches that have ended since the last call, in the order of training. With
+    /// `wait`, waits for the oldest submission; an empty result then means that nothing is in flight.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn poll(&mut self, wait: bool) -> Waiting<'_, Vec<BatchMetrics>>;
 
-    /// The current parameters. Call it when nothing is in flight, as all methods below.
+    /// Returns the current parameters. Call this when nothing is in flight, as all methods below.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn parameters(&mut self) -> Waiting<'_, Parameters>;
 
-    /// The parameters, the optimizer's state and the number of steps, all of one moment.
+    /// Returns the parameters, the optimizer's state and the number of steps, all of one moment.
     ///
     /// # Errors
-    /// Those of the device; [`Error::Config`](crate::Error::Config) while metrics of a step have not been polled.
+    /// Errors of the device; [`Error::Config`](crate::Error::Config) while metrics of a step have not been
+    /// polled.
     fn snapshot(&mut self) -> Waiting<'_, (Parameters, EngineState)>;
 
-    /// Begins again with these parameters, this state and no rows, in the buffers and with the kernels that are there.
+    /// Begins again with these parameters, this state and no rows, reusing buffers and kernels.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()>;
 
-    /// Gradient of the mean loss over one batch, the first rows of `rows` (at most a batch), without an update.
+    /// Returns the gradient of the mean loss over one batch, the first rows of `rows` (at most a batch),
+    /// without an update.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn gradients<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Parameters>;
 
     /// Sets the observer that receives timings of training; `None` costs nothing.
     fn observe(&mut self, observer: Observer);
 
-    /// The ceilings of the device, measured now.
+    /// Measures the ceilings of the device.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn ceilings(&mut self) -> Result<Ceilings>;
 }

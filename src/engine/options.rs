@@ -1,25 +1,25 @@
-//! How an engine trains.
+//! Training options of engines.
 
 use crate::step::ScheduleKind;
 use crate::step::UpdateRule;
 
-/// How an engine trains.
+/// Training options of an engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineOptions {
     /// Most rows of a batch.
     pub batch: usize,
-    /// How parameters change.
+    /// Update rule of the parameters.
     pub rule: UpdateRule,
     /// Whether rows have weights in the loss.
     pub weighted: bool,
-    /// How a GPU divides a step into dispatches; nothing leaves it the choice.
+    /// Division of a step into dispatches on a GPU; `None` lets the engine choose.
     pub schedule: Option<ScheduleKind>,
-    /// Most threads of the CPU engine; nothing is one for each core. They change no bit of what is trained.
+    /// Most threads of the CPU engine; `None` is one per core. The number does not affect the results.
     pub threads: Option<usize>,
 }
 
 impl EngineOptions {
-    /// Plain gradient descent at one rate, everything else by default.
+    /// Returns options for plain gradient descent at a constant rate, with defaults otherwise.
     pub fn sgd(batch: usize, rate: f32) -> Self {
         let rule = UpdateRule::sgd(rate);
         Self { batch, rule, weighted: false, schedule: None, threads: None }

@@ -1,4 +1,4 @@
-//! The order of rows, made by the host.
+//! Order of rows, computed by the host.
 
 use std::ops::Range;
 use std::sync::mpsc::Receiver;
@@ -7,15 +7,15 @@ use super::{Batches, Order};
 use crate::data::{BLOCK_ROWS, Rows, rows_at};
 use crate::error::{Error, Result};
 
-/// The order of an epoch as far as it has been requested, kept while an engine takes it piece by piece.
+/// Order of an epoch as far as it has been requested, kept while an engine reads it in pieces.
 #[derive(Default)]
 pub(crate) struct HostOrder {
     made: Option<(Epoch, Vec<u32>)>,
-    /// The order of the next epoch, which another thread makes.
+    /// Order of the next epoch, which another thread computes.
     next: Option<(Epoch, Receiver<Vec<u32>>)>,
 }
 
-/// Which positions of which epoch.
+/// Positions of an epoch.
 #[derive(Clone, PartialEq)]
 struct Epoch {
     seed: u64,
@@ -25,7 +25,7 @@ struct Epoch {
 }
 
 impl HostOrder {
-    /// The rows at the positions of `batches`.
+    /// Returns the rows at the positions of `batches`.
     pub fn rows<'a>(&'a mut self, batches: &Batches<'a>) -> &'a [u32] {
         let positions = batches.positions.clone();
         let (seed, epoch) = match batches.order {
@@ -50,7 +50,7 @@ impl HostOrder {
         &order[positions.start - made.positions.start..]
     }
 
-    /// Starts to make the order of the epoch after that of `batches` on a separate thread, while a device trains.
+    /// Starts computing the order of the epoch after `batches` on a separate thread, while a device trains.
     #[cfg(feature = "gpu")]
     pub fn prefetch(&mut self, batches: &Batches<'_>) {
         let Order::Epoch { seed, epoch } = batches.order else { return };
@@ -61,21 +61,21 @@ impl HostOrder {
         let next = Epoch { seed, epoch: epoch + 1, rows, positions: 0..rows };
         let (sender, receiver) = std::sync::mpsc::channel();
         let make = move || {
-            // The receiver is gone where training has ended.
+            // The receiver is gone if training has ended.
             let _ = sender.send(rows_at(seed, epoch + 1, rows, 0..rows));
         };
-        // Without a thread the order is made when it is needed.
+        // Without a thread the order is computed when it is needed.
         if crate::threads::spawn("order", "makes the order of an epoch", make).is_ok() {
             self.next = Some((next, receiver));
         }
     }
 }
 
-/// Makes sure that the order of an epoch is made of no rows that are still to be read: that of the first epoch is made block by
-/// block, that of a later one over all rows.
+/// Checks that the order of an epoch needs no rows that are still to be read: the order of the first epoch is
+/// computed block by block, the order of a later one over all rows.
 ///
 /// # Errors
-/// [`Error::Config`] where rows are missing.
+/// [`Error::Config`] if rows are missing.
 pub(crate) fn check_epoch(batches: &Batches<'_>) -> Result<()> {
     let Order::Epoch { epoch, .. } = batches.order else { return Ok(()) };
     let (rows, end) = (&batches.rows, batches.positions.end);
@@ -94,15 +94,15 @@ pub(crate) fn check_epoch(batches: &Batches<'_>) -> Result<()> {
     )))
 }
 
-/// The error for a snapshot that was requested while steps are in flight.
+/// Returns the error for a snapshot that was requested while steps are in flight.
 pub(crate) fn unpolled() -> Error {
     Error::Config("cannot take a snapshot of an engine while steps are on their way".to_owned())
 }
 
-/// Makes sure that all of `order` are rows which are there: nothing on a device looks.
+/// Checks that all rows in `order` exist, since devices do not.
 ///
 /// # Errors
-/// [`Error::Config`] with the first that is not.
+/// [`Error::Config`] with the first row that does not exist.
 pub(crate) fn check_order(rows: &Rows<'_>, order: impl IntoIterator<Item = usize>) -> Result<()> {
     match order.into_iter().find(|row| *row >= rows.len()) {
         Some(row) => Err(Error::Config(format!("row {row} of {} rows cannot be trained on", rows.len()))),

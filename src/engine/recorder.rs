@@ -1,4 +1,4 @@
-//! What a run records of its time for an observer. Without one no clock is read.
+//! Timing records of a run, for an observer. Without an observer no clock is read.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::clock::Instant;
 use crate::timing::Span;
 
-/// What the host does in a span of time.
+/// Work of the host in a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// Waiting for the reader's next block.
@@ -16,32 +16,32 @@ pub enum Work {
     Upload,
     /// Recording commands.
     Recording,
-    /// Submitting commands; some drivers, GL among them, run them meanwhile.
+    /// Submitting commands; some drivers, such as GL, run them at the same time.
     Submitting,
-    /// A thread beside it ends an encoder, where wgpu does most of the work of recording.
+    /// Finishing an encoder on another thread, where wgpu does most of the work of recording.
     Finishing,
     /// Waiting for the device, or for the other threads of the CPU engine.
     Waiting,
 }
 
-/// How closely a GPU engine looks at its device. The CPU engine has one way only.
+/// Level of detail at which a GPU engine times its device. The CPU engine has only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// Submissions as in training, with a time stamp before the first dispatch and one behind the last.
+    /// Submissions as in training, with a time stamp before the first dispatch and one after the last.
     Submissions,
-    /// A pass for each stage, with time stamps round it.
+    /// A pass for each stage, with time stamps before and after.
     Stages,
-    /// A submission for each stage, timed by the host's clock until it is done: where a device has no time stamps, this
-    /// is what becomes of the other two.
+    /// A submission for each stage, timed by the host's clock until it is done: replaces the other two levels
+    /// if a device has no time stamps.
     Host,
 }
 
-/// Whose clock timed the stages.
+/// Clock that timed the stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// The device's: time stamps.
+    /// The device's clock: time stamps.
     Timestamps,
-    /// The host's.
+    /// The host's clock.
     Host,
 }
 
@@ -59,96 +59,97 @@ impl fmt::Display for Clock {
 pub struct Member {
     /// The kernel's name.
     pub kernel: String,
-    /// What is fused into it.
+    /// Operations fused into the kernel.
     pub fused: Vec<String>,
-    /// Its shapes, for people.
+    /// Readable shapes.
     pub shape: String,
     /// Workgroups of a dispatch, or threads of the CPU engine.
     pub workgroups: u64,
-    /// Bytes that it reads and writes, all rows live.
+    /// Bytes read and written, with all rows live.
     pub bytes: u64,
-    /// Its arithmetic, all rows live.
+    /// Arithmetic operations, with all rows live.
     pub flop: u64,
 }
 
-/// What is timed as one: a dispatch, or some between which there is no fence. With [`Detail::Submissions`] all
+/// Unit of timing: a dispatch, or several without a fence between them. With [`Detail::Submissions`] all
 /// dispatches of a submission, without their names.
 pub type Stage = Vec<Member>;
 
-/// What the device did of some commands, from their submission until they were seen to have ended.
+/// Execution of some commands by the device, from their submission until they were seen to have ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
-    /// Before they were submitted, in nanoseconds since the recorder began, on the host's clock.
+    /// Time before submission, in nanoseconds since the recorder began, on the host's clock.
     pub submitted: u64,
-    /// When they were seen to have ended, likewise.
+    /// Time when the commands were seen to have ended, in the same unit.
     pub seen: u64,
-    /// The stages in their order: which of [`Log::stages`], and its time on the clock of [`Log::clock`]; none if the
-    /// device's stamps cannot be true.
+    /// Stages in order: the index in [`Log::stages`], and the time on the clock of [`Log::clock`]; `None` if
+    /// the device's stamps cannot be correct.
     pub stages: Vec<(usize, Option<Span>)>,
 }
 
-/// All that was recorded. Times of the host are nanoseconds since the recorder began.
+/// All recorded data. Times of the host are nanoseconds since the recorder began.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
-    /// What the host did, in the order in which it ended.
+    /// Work of the host, in the order in which it ended.
     pub host: Vec<(Work, Span)>,
-    /// What the device did, in the order of the submissions.
+    /// Work of the device, in the order of the submissions.
     pub submissions: Vec<Submission>,
-    /// What was timed.
+    /// Timed stages.
     pub stages: Vec<Stage>,
-    /// Whose clock timed it; nothing if nothing was.
+    /// Clock that timed the stages; `None` if none was timed.
     pub clock: Option<Clock>,
-    /// What each thread of the CPU engine did of which stage.
+    /// Thread, stage and time of each part on the CPU engine.
     pub parts: Vec<(usize, usize, Span)>,
-    /// When the reader's threads parsed their blocks, if recorded.
+    /// Times in which the reader's threads parsed their blocks, if recorded.
     pub reader: Vec<Span>,
-    /// When the run trained: from the begin of an epoch to its end.
+    /// Times of training: from the start of an epoch to its end.
     pub windows: Vec<Span>,
     /// Steps of each submission.
     pub sizes: Vec<usize>,
 }
 
-/// Records what a run does and when.
+/// Records the work of a run with its times.
 #[derive(Debug)]
 pub struct Recorder {
     start: Instant,
     detail: Detail,
     log: Mutex<Log>,
-    /// Sizes that submissions shall have, as long as there are any.
+    /// Requested sizes of the next submissions, if any are left.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "the CPU engine has no submissions"))]
     sizes: Mutex<VecDeque<usize>>,
 }
 
-/// Who observes, if anybody.
+/// The observer, if any.
 pub type Observer = Option<Arc<Recorder>>;
 
 impl Recorder {
-    /// Begins now.
+    /// Starts recording now.
     pub fn new(detail: Detail) -> Self {
         Self::with_sizes(detail, Vec::new())
     }
 
-    /// Begins now; submissions shall have as many steps as those of another run, so that the work is the same.
+    /// Starts recording now; submissions shall have the numbers of steps of another run, so that the work is
+    /// the same.
     pub fn with_sizes(detail: Detail, sizes: Vec<usize>) -> Self {
         Self { start: Instant::now(), detail, log: Mutex::default(), sizes: Mutex::new(sizes.into()) }
     }
 
-    /// How closely to look at the device.
+    /// Returns the level of detail.
     pub fn detail(&self) -> Detail {
         self.detail
     }
 
-    /// Nanoseconds since it began.
+    /// Returns the nanoseconds since the recorder began.
     pub fn now(&self) -> u64 {
         self.at(Instant::now())
     }
 
-    /// A moment in nanoseconds since it began; 0 for those before.
+    /// Converts a moment to nanoseconds since the recorder began; 0 for earlier moments.
     pub fn at(&self, moment: Instant) -> u64 {
         moment.saturating_duration_since(self.start).as_nanos() as u64
     }
 
-    /// All that was recorded so far; it begins anew with nothing.
+    /// Returns everything recorded so far and starts again with an empty log.
     pub fn take(&self) -> Log {
         std::mem::take(&mut *self.log())
     }
@@ -157,7 +158,7 @@ impl Recorder {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A stage that will be timed; gives its place in [`Log::stages`].
+    /// Registers a stage and returns its index in [`Log::stages`].
     pub(crate) fn stage(&self, stage: Stage) -> usize {
         let mut log = self.log();
         log.stages.iter().position(|known| *known == stage).unwrap_or_else(|| {
@@ -166,14 +167,14 @@ impl Recorder {
         })
     }
 
-    /// How many steps the next submission shall have, if that is given.
+    /// Returns the requested number of steps of the next submission, if any.
     #[cfg(feature = "gpu")]
     pub(crate) fn next_size(&self) -> Option<usize> {
         self.sizes.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 }
 
-/// The host begins this work; it ends when what comes back is dropped.
+/// Starts a span of this work by the host; it ends when the returned value is dropped.
 pub(crate) fn begin(observer: &Observer, work: Work) -> Option<StartedSpan> {
     observer.as_ref().map(|recorder| {
         let recorder = Arc::clone(recorder);

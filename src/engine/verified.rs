@@ -1,5 +1,5 @@
-//! An engine that is compared with the CPU engine before it trains: a browser's compiler may make wrong numbers of a shader, and says
-//! nothing.
+//! An engine that is compared with the CPU engine before it trains: a browser's shader compiler may silently
+//! produce wrong results.
 
 use std::fmt;
 
@@ -9,30 +9,32 @@ use crate::error::Result;
 use crate::model::{Network, Parameters};
 use crate::step::ScheduleKind;
 
-/// How far a tensor may be from that of the CPU engine, as a share of how far it has been changed; by the root of the sum of squares. What
-/// is rounded otherwise is less by far, unless an optimizer divides by it: that concerns few numbers.
+/// Largest distance of a tensor from the CPU engine's, relative to the tensor's change; by the root of the
+/// sum of squares. Rounding differences are much smaller, unless an optimizer divides by them, which concerns
+/// few numbers.
 const MOST_OF_CHANGE: f64 = 0.05;
 
-/// The same as a share of the tensor itself, for those that hardly change.
+/// The same relative to the tensor itself, for tensors that hardly change.
 const MOST_OF_TENSOR: f64 = 1e-5;
 
-/// How far losses and outputs may be apart, as a share of them.
+/// Largest relative difference of losses and outputs.
 const MOST_OF_OUTPUTS: f64 = 1e-3;
 
-/// What an engine makes of the first rows.
+/// Results of an engine for the first rows.
 struct Trial {
-    /// Of each step.
+    /// Loss of each step.
     losses: Vec<f64>,
-    /// After the last step.
+    /// Parameters after the last step.
     parameters: Parameters,
-    /// With the first parameters.
+    /// Outputs with the first parameters.
     outputs: Vec<f32>,
-    /// The same, of classes.
+    /// Predicted classes with the first parameters.
     predictions: Vec<u32>,
 }
 
-/// An engine on `device` whose first steps on the first of `rows` are those of the CPU engine; another schedule takes the place of one
-/// whose are not, and in the end the CPU engine does. Also gives what was refused, a line each.
+/// Creates an engine on `device` whose first steps on the first of `rows` match the CPU engine. If they do
+/// not match, other schedules are tried, and finally the CPU engine is used. Also returns the rejected ones,
+/// a line each.
 ///
 /// # Errors
 /// When the device cannot be opened or cannot hold the network.
@@ -73,7 +75,7 @@ pub(crate) async fn verified_engine(
     Ok((Box::new(cpu), refused))
 }
 
-/// Trains some steps, the last of them with half of a batch, and begins again.
+/// Trains some steps, the last of them with half a batch, and restores the engine.
 async fn trial(engine: &mut dyn Engine, rows: &Rows<'_>, batch: usize, first: &Parameters) -> Result<Trial> {
     let count = rows.len().min(batch * 5 / 2).max(1);
     let order: Vec<u32> = (0..count as u32).collect();
@@ -104,7 +106,7 @@ async fn trial(engine: &mut dyn Engine, rows: &Rows<'_>, batch: usize, first: &P
     Ok(Trial { losses, parameters, outputs, predictions })
 }
 
-/// What is wrong, and by which share.
+/// The differing part, and its relative difference.
 #[derive(Debug, PartialEq)]
 struct Difference {
     of: &'static str,
@@ -118,7 +120,8 @@ impl fmt::Display for Difference {
 }
 
 impl Trial {
-    /// The first thing in which two trials from the same parameters differ by more than rounding explains.
+    /// Returns the first difference between two trials from the same parameters that rounding does not
+    /// explain.
     fn difference(&self, expected: &Self, first: &Parameters) -> Option<Difference> {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let outputs = distance(&wide(&self.outputs), &wide(&expected.outputs));
@@ -129,7 +132,7 @@ impl Trial {
         let pairs = self.predictions.iter().zip(&expected.predictions);
         let wrong = pairs.filter(|(found, expected)| found != expected).count();
         let wrong = wrong as f64 / expected.predictions.len().max(1) as f64;
-        // Of rows whose best classes are equally likely the prediction is a matter of rounding.
+        // Rounding decides predictions of rows whose best classes are equally likely.
         if self.predictions.len() != expected.predictions.len() || wrong > 0.1 {
             return of("predictions", wrong);
         }
@@ -151,7 +154,7 @@ impl Trial {
     }
 }
 
-/// NaN is not.
+/// Returns false for NaN.
 fn is_within(share: f64, most: f64) -> bool {
     share <= most
 }
@@ -160,7 +163,8 @@ fn norm(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.map(|number| number * number).sum::<f64>().sqrt()
 }
 
-/// How far numbers are from those that are expected, as a share of these; 0 where no number is expected. Numbers that are missing are far.
+/// Returns the distance of numbers from the expected ones, relative to these; 0 if none is expected. Missing
+/// numbers give infinity.
 fn distance(found: &[f64], expected: &[f64]) -> f64 {
     if found.len() != expected.len() {
         return f64::INFINITY;
@@ -176,7 +180,7 @@ fn distance(found: &[f64], expected: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// What the CPU engine would make of a small network.
+    /// Results of the CPU engine for a small network.
     fn sample() -> (Trial, Parameters) {
         let network = Network::classifier(&[3, 4, 2]).unwrap();
         let mut first = Parameters::zeros(&network);
@@ -216,7 +220,7 @@ mod tests {
             ("predictions", |trial| trial.predictions[1] = 1),
             ("losses", |trial| trial.losses[0] *= 2.0),
             ("losses", |trial| trial.losses.truncate(1)),
-            // A unit that was not updated, and one that was twice.
+            // A unit that was not updated, and one that was updated twice.
             ("weights", |trial| trial.parameters.layers[0].weights[11] /= 1.01),
             ("weights", |trial| trial.parameters.layers[1].weights[7] *= 1.01),
         ];

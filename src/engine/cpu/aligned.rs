@@ -1,17 +1,17 @@
-//! Numbers that begin at a cache line.
+//! Float buffers aligned to cache lines.
 
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 
-/// Numbers of a cache line, which is as long as the longest vector.
+/// Number of floats in a cache line, which is as long as the longest vector.
 const LINE: usize = 16;
 
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Line([f32; LINE]);
 
-/// Numbers of which the first stands at the start of a cache line: no whole vector of them lies in two.
+/// Floats that start at a cache line, so no aligned vector spans two lines.
 #[derive(Debug, Clone, Default)]
 pub struct Aligned {
     lines: Vec<Line>,
@@ -19,13 +19,13 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// So many zeros.
+    /// Returns `length` zeros.
     pub fn zeros(length: usize) -> Self {
         Self { lines: vec![Line::zeroed(); length.div_ceil(LINE)], length }
     }
 
-    /// Keeps the first `length` numbers; those that are new are what they last were, or 0. Takes memory only when there are more than
-    /// ever before.
+    /// Keeps the first `length` numbers; added numbers have their last value, or 0. Allocates only if
+    /// `length` exceeds every earlier length.
     pub fn resize(&mut self, length: usize) {
         if self.lines.len() * LINE < length {
             self.lines.resize(length.div_ceil(LINE), Line::zeroed());
@@ -33,7 +33,8 @@ impl Aligned {
         self.length = length;
     }
 
-    /// So many numbers, of any values. Takes memory only where it has never held as many.
+    /// Returns `length` numbers of unspecified value. Allocates only if `length` exceeds every earlier
+    /// length.
     pub fn room(&mut self, length: usize) -> &mut [f32] {
         if self.length < length {
             self.resize(length);

@@ -1,4 +1,4 @@
-//! How the threads of a step share its work and wait for one another.
+//! Barrier at which the threads of a step share its work and wait for one another.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -6,39 +6,39 @@ use std::thread;
 
 use crate::threads::hand_over;
 
-/// Looks before a thread goes to sleep: some tens of microseconds, about as long as waking it takes. It does not offer its core to others
-/// instead: a thread that sleeps gets it back at once when it is woken, one that yields only when the others have had their turn.
+/// Spins before a thread sleeps: some tens of microseconds, about the time of a wake-up. A waiting thread
+/// does not yield: a sleeping thread is rescheduled immediately when woken, a yielding one only after the
+/// others have had their turn.
 const LOOKS: usize = 4000;
 
-/// Looks at the others before a thread takes the part of one that has not begun: about ten microseconds.
+/// Spins before a thread takes over a part that has not begun: about ten microseconds.
 pub const SPINS: usize = LOOKS / 4;
 
-/// A barrier for a few threads that meet every few hundred microseconds. A region of work has as many parts as there
-/// are threads, and each does its own; but the part of a thread that has not begun, since something else has its core,
-/// is done by one that waits. So a run goes on as fast as the machine lets it, however busy that is. Who does a part
-/// changes nothing in its result.
+/// Barrier for a few threads that meet every few hundred microseconds. A region of work has one part per
+/// thread. A thread does its own part first; if another thread has not begun because it has no core, a
+/// waiting thread does its part. So a run is as fast as the machine allows, however busy it is. The result
+/// does not depend on which thread does a part.
 ///
-/// Waking a thread costs about as long as a step takes, so a waiting thread looks for a moment before it sleeps; it
-/// never looks for long.
+/// Waking a thread takes about as long as a step, so a waiting thread spins briefly before it sleeps.
 pub struct Barrier {
-    /// Spins before a waiting thread takes a part that no thread has begun, once all have come.
+    /// Spins before a waiting thread takes over a part that has not begun, once all threads are present.
     patience: usize,
-    /// Threads that have come.
+    /// Number of present threads.
     present: AtomicUsize,
-    /// For each part, the number of regions in which it was begun.
+    /// For each part, the number of regions in which it has begun.
     begun: Vec<AtomicUsize>,
-    /// Parts that are done, of all regions.
+    /// Number of finished parts, over all regions.
     done: AtomicUsize,
     broken: AtomicBool,
-    /// Threads that sleep, or are about to.
+    /// Number of threads that sleep or are about to.
     sleeping: AtomicUsize,
     sleepers: Mutex<()>,
     wake: Condvar,
 }
 
 impl Barrier {
-    /// For `threads` threads. A waiting thread takes the part of one that has not begun after `patience` spins: at once
-    /// where parts take longer than a thread may be late.
+    /// Returns a barrier for `threads` threads. A waiting thread takes over a part that has not begun after
+    /// `patience` spins; use 0 if parts take longer than a thread may be late.
     pub fn new(threads: usize, patience: usize) -> Self {
         Self {
             patience,
@@ -52,11 +52,11 @@ impl Barrier {
         }
     }
 
-    /// Takes part in region number `region` as thread `number`: `work(part)` does a part. Every thread calls it for
-    /// every region, in order. Returns when all parts are done; what was written for them, all see afterwards.
+    /// Takes part in region number `region` as thread `number`; `work(part)` does a part. Every thread calls
+    /// this for every region, in order. Returns when all parts are done; all threads then see their results.
     ///
     /// # Panics
-    /// When another thread panicked: its part will never be done.
+    /// When another thread has panicked, since its part will never be done.
     pub fn region(&self, number: usize, region: usize, work: impl Fn(usize)) {
         hand_over();
         self.try_part(number, region, &work);
@@ -75,8 +75,8 @@ impl Barrier {
             std::hint::spin_loop();
         }
         if !is_over() {
-            // All parts are begun, so there is nothing to do but wait. Who does the last one either sees that somebody sleeps,
-            // or has counted it as done before this thread looks again.
+            // All parts have begun, so this thread only waits. The thread of the last part either sees that a
+            // thread sleeps, or has counted the part as done before this thread checks again.
             self.sleeping.fetch_add(1, Ordering::SeqCst);
             let mut guard = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
             while !is_over() {
@@ -87,9 +87,9 @@ impl Barrier {
         assert!(!self.broken.load(Ordering::Acquire), "another thread of this step panicked");
     }
 
-    /// Does a part, unless a thread has begun it.
+    /// Does a part, unless it has begun.
     fn try_part(&self, part: usize, region: usize, work: &impl Fn(usize)) -> bool {
-        // Only looks where there is nothing to do: others write beside it.
+        // Only load if there is nothing to do: other threads write to the same cache line.
         let begun = self.begun[part].load(Ordering::Relaxed) == region
             && self.begun[part]
                 .compare_exchange(region, region + 1, Ordering::AcqRel, Ordering::Relaxed)
@@ -98,7 +98,7 @@ impl Barrier {
             work(part);
             hand_over();
             let is_last = self.done.fetch_add(1, Ordering::SeqCst) + 1 == self.begun.len() * (region + 1);
-            // Waking is a call of the system, also where nobody sleeps.
+            // Waking is a system call even if no thread sleeps.
             if is_last && self.sleeping.load(Ordering::SeqCst) > 0 {
                 self.wake_all();
             }
@@ -107,13 +107,14 @@ impl Barrier {
     }
 
     fn wake_all(&self) {
-        // Under the lock, so that nobody goes to sleep between looking and being woken.
+        // The lock keeps a thread from falling asleep between its check and the notification.
         let _guard = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
         self.wake.notify_all();
     }
 
-    /// Hold it while taking part: if the thread panics, the others panic too instead of waiting for ever. Nobody is patient with a
-    /// thread that has not come yet.
+    /// Registers a thread, which holds the guard while it takes part. If the thread panics, the others panic
+    /// too instead of waiting forever. Until all threads have registered, waiting threads take over parts at
+    /// once.
     pub fn panic_guard(&self) -> PanicGuard<'_> {
         self.present.fetch_add(1, Ordering::Relaxed);
         PanicGuard(self)

@@ -1,4 +1,5 @@
-//! What the processor can do at most, on as many threads as the engine has: measured with a copy and with multiply-adds.
+//! Upper bounds of the processor's throughput on the engine's threads, measured with a copy and with
+//! multiply-adds.
 
 use std::hint::black_box;
 use std::thread;
@@ -10,20 +11,20 @@ use crate::clock::Instant;
 use crate::timing::Ceilings;
 use crate::vectors::vectorized;
 
-/// Bytes that the copy reads: more than the caches of most machines.
+/// Bytes read by the copy: more than the caches of most machines.
 const COPY_BYTES: usize = 64 << 20;
 
-/// Multiply-adds of a thread, in vectors, one after the other in each of [`CHAINS`] chains.
+/// Vector multiply-adds per thread, in sequence in each of [`CHAINS`] chains.
 const ROUNDS: usize = 1 << 19;
 
-/// Chains that do not wait for one another: more than a core's units have vectors in flight.
+/// Independent chains: more than the vectors that a core's units have in flight.
 const CHAINS: usize = 12;
 
-/// Times that each is measured; the best counts, since nothing makes it too fast. Many and short, so that on a busy machine
-/// one of them has all cores.
+/// Number of measurements; the best counts, since no disturbance makes one too fast. They are short, so that
+/// one of them has all cores even on a busy machine.
 const RUNS: usize = 20;
 
-/// Measures them, in half a second or so.
+/// Measures the ceilings, in about half a second.
 pub fn measure(threads: usize) -> Ceilings {
     let part = COPY_BYTES / size_of::<f32>() / threads;
     let mut buffers: Vec<(Vec<f32>, Vec<f32>)> =

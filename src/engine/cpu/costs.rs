@@ -1,23 +1,24 @@
-//! What the phases of a step cost.
+//! Costs of the phases of a step.
 
 use super::plan::{Phase, Plan};
 use crate::data::{Features, Rows};
 use crate::engine::{EngineOptions, Member};
 use crate::model::Network;
 
-/// What is done of a step, and what it costs.
+/// The work of a step and its costs.
 pub struct Costs {
-    /// The inputs of a batch.
+    /// Gathering the inputs of a batch.
     pub gather: Member,
     /// The phases of a step.
     pub step: Vec<Member>,
 }
 
-/// What a step of batches of `batch` rows costs; `taken` is the share of the inputs that is, where zeros are skipped. Each
-/// tensor counts as read or written once; with B rows, a first layer of I inputs and O outputs, Z numbers among the B I inputs that are multiplied (all, or where zeros
-/// are skipped those of the groups that are not all 0), X the bytes in which they stand (4 Z, or 5 Z with the lists), the
-/// layers above, each of i inputs and o outputs, C classes, P weights in all, and an optimizer other than plain gradient
-/// descent that has S numbers of state per parameter and does F FLOP for it:
+/// Returns the costs of a step with batches of `batch` rows; `taken` is the share of the inputs that are used
+/// if zeros are skipped. Each tensor counts as read or written once. B is the number of rows, I and O are the
+/// inputs and outputs of the first layer, Z the number of its B I inputs that are multiplied (all, or with
+/// skipped zeros those in groups that are not all 0), X their bytes (4 Z, or 5 Z with the lists), i and o the
+/// inputs and outputs of each layer above, C the number of classes, P the number of weights, S the
+/// optimizer's state numbers per parameter and F its FLOP per parameter (other than plain gradient descent):
 ///
 /// | phase | bytes | FLOP |
 /// |---|---|---|
@@ -28,9 +29,9 @@ pub struct Costs {
 /// | loss | 8 B C | 5 B C |
 /// | backward, of one layer | 4 i o + 4 B (i + o) | 2 B i o |
 /// | update | X + 4 B O + 8 I O, sum of 8 i o + 4 B (i + o) | 2 Z O, sum of 2 B i o |
-/// | the same with an optimizer | 8 (S + 1) P more | F P more |
-/// | gradient, where it is clipped | X + 4 B O + 8 I O, sum of 8 i o + 4 B (i + o) | 2 Z O, sum of 2 B i o, and 2 P |
-/// | update behind it | (16 + 8 S) P | (F + 1) P |
+/// | update with an optimizer | 8 (S + 1) P more | F P more |
+/// | gradient, with clipping | X + 4 B O + 8 I O, sum of 8 i o + 4 B (i + o) | 2 Z O, sum of 2 B i o, and 2 P |
+/// | update after it | (16 + 8 S) P | (F + 1) P |
 ///
 /// An input layer counts as the first layer, with the weights and the FLOP of its columns.
 pub fn costs(
@@ -51,7 +52,7 @@ pub fn costs(
     };
     let all = batch * inputs;
     let used = taken.map_or(all, |share| (all as f64 * share) as usize);
-    // A group has the number of its row beside it.
+    // Each group is stored with its row number.
     let x = 4 * used + if taken.is_some() { used } else { 0 };
     let above: Vec<_> = sizes[1..].windows(2).map(|pair| (pair[0], pair[1])).collect();
     let products: usize = above.iter().map(|(i, o)| i * o).sum();
@@ -137,12 +138,13 @@ mod tests {
             let taken = sparse.then_some(0.5);
             let Costs { gather, step } = costs(plan, &phases, &network, options, &data.view(), taken);
             assert_eq!(step.len(), phases.len());
-            // Where a step has them, the next one's inputs are gathered as the first's are.
+            // If a step has gather phases, they cost the same as the first gather.
             assert!(phases.iter().zip(&step).all(|(phase, it)| *phase != Phase::Gather || *it == gather));
             step.iter().map(|phase| (phase.bytes, phase.flop)).collect::<Vec<_>>()
         };
         let figures = |sparse, plan| costs_of(&options, sparse, plan);
-        // B I = 80, of which half stand in groups that are taken; B O = 40; products 4*3 + 3*2 = 18; B (i + o) = 70 + 50.
+        // B I = 80, half of them in groups that are used; B O = 40; products 4*3 + 3*2 = 18; B (i + o) = 70 +
+        // 50.
         let (large, small, loss) = ((48 + 280, 240), (24 + 200, 120), (160, 100));
         let (rows, gather, first) = ((48 + 400 + 160, 240 + 100), (80 + 320, 80), (320 + 128 + 160, 640));
         let update = (320 + 160 + 256 + 144 + 480, 640 + 360);

@@ -1,4 +1,4 @@
-//! The layers above the first. Their weights are divided by rows, in pieces.
+//! Layers above the first. Their weights are divided by rows into pieces.
 
 use std::ops::Range;
 
@@ -12,39 +12,39 @@ use super::tiles::Start;
 use super::view::View;
 use crate::model::Layer;
 
-/// The shape of a layer and of its pieces. Piece k has rows of the weights, [rows, width]; of a narrow layer their transpose,
-/// [outputs, rows with padding], as vectors of few outputs would be mostly empty. Piece 0 has the bias, too. Behind both stand zeros until
-/// they are whole vectors.
+/// Shape of a layer and of its pieces. Piece k holds rows of the weights, [rows, width]; for a narrow layer
+/// it holds their transpose, [outputs, padded rows], since vectors of few outputs would be mostly empty.
+/// Piece 0 also has the bias. Rows and bias are padded with zeros to whole vectors.
 pub struct DenseLayer {
-    /// Numbers of a row that comes out.
+    /// Number of outputs.
     pub outputs: usize,
-    /// The width with padding.
+    /// Number of outputs with padding.
     width: usize,
-    /// The rows of each piece: as many columns of X go with it.
+    /// Rows of each piece, which are also the columns of X that it is multiplied by.
     pub pieces: Vec<Range<usize>>,
     /// Whether the layer has few outputs, so that its pieces are transposed.
     pub is_narrow: bool,
 }
 
-/// Some columns of a matrix, and which they are.
+/// A view of some columns of a matrix, with their range.
 pub type Columns<'a> = (Range<usize>, View<'a>);
 
 impl DenseLayer {
-    /// A layer in these pieces. Behind an input layer, whose columns are not divided at whole vectors, none counts as narrow: the lanes of sums
-    /// would depend on the pieces.
+    /// Creates a layer with these pieces. No layer after an input layer is narrow: the input layer's columns
+    /// are not divided at whole vectors, so the lanes of sums would depend on the pieces.
     pub fn new(outputs: usize, pieces: Vec<Range<usize>>, is_behind_input: bool) -> Self {
         let inputs = pieces.last().map_or(0, |rows| rows.end);
         let is_narrow = !is_behind_input && dots::pays(inputs, outputs);
         Self { outputs, width: Matrix::width_of(outputs), pieces, is_narrow }
     }
 
-    /// Rows and columns, with padding, of what is stored of piece `number`.
+    /// Returns the stored rows and padded columns of piece `number`.
     pub fn shape(&self, number: usize) -> [usize; 2] {
         let rows = self.pieces[number].len();
         if self.is_narrow { [self.outputs, Matrix::width_of(rows)] } else { [rows, self.width] }
     }
 
-    /// Piece `number` of the weights, [rows, outputs].
+    /// Returns piece `number` of the weights, [rows, outputs].
     pub fn weights<'a>(&self, number: usize, tensors: &'a Tensors) -> View<'a> {
         let stored = View::new(&tensors.weights, self.shape(number)[1]);
         if self.is_narrow {
@@ -54,7 +54,7 @@ impl DenseLayer {
         }
     }
 
-    /// Piece `number` of a whole layer.
+    /// Cuts piece `number` out of a whole layer.
     pub fn cut(&self, layer: &Layer, number: usize) -> Tensors {
         let (rows, [height, width]) = (self.pieces[number].clone(), self.shape(number));
         let mut weights = Aligned::zeros(height * width);
@@ -73,7 +73,7 @@ impl DenseLayer {
         Tensors { weights, bias }
     }
 
-    /// The whole layer.
+    /// Joins all pieces into the whole layer.
     pub fn join<'a>(&self, pieces: impl Iterator<Item = &'a Tensors>) -> Layer {
         let inputs = self.pieces.last().map_or(0, |rows| rows.end);
         let mut weights = Vec::with_capacity(inputs * self.outputs);
@@ -89,7 +89,7 @@ impl DenseLayer {
         Layer { inputs, outputs: self.outputs, weights, bias }
     }
 
-    /// Some columns of Z = X W + b; `x(k)` are the columns of X that go with piece k. Padding of Z is 0.
+    /// Computes some columns of Z = X W + b; `x(k)` returns the columns of X for piece k. Padding of Z is 0.
     pub fn forward<'a>(
         &self,
         parameters: &Parts<Owned>,
@@ -116,7 +116,7 @@ impl DenseLayer {
         }
     }
 
-    /// Z = X W for the columns of X that go with piece `number`.
+    /// Computes Z = X W with piece `number` and its columns of X.
     pub fn forward_piece(&self, number: usize, parameters: &Parts<Owned>, x: View<'_>, z: &mut Matrix) {
         let (owned, width) = (parameters.read(number), z.width());
         let weights = self.weights(number, &owned.values);
@@ -128,8 +128,8 @@ impl DenseLayer {
         }
     }
 
-    /// dX = start + D W' for some columns of D and those of dX that go with piece `number`: from the given one on, in rows of the given
-    /// width.
+    /// Computes dX = start + D W' for some columns of D and the columns of dX that belong to piece `number`:
+    /// from the given column on, in rows of the given width.
     pub fn backward(
         &self,
         number: usize,
@@ -143,9 +143,9 @@ impl DenseLayer {
         product::begin(dx, width, first, start, delta, weights.transposed());
     }
 
-    /// Adds X'D, or its transpose where that is what is stored, to the weights of piece `number`; X has the columns that go with the
-    /// piece, and D some columns, from a multiple of the longest vectors on. Piece 0, which has the bias, has the column sums of D added to
-    /// that.
+    /// Adds X'D, or its transpose if that is stored, to the weights of piece `number`; X has the piece's
+    /// columns, and D some columns that start at a multiple of the longest vectors. For piece 0, also adds
+    /// the column sums of D to the bias.
     pub fn add_gradient(&self, number: usize, to: &mut Tensors, x: View<'_>, (columns, delta): Columns<'_>) {
         let (a, first, b) = if self.is_narrow { (delta, 0, x) } else { (x, columns.start, delta) };
         product::add(&mut to.weights, self.shape(number)[1], first, a.transposed(), b);

@@ -1,9 +1,9 @@
-//! Products with few columns: A B where the columns of B are rows in memory, as those of A are. Each number of C is a scalar product,
-//! of which vectors hold [`LANES`] sums.
+//! Products with few columns: A B where the columns of B are rows in memory, as the rows of A are. Each
+//! number of C is a scalar product, computed as [`LANES`] sums in vectors.
 //!
-//! A number's order of summation is its own: column k of A goes to sum k mod [`LANES`], in order, and these are added by halves in the
-//! end. It does not depend on how rows and the inner dimension are divided, as long as pieces of that are whole vectors, nor on how long
-//! vectors are.
+//! Column k of A goes to sum k mod [`LANES`], in order, and the sums are finally added by halves. This order
+//! depends neither on the division of rows and the inner dimension, as long as pieces of the latter are whole
+//! vectors, nor on the length of vectors.
 
 use pulp::{Simd, WithSimd};
 
@@ -12,23 +12,25 @@ use super::tiles::Start;
 use super::view::View;
 use crate::vectors::vectorized;
 
-/// Rows of A that are taken at a time.
+/// Rows of A per tile.
 const ROWS: usize = 4;
 
-/// Columns of C that are taken at a time: with those rows their sums fill half the registers.
+/// Columns of C per tile; with [`ROWS`] rows their sums fill half the registers.
 const fn most_columns(lanes: usize) -> usize {
     if lanes == LANES { 4 } else { 2 }
 }
 
-/// Whether that takes less than vectors of the columns of C, most of whose lanes would be empty, for an inner dimension of `depth`.
+/// Returns whether scalar products are faster than vectors of the columns of C, most of whose lanes would be
+/// empty, for an inner dimension of `depth`.
 pub fn pays(depth: usize, columns: usize) -> bool {
-    /// Multiply-adds of vectors that it takes as long to add the lanes of a sum.
+    /// Vector multiply-adds that take as long as adding the lanes of a sum.
     const OF_A_SUM: usize = 8;
     columns * (depth / LANES + OF_A_SUM) < depth
 }
 
-/// C = start + the sum of A B' over some A and B, for the first `columns` columns of all rows in `c`, of `width` numbers each. A and B have
-/// whole vectors as rows; behind the last number of those of B stand zeros, and of those of A any that are finite.
+/// Computes C = start + the sum of A B' over some A and B, for the first `columns` columns of all rows in
+/// `c`, of `width` numbers each. Rows of A and B are padded to whole vectors: rows of B with zeros, rows of A
+/// with any finite numbers.
 pub fn begin(
     c: &mut [f32],
     width: usize,
@@ -44,13 +46,13 @@ pub fn begin(
     vectorized(Dots { c, width, columns, start, factors });
 }
 
-/// The sum of numbers: those of the second half are added to those of the first, until one is left.
+/// Sums numbers by adding the second half to the first until one is left.
 #[inline(always)]
 fn by_halves<S: Simd>(simd: S, sums: &mut [f32; LANES]) -> f32 {
     match *S::as_simd_f32s(sums).0 {
         [all] => simd.reduce_sum_f32s(all),
         [first, second] => simd.reduce_sum_f32s(simd.add_f32s(first, second)),
-        // Not every processor adds the lanes of its vectors in that order.
+        // Not every processor adds the lanes of a vector in that order.
         _ => {
             let mut half = LANES / 2;
             while half > 0 {
@@ -89,10 +91,10 @@ impl WithSimd for Dots<'_> {
 }
 
 impl Dots<'_> {
-    /// M rows and N columns.
+    /// Computes a tile of M rows and N columns.
     #[inline(always)]
     fn tile<S: Simd, const M: usize, const N: usize>(&mut self, simd: S, row: usize, column: usize) {
-        // Vectors that hold the lanes of a sum.
+        // Vectors per sum.
         let of_sum = LANES / S::F32_LANES;
         let mut lanes = [[[0.0; LANES]; N]; M];
         for part in 0..of_sum {
@@ -143,8 +145,8 @@ mod tests {
     use super::super::tiles::tests::number;
     use super::*;
 
-    /// Odd sizes, with the vectors of every processor: the same sums but for how multiply-adds round, close to those in f64. The inner
-    /// dimension in pieces and rows in pieces give the bits of the whole.
+    /// Odd sizes, with the vectors of every processor: equal sums except for the rounding of multiply-adds,
+    /// close to sums in f64. Dividing the inner dimension or rows into pieces changes no bit.
     #[test]
     fn any_vectors_and_pieces_give_the_same_sums() {
         for (rows, depth, columns) in
@@ -185,7 +187,7 @@ mod tests {
                 begin(c, width, columns, Start::Sums, &factors);
             }
             assert_eq!(pieces, c);
-            // What the sums begin with is added to what they come to.
+            // The start is added to the finished sums.
             let row: Vec<f32> = (0..columns).map(|i| number(5 * i + 1)).collect();
             let mut sums = vec![0.0; rows * width];
             begin(&mut sums, width, columns, Start::Sums, &[(a, b)]);

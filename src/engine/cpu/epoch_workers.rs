@@ -1,4 +1,4 @@
-//! The threads of a run, from its first batch to its last.
+//! Threads of a run, from its first batch to its last.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,26 +14,26 @@ use crate::engine::BatchMetrics;
 use crate::step::StepRecord;
 use crate::threads::beside;
 
-/// The threads of a pass over some rows.
+/// Threads of a pass over some rows.
 pub struct EpochWorkers<'a> {
     network: &'a PartitionedNetwork,
     rows: &'a Rows<'a>,
     order: &'a [u32],
     batch: usize,
-    /// The same rows, where zeros are skipped.
+    /// The same rows in packed form, if zeros are skipped.
     packed: Option<&'a PackedRows>,
     /// The phases of a step, by regions.
     regions: Vec<Vec<Phase>>,
-    /// One for each step.
+    /// One record per step.
     records: Vec<StepRecord>,
-    /// Of the steps that are done.
+    /// Metrics of finished steps.
     metrics: Mutex<Vec<BatchMetrics>>,
     barrier: Barrier,
     watched: Option<Phases>,
 }
 
 impl CpuEngine {
-    /// A pass over the rows that `order` names. The engine is borrowed mutably, so nothing else computes with it.
+    /// Starts a pass over the rows in `order`. The mutable borrow keeps the engine from other computations.
     pub(super) fn epoch_workers<'a>(&'a mut self, rows: &'a Rows<'a>, order: &'a [u32]) -> EpochWorkers<'a> {
         let sparse = self.skips_zeros(rows);
         let Self { network, options, steps, observer, packed, .. } = self;
@@ -41,11 +41,11 @@ impl CpuEngine {
         if sparse {
             packed.extend(rows, rows.len());
         }
-        // Where a thread does whole steps, another that has not even begun to gather by its end is away.
+        // If a thread does whole steps, another thread that has not begun to gather by then has no core.
         let patience = if plan == Plan::Apart { 0 } else { SPINS };
         let mut regions = network.regions.clone();
         if plan == Plan::Apart {
-            // All in one, and what is done beside it.
+            // One region with all phases except gathering, which another thread does at the same time.
             regions = vec![regions.concat().into_iter().filter(|phase| *phase != Phase::Gather).collect()];
         }
         let records: Vec<StepRecord> = order
@@ -75,13 +75,14 @@ impl CpuEngine {
 }
 
 impl EpochWorkers<'_> {
-    /// Trains on all batches and returns the metrics of each, in their order. The threads that run do the parts of one that does not.
+    /// Trains on all batches and returns their metrics in order. Running threads take over the parts of
+    /// threads that do not run.
     pub fn train(self) -> Vec<BatchMetrics> {
         beside(self.network.plan.threads() - 1, |number| self.work(number));
         self.metrics.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Thread `number`.
+    /// Runs thread `number`.
     fn work(&self, number: usize) {
         let _presence = self.barrier.panic_guard();
         let watch = self.watched.as_ref().map(|phases| phases.watch(number));
@@ -103,7 +104,8 @@ impl EpochWorkers<'_> {
             }
         });
         let count: usize = self.regions.iter().map(Vec::len).sum();
-        // Does part `part` of some phases of a step, of which `before` go before; nothing behind the last step.
+        // Does part `part` of some phases of a step, after the first `before` phases; does nothing after the
+        // last step.
         let compute = |phases: &[Phase], before: usize, part: usize, step: usize| {
             for (phase, number) in phases.iter().zip(1 + step * count + before..) {
                 let steps = self.records.len();
@@ -142,14 +144,14 @@ impl EpochWorkers<'_> {
         }
     }
 
-    /// Part `part` of the inputs of a step, if there is one.
+    /// Gathers part `part` of the inputs of a step, if the step exists.
     fn gather(&self, part: usize, step: usize) {
         if let Some(order) = self.order.chunks(self.batch).nth(step) {
             self.network.gather(part, self.network.inputs_of(step), self.rows, order, self.packed);
         }
     }
 
-    /// Part `part` of a phase of a step.
+    /// Computes part `part` of a phase of a step.
     fn compute(&self, phase: Phase, part: usize, step: usize) {
         if phase == Phase::Gather {
             return self.gather(part, step + 1);

@@ -1,4 +1,4 @@
-//! Networks without training: outputs of rows, losses and predictions.
+//! Outputs, losses and predictions of networks without training.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::memory::prefer_large_pages;
 use crate::step::Activation;
 use crate::threads::each;
 
-/// Rows that are computed at a time, on each thread.
+/// Rows per batch on each thread.
 const ROWS: usize = 64;
 
-/// Multiplications for which another thread is started: a fifth of a millisecond, and starting it takes a twentieth.
+/// Multiplications per thread: a fifth of a millisecond; starting a thread takes a twentieth.
 const WORK_A_THREAD: usize = 1 << 22;
 
-/// Parts for each of several threads: one that is late holds the others up for no more than one.
+/// Parts per thread, so that a late thread delays the others by one part at most.
 const PARTS_A_THREAD: usize = 4;
 
-/// What is made of the outputs of some rows.
+/// Requested result of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EvaluationOutput {
     /// Losses and predictions.
@@ -33,7 +33,7 @@ pub enum EvaluationOutput {
     Outputs,
 }
 
-/// What a network made of rows; empty where that was not wanted.
+/// Result of an evaluation; fields that were not requested are empty.
 #[derive(Default)]
 pub struct Evaluated {
     /// The loss of each row.
@@ -44,7 +44,7 @@ pub struct Evaluated {
     pub outputs: Vec<f32>,
 }
 
-/// Where that of some rows is put.
+/// Destination of the results of some rows.
 struct EvaluatedPart<'a> {
     losses: &'a mut [f64],
     predictions: &'a mut [u32],
@@ -69,7 +69,7 @@ impl Evaluated {
 }
 
 impl EvaluatedPart<'_> {
-    /// Takes the first `rows` rows off, or all that are left.
+    /// Splits off the first `rows` rows, or all if fewer are left.
     fn take(&mut self, rows: usize, outputs: usize) -> Self {
         fn first<'a, T>(values: &mut &'a mut [T], count: usize) -> &'a mut [T] {
             values.split_off_mut(..count.min(values.len())).unwrap_or_default()
@@ -82,9 +82,9 @@ impl EvaluatedPart<'_> {
     }
 }
 
-/// Evaluates all rows, on at most `threads` threads; returns what each network made of them. Parts are whole batches of
-/// an evaluation whatever the number of threads: so every row is computed beside the same others. What the rows hold is gathered
-/// once for all networks. No step of any is on its way meanwhile.
+/// Evaluates all rows on at most `threads` threads and returns the results of each network. Parts are whole
+/// batches for any number of threads, so each row is always computed with the same other rows. Inputs are
+/// gathered once for all networks. No network may have a step in flight.
 pub fn evaluate(
     networks: &mut [&mut PartitionedNetwork],
     rows: &Rows<'_>,
@@ -120,25 +120,26 @@ pub fn evaluate(
     evaluated
 }
 
-/// The first layer's parameters with the inputs in their own order: so outputs are the same bits whichever rows were trained.
+/// Returns the first layer's parameters with the inputs in original order, so that outputs have the same bits
+/// whatever rows were used in training.
 fn first_layer(network: &PartitionedNetwork) -> Vec<Tensors> {
     let pieces = network.panels.iter().zip(network.parameters[0].read_all());
     pieces.map(|(panel, owned)| panel.ungrouped(&owned.values, &network.groups)).collect()
 }
 
-/// One thread's walk through the networks.
+/// State of one evaluation thread.
 struct Evaluator<'a> {
     inputs: Inputs,
     packed: Option<PackedRows>,
     walks: Vec<NetworkPass<'a>>,
 }
 
-/// A network, and what it makes of some rows.
+/// A network and its results for some rows.
 struct NetworkPass<'a> {
     network: &'a PartitionedNetwork,
     first: &'a [Tensors],
     panel: Matrix,
-    /// The outputs of each layer.
+    /// Outputs of each layer.
     outputs: Vec<Outputs>,
     losses: RowLosses,
 }
@@ -175,7 +176,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Gathers the inputs of some neighbouring rows.
+    /// Gathers the inputs of some adjacent rows.
     fn gather(&mut self, rows: &Rows<'_>, order: &[u32], sparse: bool) {
         if !sparse {
             return self.inputs.gather_rows(rows, order, 0..order.len());
@@ -185,14 +186,14 @@ impl<'a> Evaluator<'a> {
             self.packed.get_or_insert_with(|| PackedRows::new(Arc::new(Groups::neighbours(rows.inputs))));
         packed.begin(first);
         packed.extend(rows, first + order.len());
-        // Each group is a section: so the outputs of a row are the same bits beside whichever others.
+        // Each group is a section, so the bits of a row's outputs do not depend on the other rows.
         let sections = (0..packed.groups().len()).map(|group| group..group + 1);
         self.inputs.gather_lists(rows, order, packed, sections);
     }
 }
 
 impl NetworkPass<'_> {
-    /// The forward pass: from the inputs of `rows` rows to the outputs of all layers.
+    /// Computes the outputs of all layers from the inputs of `rows` rows.
     fn forward(&mut self, inputs: &Inputs, rows: usize) {
         let PartitionedNetwork { network, panels, input, above, parameters, .. } = self.network;
         let is_dense = matches!(inputs.held(), ShareInputs::Rows(..));
@@ -232,7 +233,7 @@ impl NetworkPass<'_> {
         }
     }
 
-    /// Puts what is wanted of the rows where it belongs.
+    /// Writes the requested results of the rows to `part`.
     fn take(&mut self, inputs: &Inputs, wanted: EvaluationOutput, part: EvaluatedPart<'_>) {
         let Some(Outputs { y, .. }) = self.outputs.last() else { return };
         if wanted == EvaluationOutput::Outputs {

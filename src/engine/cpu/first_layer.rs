@@ -1,4 +1,5 @@
-//! The first layer, which is most of the work: its columns are divided between the parts, and zeros are skipped.
+//! The first layer, which is most of the work: its columns are divided between the parts, and zeros are
+//! skipped.
 
 use std::ops::{Deref, Range};
 
@@ -14,26 +15,26 @@ use super::view::View;
 use crate::model::Layer;
 use crate::vectors::vectorized;
 
-/// Some columns of the first layer's weights. They are the work of one part, so that they stay in its core's cache. Their
-/// weights are [inputs, width] in the order of the groups of inputs, and behind them rows of zeros until they are a multiple
-/// of [`QUAD`]; their bias is `[width]`.
+/// Some columns of the first layer's weights. One part computes a panel, so it stays in the cache of one
+/// core. Its weights are [inputs, width] in the order of the groups of inputs, padded with rows of zeros to a
+/// multiple of [`QUAD`]; its bias is `[width]`.
 #[derive(Debug, Clone)]
 pub struct Panel {
-    /// Which columns.
+    /// Columns of the layer.
     pub columns: Range<usize>,
-    /// Columns with padding, which is zero: whole vectors.
+    /// Number of columns, padded with zeros to whole vectors.
     pub width: usize,
-    /// How many inputs there are.
+    /// Number of inputs.
     pub inputs: usize,
 }
 
 impl Panel {
-    /// These columns of a layer.
+    /// Creates a panel of these columns.
     pub fn new(inputs: usize, columns: Range<usize>) -> Self {
         Self { width: Matrix::width_of(columns.len()), columns, inputs }
     }
 
-    /// Its part of a whole layer.
+    /// Cuts the panel's parameters out of a whole layer.
     pub fn cut(&self, layer: &Layer, groups: &Groups) -> Tensors {
         let own = |to: &mut [f32], row: &[f32]| {
             to[..self.columns.len()].copy_from_slice(&row[self.columns.clone()]);
@@ -47,7 +48,7 @@ impl Panel {
         Tensors { weights, bias }
     }
 
-    /// The whole layer from what [`Panel::cut`] makes of it.
+    /// Joins the results of [`Panel::cut`] into the whole layer.
     pub fn join<'a>(parts: impl Iterator<Item = (&'a Panel, &'a Tensors)> + Clone, groups: &Groups) -> Layer {
         let inputs = parts.clone().map(|(panel, _)| panel.inputs).max().unwrap_or(0);
         let outputs = parts.clone().map(|(panel, _)| panel.columns.len()).sum();
@@ -62,7 +63,7 @@ impl Panel {
         Layer { inputs, outputs, weights, bias }
     }
 
-    /// Its parameters with the inputs in their own order.
+    /// Returns the panel's parameters with the inputs in original order.
     pub fn ungrouped(&self, tensors: &Tensors, groups: &Groups) -> Tensors {
         let mut weights = Aligned::zeros(tensors.weights.len());
         for (row, place) in weights.chunks_exact_mut(self.width).zip(groups.positions()) {
@@ -71,8 +72,8 @@ impl Panel {
         Tensors { weights, bias: tensors.bias.clone() }
     }
 
-    /// Z = X W + b for these columns, over all shares of the inputs, in the columns from `first` on of `z`: from 0 on, and those alone,
-    /// where the inputs are lists.
+    /// Computes Z = X W + b for these columns, over all shares of the inputs, into the columns from `first`
+    /// on of `z`. If the inputs are lists, `first` is 0 and `z` has no other columns.
     pub fn forward(
         &self,
         parameters: &Tensors,
@@ -86,7 +87,7 @@ impl Panel {
             match share.held() {
                 ShareInputs::SparseRows(lists) => {
                     assert_eq!((first, width), (0, stride), "Z holds these columns alone");
-                    // The lists of each share are of all rows.
+                    // Lists of each share cover all rows.
                     if !is_begun {
                         bias.write(z.values_mut(), stride, usize::MAX, width);
                         is_begun = true;
@@ -165,8 +166,8 @@ mod tests {
         }
     }
 
-    /// Vectors of every width, also of those processors that this one is not; any number of shares; deltas of a panel alone
-    /// and beside those of others.
+    /// Vectors of every width, including other processors' vectors; any number of shares; deltas of one
+    /// panel, and of one among several.
     #[test]
     fn any_vectors_and_shares_give_the_same_layer() {
         let (inputs, outputs) = (22, 100);
@@ -199,7 +200,7 @@ mod tests {
             simd.vectorize(AddSparse { weights: &mut weights, width, lists, delta });
             [z, weights.to_vec()]
         }
-        // Runs of several vectors, and narrow ones, of which two groups are updated side by side.
+        // Runs of several vectors, and narrow runs, for which two groups are updated together.
         for columns in [16..98, 32..60, 5..9] {
             let panel = Panel::new(inputs, columns);
             let (tensors, width) = (panel.cut(&layer, &groups), panel.width);
@@ -223,7 +224,7 @@ mod tests {
             for packed in [None, Some(&packed)] {
                 let alone = computed(&panel, &gathered(1, packed));
                 alone.iter().zip(&want).for_each(|(got, want)| check("this processor", got, want));
-                // The same bits, however the inputs are shared.
+                // Sharing the inputs changes no bit.
                 (2..8).for_each(|parts| {
                     assert_eq!(computed(&panel, &gathered(parts, packed)), alone, "{parts}")
                 });

@@ -1,42 +1,46 @@
-//! Which inputs are taken or skipped together: four that are zero in the same rows, as far as the first rows tell.
+//! Groups of inputs that are used or skipped together: four inputs that are zero in the same rows of a
+//! sample.
 
 use std::ops::Range;
 
 use crate::data::{Features, Rows};
 use crate::vectors::vectorized_loops;
 
-/// Rows that are looked at to find out.
+/// Rows in the sample.
 pub const SAMPLE_ROWS: usize = 256;
 
-/// Inputs of a group.
+/// Inputs per group.
 pub const QUAD: usize = 4;
 
-/// Inputs up to which groups are learnt: it takes time that grows with their square, a hundredth of a second for so many.
+/// Most inputs for which groups are learnt: the time grows with their square and is a hundredth of a second
+/// for this number.
 const MOST_INPUTS: usize = 1 << 12;
 
-/// A bit for each of the first rows: whether an input is not zero there.
+/// A bit for each of the first rows: whether an input is not zero in it.
 type NonZeroRows = [u64; SAMPLE_ROWS / u64::BITS as usize];
 
-/// The inputs in groups of four; the last one may have fewer. The first layer's weights stand in the order of the groups.
+/// Inputs in groups of four; the last group may have fewer. The first layer's weights are in the order of the
+/// groups.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Groups {
-    /// The inputs of each group. Behind the last input of all stands their number, which no input has.
+    /// Inputs of each group, padded with the number of inputs, which is not the index of an input.
     groups: Vec<[u32; QUAD]>,
-    /// Where each input stands, if the groups stand one behind the other.
+    /// Position of each input in the concatenated groups.
     places: Vec<u32>,
-    /// The work with all groups before each one, and with all of them.
+    /// Work of all groups before each group, and of all groups.
     work: Vec<usize>,
 }
 
 impl Groups {
-    /// Four neighbours each.
+    /// Creates groups of four adjacent inputs.
     pub fn neighbours(inputs: usize) -> Self {
         let order: Vec<u32> = (0..inputs as u32).collect();
         Self::new(inputs, order.chunks(QUAD).map(|group| (group.to_vec(), 1)).collect())
     }
 
-    /// By the first rows. Each group begins with the input that is most often not zero among those that have none, and takes
-    /// three more, one after the other: the one with the most rows in common with the group, less those of its own.
+    /// Creates groups from the first rows. Each group begins with the ungrouped input that is most often not
+    /// zero, and adds three more in sequence: each time the input with the most rows in common with the
+    /// group, minus the rows that only the input has.
     pub fn from_rows(rows: &Rows<'_>) -> Self {
         if rows.inputs > MOST_INPUTS {
             return Self::neighbours(rows.inputs);
@@ -74,7 +78,7 @@ impl Groups {
                 groups.push((group, 1 + count(&held) as usize));
             }
         });
-        // In the order of the inputs, as far as there is one; what is no whole group, which is the one made last, at the end.
+        // In the order of the inputs, as far as possible; the incomplete group, created last, is at the end.
         groups.sort_by_key(|(group, _)| (group.len() < QUAD, group[0]));
         Self::new(rows.inputs, groups)
     }
@@ -95,36 +99,36 @@ impl Groups {
         Self { groups: groups.iter().map(whole).collect(), places, work }
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     pub fn len(&self) -> usize {
         self.groups.len()
     }
 
-    /// Whether inputs stand in their own order.
+    /// Returns whether inputs are in original order.
     pub fn are_neighbours(&self) -> bool {
         self.places.iter().zip(0..).all(|(place, input)| *place == input)
     }
 
-    /// Where each input stands, if the groups stand one behind the other.
+    /// Returns the position of each input in the concatenated groups.
     pub fn positions(&self) -> impl Iterator<Item = usize> {
         self.places.iter().map(|place| *place as usize)
     }
 
-    /// Section `number` of all groups divided into `count`, with nearly the same work each.
+    /// Returns section `number` of all groups divided into `count` sections of nearly equal work.
     pub fn section(&self, number: usize, count: usize) -> Range<usize> {
         let all = self.work[self.len()];
         let edge = |number: usize| self.work.partition_point(|work| work * count < all * number);
         edge(number)..edge(number + 1)
     }
 
-    /// What a group holds of a row; zeros in the place of inputs that are not there.
+    /// Returns a group's values in a row, with zeros for missing inputs.
     #[inline(always)]
     pub fn values<T: Copy + Default>(&self, row: &[T], group: usize) -> [T; QUAD] {
         self.groups[group].map(|input| row.get(input as usize).copied().unwrap_or_default())
     }
 }
 
-/// For each input, the first rows in which it is not zero.
+/// Returns for each input the first rows in which it is not zero.
 fn columns<T: Default + PartialEq>(values: &[T], rows: &Rows<'_>) -> Vec<NonZeroRows> {
     let mut columns = vec![NonZeroRows::default(); rows.inputs];
     for (number, row) in values.chunks_exact(rows.inputs).take(rows.len().min(SAMPLE_ROWS)).enumerate() {
@@ -161,7 +165,7 @@ mod tests {
                 for (place, value) in groups.positions().zip(&row) {
                     assert_eq!(standing[place], *value);
                 }
-                // What stands behind the last input is 0.
+                // Padding after the last input is 0.
                 assert!(standing[inputs..].iter().all(|value| *value == 0.0));
                 for count in [1, 2, 3, 7] {
                     let sections = (0..count).map(|number| groups.section(number, count));
@@ -172,7 +176,8 @@ mod tests {
         }
     }
 
-    /// Every fourth input is not zero in the same rows, and the first ones more often: so they have as much work as all others.
+    /// Every fourth input is not zero in the same rows, and the first group more often: it has as much work
+    /// as all others.
     #[test]
     fn inputs_that_go_together_are_a_group() {
         let value = |i: usize| {
@@ -188,7 +193,7 @@ mod tests {
             assert_eq!(groups.values(&inputs, first), [0, 4, 8, 12].map(|input| first as u8 + input));
         }
         assert_eq!((groups.section(0, 2), groups.section(1, 2)), (0..1, 1..4));
-        // 6, 1, 1 and 1 of 8 rows; of neighbours always 6.
+        // 6, 1, 1 and 1 of 8 rows; with adjacent inputs always 6.
         assert_eq!(share_taken(&rows, &groups), 9.0 / 32.0);
         assert_eq!(share_taken(&rows, &Groups::neighbours(16)), 6.0 / 8.0);
     }

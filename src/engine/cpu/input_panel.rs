@@ -1,5 +1,5 @@
-//! Some columns of a table that an input layer turns into inputs: the work of one part, as a panel of the first layer is
-//! where there is no input layer.
+//! Panels of an input layer: some columns of a table, which one part turns into inputs, as it computes a
+//! panel of a dense first layer.
 
 use std::ops::{Deref, Range};
 
@@ -11,27 +11,28 @@ use super::view::View;
 use crate::model::{InputColumn, InputLayer, InputParameters, MIXED, PlacedColumn, blocks};
 use crate::vectors::vectorized_loops;
 
-/// Why no lists of what is not zero come here: see [`PartitionedNetwork::has_dense_inputs`](super::partitioned_network::PartitionedNetwork).
+/// Reason why inputs are never lists: see
+/// [`PartitionedNetwork::has_dense_inputs`](super::partitioned_network::PartitionedNetwork).
 const DENSE: &str = "zeros are only skipped by a dense first layer";
 
-/// Inputs of a piece at least: fewer make products that are hardly worth their packing.
+/// Least inputs per piece: smaller products are hardly worth their packing.
 const LEAST_INPUTS: usize = 16;
 
-/// Neighbouring columns of a row. As [`Tensors`], their parameters are the columns' weights, and as bias the factors of
-/// their inputs.
+/// Adjacent columns of a row. Their [`Tensors`] hold the columns' weights, and as bias the factors of their
+/// inputs.
 #[derive(Debug, Clone)]
 pub struct InputPanel {
     columns: Vec<PlacedColumn>,
-    /// Numbers of a row that goes in.
+    /// Length of an input row.
     row: usize,
-    /// Which of its numbers the weights are.
+    /// Range of the columns' weights in the layer's weights.
     weights: Range<usize>,
     inputs: Range<usize>,
     scaled: bool,
 }
 
 impl InputPanel {
-    /// A layer in at most `most` pieces of about as many inputs each.
+    /// Divides a layer into at most `most` pieces with about the same number of inputs.
     pub fn all(layer: &InputLayer, most: usize) -> Vec<Self> {
         let columns: Vec<PlacedColumn> = layer.placed().collect();
         let share = layer.inputs().div_ceil(most).max(LEAST_INPUTS);
@@ -50,18 +51,18 @@ impl InputPanel {
         pieces.map(panel).collect()
     }
 
-    /// Which inputs of the first dense layer it makes.
+    /// Returns the range of the first dense layer's inputs that the panel computes.
     pub fn inputs(&self) -> Range<usize> {
         self.inputs.clone()
     }
 
-    /// Its part of all parameters.
+    /// Cuts the panel's parameters out of all parameters.
     pub fn cut(&self, parameters: &InputParameters) -> Tensors {
         let bias = if self.scaled { parameters.scale[self.inputs()].to_vec() } else { Vec::new() };
         Tensors { weights: parameters.weights[self.weights.clone()].into(), bias }
     }
 
-    /// All parameters from what [`InputPanel::cut`] makes of them.
+    /// Joins the results of [`InputPanel::cut`] into all parameters.
     pub fn join<'a>(pieces: impl Iterator<Item = &'a Tensors>) -> InputParameters {
         let mut all = InputParameters { weights: Vec::new(), scale: Vec::new() };
         for piece in pieces {
@@ -71,13 +72,13 @@ impl InputPanel {
         all
     }
 
-    /// The weights of a column among those of the panel.
+    /// Returns the range of a column's weights in the panel.
     fn place(&self, column: &PlacedColumn) -> Range<usize> {
         let start = 4 * column.weights - self.weights.start;
         start..start + 4 * column.column.weights()
     }
 
-    /// E [rows, inputs], from all shares of the rows.
+    /// Computes E [rows, inputs] from all shares of the rows.
     pub fn forward(&self, parameters: &Tensors, inputs: &[impl Deref<Target = Inputs>], e: &mut Matrix) {
         for share in inputs {
             let ShareInputs::Rows(rows, values) = share.held() else { unreachable!("{DENSE}") };
@@ -111,7 +112,7 @@ impl InputPanel {
         }
     }
 
-    /// Copies E, times the factors, into the columns from `column` on of X.
+    /// Multiplies E by the factors into the columns from `column` on of X.
     pub fn scale_into(&self, parameters: &Tensors, e: &Matrix, x: &mut Matrix, column: usize) {
         vectorized_loops!({
             for (x, e) in x.each_row_mut().zip(e.each_row()) {
@@ -122,7 +123,8 @@ impl InputPanel {
         });
     }
 
-    /// Adds the gradients by its parameters, from E and those by X, to `to`, over all shares of the rows.
+    /// Adds the gradients with respect to the panel's parameters, from E and the gradients with respect to X,
+    /// to `to`, over all shares of the rows.
     pub fn add_gradient(
         &self,
         parameters: &Tensors,
@@ -176,7 +178,7 @@ impl InputPanel {
     }
 }
 
-/// The category of a number, of `categories`; `None` for an unknown one.
+/// Converts a number to a category below `categories`; `None` for an unknown category.
 fn category(value: f32, categories: usize) -> Option<usize> {
     (value >= 0.0 && value < categories as f32).then_some(value as usize)
 }

@@ -1,4 +1,4 @@
-//! The inputs of a batch and what its rows should give, as one part of the work gathers them.
+//! Inputs and targets of a batch, as one part of the work gathers them.
 
 use std::ops::Range;
 
@@ -8,41 +8,41 @@ use crate::data::{Features, Rows, TargetsRef};
 use crate::step::Targets;
 use crate::vectors::vectorized_loops;
 
-/// A share of a batch: targets and weights of some of its rows, and with them either all inputs of those rows or of all, or for some
-/// groups of inputs the lists of all rows of the batch.
+/// A share of a batch: targets and weights of some of its rows. Its inputs are either all inputs of these
+/// rows or of the whole batch, or lists of all rows of the batch for some groups of inputs.
 #[derive(Debug, Default)]
 pub struct Inputs {
-    /// Which rows of the batch the targets are of.
+    /// Rows of the batch that the targets belong to.
     rows: Range<usize>,
-    /// Which rows of the batch the inputs are of, unless they are sparse.
+    /// Rows of the batch that the dense inputs belong to.
     dense_rows: Range<usize>,
-    /// Those inputs, [rows, inputs].
+    /// Dense inputs, [rows, inputs].
     dense: Vec<f32>,
-    /// The inputs that are not zero, if they are sparse.
+    /// Inputs that are not zero, if they are sparse.
     lists: Option<SparseRows>,
-    /// The class of each row, or nothing.
+    /// Class of each row, or empty.
     classes: Vec<u32>,
-    /// The values that each row should give, row after row, or nothing.
+    /// Target values, row after row, or empty.
     values: Vec<f32>,
-    /// How much each row counts.
+    /// Weight of each row.
     weights: Vec<f32>,
 }
 
-/// What a share holds of the inputs.
+/// Inputs of a share.
 pub enum ShareInputs<'a> {
-    /// All inputs of these rows of the batch, one row behind the other.
+    /// All inputs of these rows of the batch, concatenated.
     Rows(Range<usize>, &'a [f32]),
-    /// The lists of some groups.
+    /// Lists of some groups.
     SparseRows(&'a SparseRows),
 }
 
 impl Inputs {
-    /// Which rows of the batch the targets are of.
+    /// Returns the rows of the batch that the targets belong to.
     pub fn rows(&self) -> Range<usize> {
         self.rows.clone()
     }
 
-    /// What there is of the inputs.
+    /// Returns the gathered inputs.
     pub fn held(&self) -> ShareInputs<'_> {
         match &self.lists {
             Some(lists) => ShareInputs::SparseRows(lists),
@@ -50,7 +50,7 @@ impl Inputs {
         }
     }
 
-    /// What the rows of the share should give.
+    /// Returns the targets of the share's rows.
     pub fn targets(&self, smoothing: f32) -> Targets<'_> {
         match self.values[..] {
             [] => Targets::Classes { classes: &self.classes, smoothing },
@@ -58,12 +58,12 @@ impl Inputs {
         }
     }
 
-    /// How much each row of the share counts in the loss.
+    /// Returns the weight of each row of the share in the loss.
     pub fn weights(&self) -> &[f32] {
         &self.weights
     }
 
-    /// Takes targets and weights of the rows `share` of those that `order` names.
+    /// Gathers targets and weights of the rows `order[share]`.
     pub fn gather_targets(&mut self, rows: &Rows<'_>, order: &[u32], share: Range<usize>) {
         self.rows = share;
         let order = order[self.rows()].iter().map(|row| *row as usize);
@@ -81,7 +81,7 @@ impl Inputs {
         self.weights.extend(order.map(|row| rows.weight(row)));
     }
 
-    /// Takes the inputs of the rows `share` of those that `order` names. Memory is only taken when they need more than ever
+    /// Gathers the inputs of the rows `order[share]`. Allocates only if they need more memory than ever
     /// before.
     pub fn gather_rows(&mut self, rows: &Rows<'_>, order: &[u32], share: Range<usize>) {
         let order = &order[share.clone()];
@@ -92,7 +92,7 @@ impl Inputs {
         }
     }
 
-    /// Makes the lists of neighbouring sections of groups for all rows that `order` names.
+    /// Builds the lists of adjacent sections of groups for all rows of `order`.
     pub fn gather_lists(
         &mut self,
         rows: &Rows<'_>,
@@ -133,7 +133,7 @@ mod tests {
         list.iter().map(|quad| (quad.row, quad.values)).collect()
     }
 
-    /// Lists of all parts, whatever their number, one behind the other.
+    /// Concatenates the lists of all parts, for several numbers of parts.
     #[test]
     fn lists_hold_what_is_not_zero() {
         let mut values = vec![0u8; 3 * 11];
@@ -151,7 +151,7 @@ mod tests {
                 let mut lists = Vec::new();
                 for part in 0..parts {
                     let mut inputs = Inputs::default();
-                    // Twice: nothing of the first time may be left.
+                    // Twice: no entry of the first time may remain.
                     for order in [&[0u32, 0, 0][..], &[2, 1, 0, 1]] {
                         let sections = range(3, part, parts).map(|group| group..group + 1);
                         inputs.gather_lists(&rows, order, &packed, sections);

@@ -1,4 +1,4 @@
-//! The loss of some rows of a batch, and its gradient by their outputs.
+//! Loss of some rows of a batch, and its gradient with respect to their outputs.
 
 use std::mem::take;
 
@@ -7,32 +7,32 @@ use super::matrix::Matrix;
 use crate::step::{Loss, LossRows, Targets};
 use crate::vectors::vectorized_loops;
 
-/// The outputs of some rows, and how far they are from their targets.
+/// Outputs of some rows and their losses.
 #[derive(Default)]
 pub struct RowLosses {
-    /// [rows, outputs] of the last layer.
+    /// Outputs of the last layer, [rows, outputs].
     pub outputs: Matrix,
-    /// Gradients of the summed loss by them, times the scale of the step.
+    /// Gradients of the summed loss with respect to the outputs, times the scale of the step.
     pub delta: Matrix,
     /// Weight times loss of each row.
     pub losses: Vec<f64>,
-    /// The first of each row's largest outputs.
+    /// Index of the first largest output of each row.
     pub predictions: Vec<u32>,
-    /// Rows classified correctly; 0 where targets are values.
+    /// Number of correctly classified rows; 0 if targets are values.
     pub correct: u64,
     scales: Vec<f32>,
     scratch: Vec<f32>,
 }
 
 impl RowLosses {
-    /// Losses from the outputs that are there, and gradients.
+    /// Computes losses and gradients from the stored outputs.
     pub fn compute(&mut self, loss: Loss, inputs: &Inputs, smoothing: f32, scale: f32) {
         let (outputs, mut delta) = (take(&mut self.outputs), take(&mut self.delta));
         self.compute_from(&outputs, &mut delta, loss, inputs, smoothing, scale);
         (self.outputs, self.delta) = (outputs, delta);
     }
 
-    /// Losses from these outputs, and gradients, which `delta` becomes.
+    /// Computes losses from `outputs`, and gradients into `delta`.
     pub fn compute_from(
         &mut self,
         outputs: &Matrix,
@@ -60,7 +60,7 @@ impl RowLosses {
         });
     }
 
-    /// Losses and predictions of rows that are not trained, without their weights.
+    /// Computes losses and predictions of rows without training, ignoring their weights.
     pub fn evaluate(&mut self, loss: Loss, outputs: &Matrix, inputs: &Inputs) {
         self.scales.clear();
         self.scales.resize(outputs.row_count(), 0.0);
@@ -70,7 +70,7 @@ impl RowLosses {
         self.losses.iter_mut().for_each(|loss| *loss = as_f32_holds(*loss));
     }
 
-    /// Losses, predictions, and gradients times the scales that are there.
+    /// Computes losses, predictions, and gradients times the stored scales.
     fn take(&mut self, loss: Loss, outputs: &Matrix, delta: &mut Matrix, targets: Targets<'_>) {
         let Self { losses, predictions, scales, scratch, .. } = self;
         let rows = scales.len();
@@ -91,7 +91,7 @@ impl RowLosses {
     }
 }
 
-/// What f32 cannot hold is infinite, as it is on a GPU.
+/// Returns infinity for a loss that f32 cannot represent, as a GPU does.
 #[inline(always)]
 fn as_f32_holds(loss: f64) -> f64 {
     if (loss as f32).is_infinite() { f64::INFINITY } else { loss }

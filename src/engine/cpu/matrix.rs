@@ -6,7 +6,7 @@ use super::aligned::Aligned;
 use super::partition::LANES;
 use super::view::View;
 
-/// [rows, width], where the first columns of a row count and those behind them are padding.
+/// Matrix [rows, width] whose rows are padded after the first `columns` columns.
 #[derive(Default)]
 pub struct Matrix {
     values: Aligned,
@@ -15,82 +15,82 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// Numbers of a row with padding.
+    /// Returns the length of a row with padding.
     pub fn width_of(columns: usize) -> usize {
         columns.next_multiple_of(LANES).max(LANES)
     }
 
-    /// Makes room for `rows` rows; the number of columns is the same at every call. Rows that are new are what they last were, or 0.
-    /// Takes memory only when there are more rows than ever before.
+    /// Resizes to `rows` rows; `columns` is the same at every call. Added rows have their last values, or 0.
+    /// Allocates only if `rows` exceeds every earlier number of rows.
     pub fn resize(&mut self, rows: usize, columns: usize) {
         self.columns = columns;
         self.width = Self::width_of(columns);
         self.values.resize(rows * self.width);
     }
 
-    /// Numbers of a row with padding.
+    /// Returns the length of a row with padding.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// How many columns count.
+    /// Returns the number of columns without padding.
     pub fn column_count(&self) -> usize {
         self.columns
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn row_count(&self) -> usize {
         self.values.len() / self.width
     }
 
-    /// Without padding.
+    /// Returns a view without padding.
     pub fn view(&self) -> View<'_> {
         self.padded().columns(0..self.columns)
     }
 
-    /// With padding.
+    /// Returns a view with padding.
     pub fn padded(&self) -> View<'_> {
         View::new(&self.values, self.width)
     }
 
-    /// All numbers, with padding.
+    /// Returns all numbers, with padding.
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 
-    /// All numbers, with padding.
+    /// Returns all numbers, with padding.
     pub fn values_mut(&mut self) -> &mut [f32] {
         &mut self.values
     }
 
-    /// Some rows, with padding.
+    /// Returns some rows, with padding.
     pub fn rows(&self, rows: Range<usize>) -> &[f32] {
         &self.values[rows.start * self.width..rows.end * self.width]
     }
 
-    /// Some rows, with padding.
+    /// Returns some rows, with padding.
     pub fn rows_mut(&mut self, rows: Range<usize>) -> &mut [f32] {
         &mut self.values[rows.start * self.width..rows.end * self.width]
     }
 
-    /// The rows one by one, without padding.
+    /// Iterates over the rows, without padding.
     pub fn each_row(&self) -> impl Iterator<Item = &[f32]> {
         self.values.chunks_exact(self.width).map(|row| &row[..self.columns])
     }
 
-    /// The rows one by one, without padding.
+    /// Iterates over the rows, without padding.
     pub fn each_row_mut(&mut self) -> impl Iterator<Item = &mut [f32]> {
         self.values.chunks_exact_mut(self.width).map(|row| &mut row[..self.columns])
     }
 
-    /// Puts zeros behind the columns of all rows.
+    /// Fills the padding of all rows with zeros.
     pub fn clear_padding(&mut self) {
         let (columns, width) = (self.columns, self.width);
         self.values.chunks_exact_mut(width).for_each(|row| row[columns..].fill(0.0));
     }
 
-    /// Copies the rows `rows` of `from` into the rows from `row` on, as the columns from `column` on; padding of `from`
-    /// becomes padding.
+    /// Copies the rows `rows` of `from` into the rows from `row` and the columns from `column` on; padding of
+    /// `from` becomes padding.
     pub fn copy_block(&mut self, row: usize, column: usize, from: &Matrix, rows: Range<usize>) {
         if from.width == self.width {
             return self.rows_mut(row..row + rows.len()).copy_from_slice(from.rows(rows));

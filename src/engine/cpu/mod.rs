@@ -1,21 +1,22 @@
 //! Training on the processor.
 //!
-//! The threads of a run go through every step together, in regions between which they meet (`plan.rs`). Each has a part
-//! (`step.rs`):
+//! The threads of a run go through every step together, in regions between which they meet (`plan.rs`). Each
+//! thread has a part (`step.rs`):
 //!
-//! 1. by columns: computes its panels of the first layer for all rows, and what they add to the second layer;
+//! 1. by columns: computes its panels of the first layer for all rows, and their sums for the second layer;
 //! 2. by rows: takes its rows forward through the other layers and back to the second layer's deltas; gathers its share of
-//!    the next batch (`fused_layers.rs`). Or, where those layers are large, by columns, layer by layer (`by_columns.rs`): large
-//!    products copy the weights that they multiply, and if every thread took its rows through all layers, each would pack all;
-//! 3. by columns of the first layer and rows of the others' weights: computes its panels' deltas, updates the weights that it
-//!    owns, and before that computes the norm of their gradients where it is clipped; and begins the next step.
+//!    the next batch (`fused_layers.rs`). If these layers are large, by columns, layer by layer (`by_columns.rs`): large
+//!    products pack the weights, and if every thread took its rows through all layers, each would pack all of them;
+//! 3. by columns of the first layer and rows of the others' weights: computes its panels' deltas and updates its own
+//!    weights, after computing the norm of their gradients if it is clipped; then begins the next step.
 //!
-//! A step that is too small to be divided is done by one thread, and another gathers the next batch meanwhile.
+//! A step too small to be divided is done by one thread, while another gathers the next batch.
 //!
-//! Several small networks are trained by one thread from batches that are gathered once (`team.rs`).
+//! One thread trains several small networks from batches that are gathered once (`team.rs`).
 //!
-//! Everything is cut into pieces, and sums have an order that does not depend on the number of threads: so any number gives the
-//! same bits. `parts.rs` lists which phase writes and reads which data. Its locks enforce that, and no thread waits for them.
+//! The division into pieces and the order of sums do not depend on the number of threads, so the results are
+//! bit-identical for any number. `parts.rs` lists the data that each phase writes and reads. Its locks
+//! enforce these rules; no thread waits for them.
 
 mod aligned;
 mod barrier;
@@ -74,16 +75,16 @@ use crate::step::StepRecord;
 use crate::threads::{available, steps_of_piece};
 use crate::timing::Ceilings;
 
-/// Rows of the batch below which a thread more does not pay.
+/// Rows of the batch per thread at least; with fewer another thread does not pay.
 const ROWS_A_THREAD: usize = 16;
 
-/// Multiply-adds of a step below which a thread more does not pay: its meetings cost as much as this.
+/// Multiply-adds of a step per thread at least; synchronizing another thread costs about this much.
 const WORK_A_THREAD: usize = 3 << 14;
 
-/// Steps of the first call of [`Engine::submit`], at most.
+/// Most steps of the first call of [`Engine::submit`].
 const FIRST_SLICE: usize = 512;
 
-/// Multiply-adds of the first call, unless a single step has more: some milliseconds.
+/// Most multiply-adds of the first call, unless a single step has more: some milliseconds.
 const FIRST_WORK: usize = 1 << 30;
 
 /// A network on the processor.
@@ -91,29 +92,29 @@ pub struct CpuEngine {
     network: PartitionedNetwork,
     options: EngineOptions,
     cores: usize,
-    /// The rows that are trained, where zeros are skipped.
+    /// Packed training rows, if zeros are skipped.
     packed: PackedRows,
-    /// Whether they are skipped, once the first rows are there.
+    /// Whether zeros are skipped, once the first rows are known.
     sparse: Option<bool>,
     /// Whether the inputs of [`Inference::outputs`] are sparse, once known.
     sparse_outputs: Option<bool>,
     observer: Observer,
     host_order: HostOrder,
-    /// Steps so far.
+    /// Number of steps done.
     steps: u64,
-    /// Steps of a call.
+    /// Steps per call.
     slice: usize,
-    /// Metrics of batches that were not polled yet.
+    /// Metrics of batches that have not been polled.
     ended: Vec<BatchMetrics>,
 }
 
 impl CpuEngine {
-    /// Takes the parameters. Uses as many threads as the options say, or all cores.
+    /// Creates an engine with these parameters. Uses the number of threads in the options, or all cores.
     pub fn new(parameters: &Parameters, network: &Network, options: &EngineOptions) -> Self {
         Self::with_threads(parameters, network, options, options.threads.unwrap_or_else(available))
     }
 
-    /// As [`CpuEngine::new`], with at most `cores` threads.
+    /// Creates an engine as [`CpuEngine::new`] does, with at most `cores` threads.
     pub fn with_threads(
         parameters: &Parameters,
         network: &Network,
@@ -128,7 +129,7 @@ impl CpuEngine {
         Self::with_plan(parameters, network, options, cores, plan)
     }
 
-    /// With steps of this plan.
+    /// Creates an engine with this plan.
     fn with_plan(
         parameters: &Parameters,
         network: &Network,
@@ -153,7 +154,7 @@ impl CpuEngine {
         }
     }
 
-    /// Whether zeros are skipped: the first rows tell, and which inputs are skipped together.
+    /// Returns whether zeros are skipped. The first rows decide this and the groups of inputs.
     fn skips_zeros(&mut self, rows: &Rows<'_>) -> bool {
         self.sparse.unwrap_or_else(|| {
             let groups = if self.network.has_dense_inputs() { skipped_groups(rows) } else { None };
@@ -161,8 +162,8 @@ impl CpuEngine {
         })
     }
 
-    /// Skips zeros of the first layer's inputs in these groups, or takes all inputs. Gives whether zeros are skipped: inputs of
-    /// an input layer never are.
+    /// Skips zeros of the first layer's inputs in these groups, or uses all inputs. Returns whether zeros are
+    /// skipped, which is never so for inputs of an input layer.
     fn take_groups(&mut self, groups: Option<&Arc<Groups>>, inputs: usize) -> bool {
         let groups = groups.filter(|_| self.network.has_dense_inputs());
         let taken = groups.map_or_else(|| Arc::new(Groups::neighbours(inputs)), Arc::clone);
@@ -217,7 +218,7 @@ impl Inference for CpuEngine {
     }
 
     fn outputs<'a>(&'a mut self, rows: &'a Rows<'a>) -> Waiting<'a, Vec<f32>> {
-        // The first rows decide for all blocks that follow, as they do where all are evaluated at once.
+        // The first rows decide for all later blocks, as if all were evaluated at once.
         let is_dense = self.network.has_dense_inputs();
         let sparse = *self.sparse_outputs.get_or_insert_with(|| is_dense && is_sparse(rows));
         Box::pin(ready(Ok(self.evaluated(rows, sparse, EvaluationOutput::Outputs).outputs)))
@@ -290,25 +291,26 @@ impl Engine for CpuEngine {
     }
 }
 
-/// Which inputs are skipped together where skipping zeros pays, as the first rows tell.
+/// Returns groups of inputs if the first rows show that skipping zeros pays.
 fn skipped_groups(rows: &Rows<'_>) -> Option<Arc<Groups>> {
     is_sparse(rows).then(|| Arc::new(Groups::from_rows(rows)))
 }
 
-/// Losses and predictions of all rows.
+/// Converts losses and predictions of all rows.
 fn evaluation(Evaluated { losses, predictions, .. }: Evaluated) -> Evaluation {
     Evaluation { loss: losses.iter().sum::<f64>() / losses.len() as f64, predictions }
 }
 
-/// Steps of the first call for such a network.
+/// Returns the number of steps of the first call for this network.
 fn first_slice(network: &Network, batch: usize) -> usize {
     (FIRST_WORK / network.parameter_count().saturating_mul(3 * batch).max(1)).clamp(1, FIRST_SLICE)
 }
 
-/// How long a call of [`Engine::submit`] should take: short enough that a run reports its progress often.
+/// Target duration of a call of [`Engine::submit`]: short enough for frequent progress reports.
 const SLICE: Duration = Duration::from_millis(250);
 
-/// How many steps fit into [`SLICE`] if `steps` of them took so long; not more than twice as many as `before`.
+/// Returns the number of steps that fit into [`SLICE`] if `steps` of them took `time`; at most twice
+/// `before`.
 fn fitting_steps(time: Duration, steps: usize, before: usize) -> usize {
     let step = time.as_secs_f64().max(1e-9) / steps.max(1) as f64;
     ((SLICE.as_secs_f64() / step) as usize).clamp(1, 2 * before)

@@ -1,4 +1,4 @@
-//! What a step computes of a layer: its outputs, and gradients by its pre-activations.
+//! Results of a step for a layer: its outputs, and gradients with respect to its pre-activations.
 
 use std::ops::Range;
 
@@ -8,25 +8,26 @@ use crate::step::{Activation, Dropout, StepRecord};
 /// Some rows and columns of a layer's outputs, and their gradients.
 #[derive(Default)]
 pub struct Outputs {
-    /// What the layer above reads: behind activation and dropout. Padding is 0.
+    /// Inputs of the layer above: outputs after activation and dropout. Padding is 0.
     pub y: Matrix,
-    /// What the activation's slope is computed from, where that is not `y`: the pre-activations; or, behind dropout, the
-    /// outputs before it.
+    /// Input of the activation's derivative if it is not `y`: the pre-activations or, with dropout, the
+    /// outputs before dropout.
     kept: Matrix,
-    /// Gradients of the summed loss by the pre-activations, times the scale of the step. Padding is 0.
+    /// Gradients of the summed loss with respect to the pre-activations, times the scale of the step. Padding
+    /// is 0.
     pub delta: Matrix,
 }
 
-/// What follows the products of a layer: activation and dropout.
+/// Operations after the products of a layer: activation and dropout.
 #[derive(Clone, Copy)]
 pub struct Epilogue<'a> {
     /// The activation.
     pub activation: Activation,
-    /// Dropout, and the record of the step that it depends on.
+    /// Dropout, and the record of the step, which determines its mask.
     pub dropout: Option<(Dropout, &'a StepRecord)>,
 }
 
-/// Which rows of the batch and columns of a layer.
+/// Some rows of the batch and columns of a layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tile {
     /// Rows of the batch.
@@ -50,7 +51,7 @@ impl Epilogue<'_> {
 }
 
 impl Outputs {
-    /// From pre-activations, which are in `y`, to the outputs of a tile.
+    /// Turns pre-activations, which are in `y`, into the outputs of a tile.
     pub fn activate(&mut self, behind: Epilogue<'_>, tile: &Tile) {
         let keeps_z = behind.activation.keeps_z();
         if keeps_z {
@@ -71,7 +72,8 @@ impl Outputs {
         self.kept.values_mut().copy_from_slice(self.y.values());
     }
 
-    /// From gradients by the outputs of a tile, which are in `delta`, to those by the pre-activations.
+    /// Turns gradients with respect to the outputs of a tile, which are in `delta`, into gradients with
+    /// respect to the pre-activations.
     pub fn activate_backward(&mut self, behind: Epilogue<'_>, tile: &Tile) {
         behind.drop_out(tile, &mut self.delta);
         let kept = if behind.keeps_y() { &self.y } else { &self.kept };

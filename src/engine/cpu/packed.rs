@@ -1,7 +1,7 @@
-//! Products of what does not fit the nearest caches: blocks of the factors are copied, so that a tile reads them one number
-//! behind the other.
+//! Products that do not fit the nearest caches: blocks of the factors are copied, so that a tile reads them
+//! contiguously.
 //!
-//! As in `tiles.rs` every number of C is one chain of multiply-adds, so a product has the same bits here and there.
+//! As in `tiles.rs`, every number of C is one chain of multiply-adds, so both give the same bits.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -18,18 +18,18 @@ use crate::vectors::vectorized;
 /// Steps of the inner dimension in a block.
 const DEPTH: usize = 256;
 
-/// Columns of a block of B: with [`DEPTH`] rows a quarter of a core's second cache. A tile of A stays in the first while it
-/// meets all of them.
+/// Columns of a block of B: with [`DEPTH`] rows a quarter of a core's L2 cache. A tile of A stays in L1 while
+/// it is multiplied by all of them.
 const COLUMNS: usize = 15 * LANES;
 
-/// Rows of A that are copied at a time, where they are columns in memory.
+/// Rows of A copied at a time, if they are columns in memory.
 const ROWS: usize = 256;
 
 thread_local! {
     static BLOCKS: RefCell<Blocks> = RefCell::default();
 }
 
-/// Memory for copies, which a thread keeps.
+/// Memory for copies, kept per thread.
 #[derive(Default)]
 struct Blocks {
     a: Aligned,
@@ -37,8 +37,8 @@ struct Blocks {
     c: Aligned,
 }
 
-/// C += A B. Rows of C are `stride` numbers apart, and the first numbers of each are added to: as many as B has columns, and
-/// where C has room, zeros to those behind them until they are whole vectors.
+/// Computes C += A B. Rows of C are `stride` numbers apart. The first numbers of each row, one per column of
+/// B, are added to; zeros are added to the following numbers up to a whole vector, if C has room.
 pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     let (rows, depth, columns) = (a.row_count(), a.column_count(), b.column_count());
     assert_eq!(depth, b.row_count(), "inner dimensions of a product agree");
@@ -52,7 +52,7 @@ pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     if (rows - 1) * stride + width <= c.len() {
         vectorized(AddPacked { c, stride, a, b, blocks: &mut blocks });
     } else {
-        // The first layer's inputs behind an input layer are divided where a column of the table ends.
+        // After an input layer, the first layer's inputs are divided at the ends of table columns.
         let mut copy = std::mem::take(&mut blocks.c);
         let whole = copy.room(rows * width);
         for (to, from) in whole.chunks_exact_mut(width).zip(c.chunks(stride)) {
@@ -68,7 +68,7 @@ pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     BLOCKS.set(blocks);
 }
 
-/// `length` in pieces of `most`.
+/// Divides `length` into pieces of `most`.
 fn pieces(length: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     (0..length).step_by(most).map(move |start| start..length.min(start + most))
 }
@@ -88,7 +88,7 @@ impl WithSimd for AddPacked<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { c, stride, a, b, blocks } = self;
         let rows = a.row_count();
-        // Rows whose numbers stand side by side are not copied.
+        // Rows with contiguous numbers are not copied.
         let height = if a.column_stride() == 1 { rows } else { ROWS };
         for depth in pieces(a.column_count(), DEPTH) {
             let a = a.columns(depth.clone());
@@ -115,17 +115,17 @@ impl WithSimd for AddPacked<'_> {
     }
 }
 
-/// A block of A as a tile reads it.
+/// A block of A in the form that a tile reads.
 #[derive(Clone, Copy)]
 enum Factors<'a> {
-    /// Rows whose numbers stand side by side.
+    /// Rows with contiguous numbers.
     Rows(View<'a>),
-    /// What [`pack_columns`] makes of columns.
+    /// Output of [`pack_columns`].
     Packed(&'a [f32]),
 }
 
 impl<'a> Factors<'a> {
-    /// A block of A, copied to `room` where its rows are columns in memory.
+    /// Returns a block of A, copied to `room` if its rows are columns in memory.
     #[inline(always)]
     fn of<S: Simd>(a: View<'a>, room: &'a mut Aligned) -> Self {
         if a.column_stride() == 1 {
@@ -137,14 +137,14 @@ impl<'a> Factors<'a> {
     }
 }
 
-/// Blocks of A and of B as [`pack`] copies them.
+/// Packed blocks of A and B.
 struct Block<'a, S: Simd> {
     factors: Factors<'a>,
     depth: usize,
     b: &'a [S::f32s],
-    /// Vectors of a row of B.
+    /// Vectors per row of B.
     vectors: usize,
-    /// From a row of C to the next, in vectors.
+    /// Distance between rows of C, in vectors.
     stride: usize,
 }
 
@@ -206,7 +206,7 @@ impl<S: Simd> Block<'_, S> {
     }
 }
 
-/// Copies A, whose rows are columns in memory: for each tile, one step of the inner dimension after the other.
+/// Copies A, whose rows are columns in memory: for each tile, the steps of the inner dimension in sequence.
 #[inline(always)]
 fn pack_columns<S: Simd>(a: View<'_>, to: &mut [f32]) {
     let (rows, depth) = (a.row_count(), a.column_count());
@@ -233,8 +233,8 @@ fn pack_tile<const M: usize>(a: View<'_>, row: usize, to: &mut [f32]) {
     }
 }
 
-/// Copies B as rows of whole vectors: the runs of columns one behind the other, each row by row; behind the last column
-/// zeros.
+/// Copies B as rows of whole vectors: runs of columns in sequence, each row by row; pads the last columns
+/// with zeros.
 #[inline(always)]
 fn pack<S: Simd>(simd: S, b: View<'_>, vectors: usize, to: &mut [S::f32s]) {
     let depth = b.row_count();
@@ -278,8 +278,8 @@ mod tests {
     use super::super::tiles::tests::{expected, number};
     use super::*;
 
-    /// Odd sizes and several blocks of each kind; both factors as they are and transposed; the vectors of every processor.
-    /// Numbers behind the columns of the product stay what they are.
+    /// Odd sizes and several blocks of each kind; both factors plain and transposed; the vectors of every
+    /// processor. Numbers after the columns of the product do not change.
     #[test]
     fn any_vectors_give_one_chain_of_multiply_adds() {
         for (rows, depth, columns) in [

@@ -1,32 +1,32 @@
-//! Inputs of which most are zero, and where those are that are not.
+//! Sparse inputs: groups that are not zero, and their positions.
 
 use std::sync::Arc;
 
 use super::groups::{Groups, QUAD, SAMPLE_ROWS};
 use crate::data::{Features, Rows, Scaling};
 
-/// Below this share of groups that are not zero it pays to skip those that are.
+/// Share of nonzero groups below which skipping the others pays.
 const SPARSE_SHARE: f64 = 0.6;
 
-/// Groups of which a word has the bits.
+/// Groups per word of bits.
 pub const GROUPS_OF_WORD: usize = u64::BITS as usize;
 
-/// What some neighbouring rows of a data set hold that is not zero. A batch takes rows from anywhere in memory, so what it
-/// takes stands together, and as it is stored: a quarter of the bytes of MNIST.
+/// Nonzero groups of some adjacent rows of a data set. A batch reads rows from anywhere in memory, so the
+/// data of a row is contiguous and in its stored form: a quarter of the bytes of MNIST.
 #[derive(Debug)]
 pub struct PackedRows {
     groups: Arc<Groups>,
-    /// A bit for each group that is not zero: [rows, words of a row], the lowest bit first.
+    /// A bit for each group, set if it is not zero: [rows, words of a row], the lowest bit first.
     words: Vec<u64>,
-    /// The values of those groups.
+    /// Values of these groups.
     values: Packed,
-    /// Where the groups of each row begin, and where those of the last one end.
+    /// Start of the groups of each row, and the end of the last row.
     begins: Vec<usize>,
     /// The first row.
     first: usize,
 }
 
-/// Groups of inputs: there are only those of one kind.
+/// Groups of inputs, of one of the two kinds.
 #[derive(Debug, Default)]
 pub struct Packed {
     bytes: Vec<[u8; QUAD]>,
@@ -34,17 +34,17 @@ pub struct Packed {
 }
 
 impl PackedRows {
-    /// In these groups; there are none, and the first will be row 0.
+    /// Creates an empty set with these groups, whose first row will be row 0.
     pub fn new(groups: Arc<Groups>) -> Self {
         Self { groups, words: Vec::new(), values: Packed::default(), begins: vec![0], first: 0 }
     }
 
-    /// The groups.
+    /// Returns the groups.
     pub fn groups(&self) -> &Arc<Groups> {
         &self.groups
     }
 
-    /// Forgets all rows. The first will be row `row`.
+    /// Removes all rows. The first will be row `row`.
     pub fn begin(&mut self, row: usize) {
         self.words.clear();
         self.values.bytes.clear();
@@ -53,7 +53,7 @@ impl PackedRows {
         self.first = row;
     }
 
-    /// Takes the rows up to `end`, this one not included; those that it has are the same.
+    /// Adds the rows before `end`; rows already present must be unchanged.
     pub fn extend(&mut self, rows: &Rows<'_>, end: usize) {
         let start = self.first + self.begins.len() - 1;
         let values = start * rows.inputs..end.max(start) * rows.inputs;
@@ -67,7 +67,7 @@ impl PackedRows {
         let groups = Arc::clone(&self.groups);
         let rows = values.chunks_exact(inputs);
         if groups.are_neighbours() {
-            // As they stand in memory.
+            // Groups are contiguous in memory.
             rows.for_each(|row| {
                 let (whole, rest) = row.as_chunks();
                 self.take_row(|group| whole.get(group).copied().unwrap_or_else(|| padded(rest)));
@@ -77,13 +77,13 @@ impl PackedRows {
         }
     }
 
-    /// Takes a row, of which `values` gives the groups.
+    /// Adds a row; `values` returns its groups.
     #[inline(always)]
     fn take_row<T: Input>(&mut self, values: impl Fn(usize) -> [T; QUAD]) {
         let Self { groups, words, values: to, begins, .. } = self;
         let (to, count) = (T::packed_mut(to), groups.len());
         let mut end = to.len();
-        // Room for all, without asking for each group whether it is taken.
+        // Room for all groups avoids a capacity check per group.
         to.resize(end + count, [T::default(); QUAD]);
         for first in (0..count).step_by(GROUPS_OF_WORD) {
             let mut word = 0;
@@ -100,14 +100,14 @@ impl PackedRows {
         begins.push(end);
     }
 
-    /// A bit for each group of a row that is not zero, the lowest first.
+    /// Returns a bit for each group of a row, set if it is not zero, the lowest first.
     #[inline(always)]
     pub fn words(&self, row: usize) -> &[u64] {
         let count = self.groups.len().div_ceil(GROUPS_OF_WORD);
         &self.words[(row - self.first) * count..][..count]
     }
 
-    /// Rows stand anywhere in memory: asked for at once, they come while others are on their way.
+    /// Prefetches rows, which may be anywhere in memory, so that their loads overlap.
     #[inline(always)]
     pub fn fetch<T: Input>(&self, rows: &[u32]) {
         const LINE: usize = 64;
@@ -120,7 +120,7 @@ impl PackedRows {
         std::hint::black_box(values.filter(|quad| T::is_zero(**quad)).count());
     }
 
-    /// The values of a row, from those on of which the first bit is in this word.
+    /// Returns the values of a row from the first group of word `word` on.
     #[inline(always)]
     pub fn values_from<T: Input>(&self, row: usize, word: usize) -> &[[T; QUAD]] {
         let before: u32 = self.words(row)[..word].iter().map(|word| word.count_ones()).sum();
@@ -129,14 +129,14 @@ impl PackedRows {
     }
 }
 
-/// Fewer than four values, and zeros.
+/// Pads fewer than four values with zeros.
 fn padded<T: Input>(rest: &[T]) -> [T; QUAD] {
     let mut quad = [T::default(); QUAD];
     quad[..rest.len()].copy_from_slice(rest);
     quad
 }
 
-/// What values are divided by; nothing changes a number that is divided by 1.
+/// Returns the divisor of values; division by 1 changes no number.
 pub fn divisor(scaling: Scaling) -> f32 {
     match scaling {
         Scaling::Bytes => 255.0,
@@ -144,33 +144,33 @@ pub fn divisor(scaling: Scaling) -> f32 {
     }
 }
 
-/// What a table holds.
+/// Number type of a table.
 pub trait Input: Copy + Default + PartialEq + 'static {
-    /// Whether all four are 0.
+    /// Returns whether all four values are 0.
     #[inline(always)]
     fn is_zero(quad: [Self; QUAD]) -> bool {
         quad == [Self::default(); QUAD]
     }
 
-    /// The four values as network inputs.
+    /// Converts four values to network inputs.
     #[inline(always)]
     fn scaled(quad: [Self; QUAD], divisor: f32) -> [f32; QUAD] {
         quad.map(|value| value.number() / divisor)
     }
 
-    /// A row as network inputs.
+    /// Converts a row to network inputs.
     #[inline(always)]
     fn scale_row(row: &[Self], divisor: f32, to: &mut [f32]) {
         to.iter_mut().zip(row).for_each(|(to, value)| *to = value.number() / divisor);
     }
 
-    /// The value as a float.
+    /// Converts the value to a float.
     fn number(self) -> f32;
 
-    /// Groups of this kind.
+    /// Returns the groups of this kind.
     fn packed(values: &Packed) -> &[[Self; QUAD]];
 
-    /// Groups of this kind, mutably.
+    /// Returns the groups of this kind, mutably.
     fn packed_mut(values: &mut Packed) -> &mut Vec<[Self; QUAD]>;
 }
 
@@ -204,12 +204,12 @@ impl Input for f32 {
     }
 }
 
-/// Whether enough neighbouring inputs are zero that skipping them pays, judged by the first rows.
+/// Returns whether skipping zeros in adjacent inputs pays, judged by the first rows.
 pub fn is_sparse(rows: &Rows<'_>) -> bool {
     share_taken(rows, &Groups::neighbours(rows.inputs)) < SPARSE_SHARE
 }
 
-/// The share of the groups that are not zero in the first rows.
+/// Returns the share of groups that are not zero in the first rows.
 pub fn share_taken(rows: &Rows<'_>, groups: &Groups) -> f64 {
     fn taken<T: Input>(values: &[T], width: usize, groups: &Groups) -> usize {
         let in_row = |row| (0..groups.len()).filter(|group| !T::is_zero(groups.values(row, *group))).count();
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::data::TargetsRef;
 
-    /// Rows of more than a word, a word and less, taken as they come.
+    /// Rows longer than a word, as long, and shorter.
     #[test]
     fn what_is_not_zero_is_kept() {
         for (first, inputs) in [(0, 1), (0, 3), (1, 4), (0, 17), (2, 255), (0, 256), (0, 257), (0, 784)] {

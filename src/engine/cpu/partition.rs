@@ -1,17 +1,17 @@
-//! How work is divided between threads: rows evenly, columns in whole vectors.
+//! Division of work between threads: rows evenly, columns in whole vectors.
 
 use std::ops::Range;
 
-/// Numbers of the widest vector of any processor: half a line of its cache, or a whole one.
+/// Lanes of the widest vector of any processor: half a cache line, or a whole one.
 pub const LANES: usize = 16;
 
-/// Part `number` of `0..length` divided into `count` nearly equal parts.
+/// Returns part `number` of `0..length` divided into `count` nearly equal parts.
 pub fn range(length: usize, number: usize, count: usize) -> Range<usize> {
     number * length / count..(number + 1) * length / count
 }
 
-/// As [`range`], in whole vectors as far as possible: the last part may end within one, and with few vectors some parts are
-/// empty.
+/// Divides as [`range`] does, in whole vectors as far as possible: the last part may end within a vector, and
+/// with few vectors some parts are empty.
 pub fn columns(length: usize, number: usize, count: usize) -> Range<usize> {
     let edge = |number: usize| ((number * length.div_ceil(LANES)).div_ceil(count) * LANES).min(length);
     edge(number)..edge(number + 1)
@@ -23,8 +23,8 @@ pub fn runs(vectors: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count).map(move |number| range(vectors, number, count))
 }
 
-/// Does something with the length of a run, which is `most` and 5 at most, as a constant: `by_length!(length, most, N => f::<N>())`.
-/// `most` is a constant, too: nothing is compiled for lengths above it.
+/// Evaluates an expression with the length of a run, at most `most` and 5, as a constant: `by_length!(length,
+/// most, N => f::<N>())`. `most` is a constant too, so no code is compiled for longer runs.
 macro_rules! by_length {
     ($length:expr, $most:expr, $N:ident => $work:expr) => {
         by_length!(@each $length, $most, $N => $work, 5 4 3 2)
@@ -46,8 +46,8 @@ macro_rules! by_length {
 
 pub(super) use by_length;
 
-/// Divides columns into nearly equal pieces of whole vectors, at most `most` of them each: a multiple of `parts` pieces, if it is more
-/// than one and there are as many vectors.
+/// Divides columns into nearly equal pieces of at most `most` whole vectors: a multiple of `parts` pieces, if
+/// it is more than one and there are enough vectors.
 pub fn pieces(columns: usize, most: usize, parts: usize) -> Vec<Range<usize>> {
     let vectors = columns.div_ceil(LANES);
     let least = vectors.div_ceil(most);

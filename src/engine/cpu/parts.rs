@@ -1,21 +1,23 @@
 //! Data that the threads of a step share, divided into parts.
 //!
-//! A step is a sequence of regions (`barrier.rs`). In each region one thread does every part of the work exactly once, and a region
-//! begins when all parts of the one before are done. Within a region no part reads or writes an element that another part writes. A lock
-//! on each element makes sure of that: no thread ever waits for one, and a phase that breaks the rule panics.
+//! A step is a sequence of regions (`barrier.rs`). In each region one thread does every part of the work
+//! exactly once, and a region begins when all parts of the region before are done. Within a region no part
+//! reads or writes an element that another part writes. A lock on each element enforces this rule: no thread
+//! ever waits for a lock, and a phase that breaks the rule panics.
 //!
-//! `p` is a part's own element, `*` all of them, and `o` the pieces of a layer that the part owns; pieces with the same number belong to
-//! the same part in the first two layers. With the second layer paired:
+//! `p` is a part's own element, `*` is all elements, and `o` are the pieces of a layer that the part owns; in
+//! the first two layers, pieces with the same number belong to the same part. With the first two layers
+//! paired:
 //!
 //! | phase | writes | reads |
 //! |---|---|---|
 //! | first layer | `hidden[o]` | `parameters[0][o]`, `inputs[*]` of the step |
 //! | forward | `sums[o]` | `hidden[o]`, `parameters[1][o]` |
-//! | rows | `outputs[1][p]` to `outputs[last][p]`, `losses[p]` | `sums[*]`, `parameters[1..][*]`, `inputs[p]`; of a single layer `hidden[*]` |
+//! | rows | `outputs[1][p]` to `outputs[last][p]`, `losses[p]` | `sums[*]`, `parameters[1..][*]`, `inputs[p]`; single layer: `hidden[*]` |
 //! | gather | `inputs[p]` of the next step | |
 //! | backward | `deltas[p]`, `hidden[o]` | `outputs[1][*]`, `parameters[1][o]` |
-//! | gradient | `parameters[*][o]`, `squares[*][o]`; of a single layer `hidden[o]` | `hidden[o]`, `deltas[p]`, `outputs[*][*]`, `inputs[*]` of the step; of a single layer `losses[*]` |
-//! | update | the same but `squares`, the metrics, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
+//! | gradient | `parameters[*][o]`, `squares[*][o]`; single layer: `hidden[o]` | `hidden[o]`, `deltas[p]`, `outputs[*][*]`, `inputs[*]` of the step; single layer: `losses[*]` |
+//! | update | as gradient without `squares`; the metrics, if p is 0 | as gradient, `losses[*]`, `squares[*][*]` |
 //!
 //! With columns of each layer divided:
 //!
@@ -25,18 +27,20 @@
 //! | forward of layer l | `outputs[l][p]` | `outputs[l - 1][*]`, `parameters[l][*]` |
 //! | loss | `losses[p]` | `outputs[last][*]`, `inputs[p]` |
 //! | gather | `inputs[p]` of the next step | |
-//! | backward of layer l | `outputs[l - 1][p]`, of the last layer also `outputs[last][p]` | `outputs[l][*]`, but of the last layer `outputs[last][p]` and `losses[*]`; `parameters[l][o]` |
+//! | backward of layer l | `outputs[l - 1][p]`; last layer: also `outputs[last][p]` | `outputs[l][*]`; last layer: instead `outputs[last][p]`, `losses[*]`; `parameters[l][o]` |
 //! | gradient | `parameters[*][o]`, `squares[*][o]` | `outputs[0][p]`, `outputs[l][*]` of the others, `inputs[*]` of the step |
-//! | update | `parameters[*][o]`, the metrics, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
+//! | update | `parameters[*][o]`, the metrics, if p is 0 | as gradient, `losses[*]`, `squares[*][*]` |
 //!
-//! The last region of a step is one with the first of the next: the inputs of the two are different [`Parts`].
+//! The last region of a step is also the first region of the next: the inputs of the two steps are different
+//! [`Parts`].
 
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Data divided into parts.
 pub struct Parts<T>(Box<[Slot<T>]>);
 
-/// An element. Two of them never share a cache line, nor a pair of lines that the processor fetches together.
+/// An element. Two elements never share a cache line, nor a pair of lines that the processor fetches
+/// together.
 #[repr(align(128))]
 struct Slot<T>(RwLock<T>);
 
@@ -47,28 +51,28 @@ impl<T> FromIterator<T> for Parts<T> {
 }
 
 impl<T> Parts<T> {
-    /// How many there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// An element that no other part of this region writes.
+    /// Locks an element that no other part of this region writes.
     ///
     /// # Panics
-    /// When another part writes it now, or has panicked while it did.
+    /// When another part is writing the element, or has panicked while writing it.
     pub fn read(&self, number: usize) -> RwLockReadGuard<'_, T> {
         self.0[number].0.try_read().expect("no other part writes the element")
     }
 
-    /// All elements, of which no other part of this region writes any.
+    /// Locks all elements, none of which another part of this region writes.
     pub fn read_all(&self) -> impl Iterator<Item = RwLockReadGuard<'_, T>> {
         (0..self.len()).map(|number| self.read(number))
     }
 
-    /// An element that no other part of this region reads or writes.
+    /// Locks an element that no other part of this region reads or writes.
     ///
     /// # Panics
-    /// When another part reads or writes it now, or has panicked while it wrote.
+    /// When another part is reading or writing the element, or has panicked while writing it.
     pub fn write(&self, number: usize) -> RwLockWriteGuard<'_, T> {
         self.0[number].0.try_write().expect("no other part has the element")
     }
@@ -80,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a second part may do this while a first one holds an element.
+    /// Returns whether a second part may do this while a first one holds an element.
     fn is_allowed<T>(held: &T, second: impl Fn()) -> bool {
         let _ = held;
         catch_unwind(AssertUnwindSafe(second)).is_ok()

@@ -1,30 +1,30 @@
-//! Periodic columns of an input layer: what the cosines of a number make of it, and the gradients by the weights of that. All rows of a
-//! column one after the other, with its weights at hand.
+//! Periodic columns of an input layer: inputs from cosines of a number, and gradients with respect to the
+//! weights. All rows of a column are computed in sequence, so its weights stay cached.
 
 use crate::model::{FREQUENCIES, MIXED, PERIODIC_BLOCKS};
 use crate::step::sine_and_cosine;
 use crate::vectors::vectorized_loops;
 
-/// Rows that are worked on together, in the place of whole vectors.
+/// Rows computed together, as whole vectors.
 const LANES: usize = 16;
 
-/// Weights of a column: its frequencies, its phases, and what mixes them into each input.
+/// Rows of weights of a column: its frequencies, its phases, and the mixing weights of each input.
 const ROWS: usize = 2 + MIXED;
 
-/// What a row has for the gradients: the number, and the gradients by the inputs that are made of it.
+/// A row's number, and the gradients with respect to its inputs.
 pub type RowGradient = [f32; 1 + MIXED];
 
-/// The rows of weights, and the bias of each input.
+/// Splits weights into their rows and the bias of each input.
 fn rows(weights: &[f32]) -> (&[[f32; FREQUENCIES]; ROWS], &[f32]) {
     let (rows, bias) = weights[..4 * PERIODIC_BLOCKS].split_at(ROWS * FREQUENCIES);
     (rows.as_chunks().0.first_chunk().expect("as many numbers as all rows have"), bias)
 }
 
-/// What some rows have of each output.
+/// Each output for some rows.
 type Mixed = [[f32; LANES]; MIXED];
 
-/// Makes the inputs `e` of each row from its number: the number itself, and behind it what the cosines make of it. The products of the
-/// cosines are summed as a tree, neighbouring halves side by side.
+/// Computes the inputs `e` of each row from its number: the number itself, followed by the mixed cosines. The
+/// products of the cosines are summed as a tree, by adjacent halves.
 pub fn mix<'a>(
     weights: &[f32],
     mut numbers: impl Iterator<Item = f32>,
@@ -50,14 +50,14 @@ pub fn mix<'a>(
     });
 }
 
-/// The products of every fourth frequency from `k` on, summed.
+/// Sums the products of every fourth frequency from `k` on.
 #[inline(always)]
 fn add_four(rows: &[[f32; FREQUENCIES]; ROWS], x: &[f32; LANES], k: usize) -> Mixed {
     let first = add(products(rows, x, k), products(rows, x, k + 8));
     add(first, add(products(rows, x, k + 4), products(rows, x, k + 12)))
 }
 
-/// The cosines of frequency `k`, times what mixes them into each output.
+/// Multiplies the cosines of frequency `k` by the mixing weights of each output.
 #[inline(always)]
 fn products(
     [frequencies, phases, mixing @ ..]: &[[f32; FREQUENCIES]; ROWS],
@@ -79,7 +79,7 @@ fn add(mut sums: Mixed, others: Mixed) -> Mixed {
     sums
 }
 
-/// Adds the gradients by the weights of a column to `to`, row by row.
+/// Adds the gradients with respect to the weights of a column to `to`, row by row.
 pub fn add_gradient(weights: &[f32], given: &[RowGradient], to: &mut [f32]) {
     let (rows, _) = rows(weights);
     let (to, bias) = to.split_at_mut(ROWS * FREQUENCIES);

@@ -1,4 +1,4 @@
-//! The phases of a step under the eyes of a recorder.
+//! Timing of the phases of a step for a recorder.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,41 +9,41 @@ use crate::timing::Span;
 
 /// A part of a phase, done by one thread.
 struct Part {
-    /// Which phase of the run; none of what is done beside them.
+    /// Phase of the run; `None` for work outside the phases.
     phase: Option<usize>,
     thread: usize,
     span: Span,
 }
 
-/// Times the phases of a run: each from the begin of its first part to the end of its last, whichever threads do them. Where
-/// threads do not meet between phases, their time together is divided as the threads have divided theirs.
-/// One that has no core is stood in for, so no single thread sees how long a phase takes. Tells the recorder when it
-/// is dropped.
+/// Times the phases of a run, each from the start of its first part to the end of its last, on any threads.
+/// Threads may do the parts of others, so no single thread can time a phase. If threads do not meet between
+/// phases, their common time is divided in proportion to the threads' own times. Passes the times to the
+/// recorder when dropped.
 pub struct Phases {
     recorder: Arc<Recorder>,
     stages: Stages,
     parts: Mutex<Vec<Part>>,
 }
 
-/// Places of the phases in the recorder's list.
+/// Indices of the phases in the recorder's list.
 struct Stages {
     gather: usize,
     /// The phases of a step.
     step: Vec<usize>,
 }
 
-/// The parts that one thread does; dropped when it has ended.
+/// Parts done by one thread; dropped when the thread ends.
 pub struct Watch<'a> {
     phases: &'a Phases,
     thread: usize,
     parts: RefCell<Vec<Part>>,
     waited: RefCell<Vec<(Work, Span)>>,
-    /// When it last did something.
+    /// End of the thread's last work.
     worked: Cell<u64>,
 }
 
 impl Phases {
-    /// Begins with nothing timed.
+    /// Creates a timer.
     pub fn new(recorder: &Arc<Recorder>, costs: Costs) -> Self {
         recorder.log().clock = Some(Clock::Host);
         let stage = |phase: &Member| recorder.stage(vec![phase.clone()]);
@@ -52,7 +52,8 @@ impl Phases {
         Self { recorder: Arc::clone(recorder), stages, parts: Mutex::default() }
     }
 
-    /// What phase `phase` of the run is: the first gathers a batch, then come those of each step.
+    /// Returns the stage of phase `phase` of the run: the first phase gathers a batch, the phases of each
+    /// step follow.
     fn stage(&self, phase: Option<usize>) -> usize {
         let Stages { gather, step } = &self.stages;
         match phase.and_then(|phase| phase.checked_sub(1)) {
@@ -61,7 +62,7 @@ impl Phases {
         }
     }
 
-    /// For thread `thread` of the run.
+    /// Starts timing thread `thread` of the run.
     pub fn watch(&self, thread: usize) -> Watch<'_> {
         let worked = Cell::new(self.recorder.now());
         Watch { phases: self, thread, parts: RefCell::default(), waited: RefCell::default(), worked }
@@ -69,7 +70,7 @@ impl Phases {
 }
 
 impl Watch<'_> {
-    /// Times a part of phase `phase`, or of what is done beside the phases.
+    /// Times a part of phase `phase`, or work outside the phases.
     pub fn time(&self, phase: Option<usize>, work: impl FnOnce()) {
         let begin = self.phases.recorder.now();
         work();
@@ -78,11 +79,11 @@ impl Watch<'_> {
         self.parts.borrow_mut().push(Part { phase, thread: self.thread, span });
     }
 
-    /// Times how long the thread waits for others in a meeting, behind the parts that it does there.
+    /// Times how long the thread waits for others in a meeting, after its parts.
     pub fn wait(&self, wait: impl FnOnce()) {
         self.worked.set(self.phases.recorder.now());
         wait();
-        // The thread that leads stands for the host.
+        // The leading thread counts as the host.
         if self.thread == 0 {
             let span = Span { begin: self.worked.get(), end: self.phases.recorder.now() };
             self.waited.borrow_mut().push((Work::Waiting, span));
@@ -127,12 +128,12 @@ impl Drop for Phases {
 struct Timed {
     stage: usize,
     span: Span,
-    /// Time of all threads together.
+    /// Time of all threads combined.
     busy: u64,
 }
 
-/// Divides the time of each region between its phases, as the threads have: they go from one phase to the next without
-/// waiting for others, and one may do all parts of a region that another has not begun.
+/// Divides the time of each region between its phases in proportion to the threads' times: threads go from
+/// one phase to the next without waiting, and one may do all parts of a region that another has not begun.
 fn share_regions(phases: &mut [Timed]) {
     let mut rest = phases;
     while let Some(first) = rest.first() {
@@ -166,7 +167,7 @@ mod tests {
     #[test]
     fn phases_share_the_time_of_their_region() {
         let phase = |begin, end, busy| Timed { stage: 0, span: Span { begin, end }, busy };
-        // Two threads, one after the other, in a region of two phases; then a phase alone, and one that took no time.
+        // Two threads in sequence, in a region of two phases; then a single phase, and one that took no time.
         let mut phases = [phase(10, 45, 10), phase(15, 70, 50), phase(80, 90, 15), phase(90, 90, 0)];
         share_regions(&mut phases);
         let spans = phases.map(|phase| (phase.span.begin, phase.span.end));

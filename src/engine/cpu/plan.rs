@@ -5,74 +5,76 @@ use std::ops::Range;
 use super::partition::{LANES, pieces};
 use crate::model::Network;
 
-/// Weights above the first layer from which on they do not fit the nearest caches, and their products have to be packed.
+/// Weights above the first layer from which on they do not fit the nearest caches, so that their products
+/// have to be packed.
 const WIDE: usize = 1 << 18;
 
-/// Inputs of a batch from which on a separate thread gathers the next one while another does a whole step:
-/// gathering that many takes longer than the barrier.
+/// Inputs of a batch from which on a separate thread gathers the next batch while another does a whole step:
+/// gathering them takes longer than the barrier.
 const APART: usize = 1 << 12;
 
-/// Steps that are done while another thread gathers as many: a meeting takes about as long as a part of such a step.
+/// Steps done while another thread gathers the same number of batches: a meeting takes about as long as a
+/// part of such a step.
 const APART_STEPS: usize = 8;
 
-/// Vectors of a piece above the first layer: fewer are hardly worth packing, more do not fit the caches.
+/// Vectors per piece above the first layer: fewer are hardly worth packing, more do not fit the caches.
 const SMALL_PIECE: usize = 2;
 const LARGE_PIECE: usize = 20;
 
-/// Pieces of a wide layer at least, for as many threads.
+/// Least number of pieces of a wide layer, for an equal number of threads.
 const FEW_PIECES: usize = 8;
 
-/// Pieces of an input layer at most, where sums depend on them.
+/// Most pieces of an input layer, if sums depend on them.
 const INPUT_PIECES: usize = 16;
 
-/// What is done of a step, each thread its part. Layers above the first count from 0.
+/// A phase of a step, of which each thread does a part. Layers above the first count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// By columns: the first layer forward.
+    /// First layer forward, by columns.
     FirstLayer,
-    /// By columns of its outputs: a layer above the first forward. Of paired layers: by columns of its inputs, so that each
-    /// part has a share of the sums.
+    /// A layer above the first forward, by columns of its outputs. If layers are paired, by columns of its
+    /// inputs, so that each part computes a share of the sums.
     Forward(usize),
-    /// By rows of the batch: the layers above the paired ones forward, the loss, and back.
+    /// Layers above the paired ones forward, the loss, and back, by rows of the batch.
     Rows,
-    /// By rows: the loss, and its gradient by the logits.
+    /// Loss, and its gradient with respect to the logits, by rows.
     Loss,
-    /// The inputs of the next step: by rows, or by inputs where zeros are skipped.
+    /// Gathering of the next step's inputs, by rows, or by inputs if zeros are skipped.
     Gather,
-    /// By columns of its inputs: the gradient by the inputs of a layer above the first.
+    /// Gradient with respect to the inputs of a layer above the first, by columns of its inputs.
     Backward(usize),
-    /// By columns of the first layer and rows of the others' weights: the gradient, where its norm is clipped.
+    /// Gradient, if its norm is clipped, by columns of the first layer and rows of the others' weights.
     Gradient,
-    /// Divided likewise: the update.
+    /// Update, divided as the gradient.
     Update,
 }
 
-/// How the threads go through a step.
+/// Division of a step between the threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plan {
     /// One thread does all phases, while another gathers the next batch.
     Apart,
-    /// So many threads share every phase. The first two layers are paired: a thread has columns of the first and the
-    /// weights of the second that go with them. Above these, each takes its rows.
+    /// Threads that share every phase. The first two layers are paired: a thread has columns of the first and
+    /// the corresponding weights of the second. Above these, each thread takes its rows.
     Rows(usize),
-    /// As `Rows`, but the columns of each layer are divided.
+    /// Like `Rows`, but each layer is divided by columns.
     Columns(usize),
 }
 
 impl Plan {
-    /// For a step that is worth dividing into `parts` parts, and at most `cores` threads.
+    /// Chooses the plan of a step that is worth dividing into `parts` parts, on at most `cores` threads.
     pub fn new(network: &Network, batch: usize, parts: usize, cores: usize) -> Self {
         let above: usize = network.layers().skip(1).map(|(inputs, outputs)| inputs * outputs).sum();
         match parts {
-            // Only there may what stands below a dense layer learn.
+            // Only this plan passes gradients to layers below a dense layer.
             parts if above >= WIDE || network.input_layer().is_some() => Plan::Columns(parts),
             1 if cores > 1 && batch * network.inputs() >= APART => Plan::Apart,
             parts => Plan::Rows(parts),
         }
     }
 
-    /// Into how many parts a step can be divided, with or without gradient clipping. Where columns are divided, those that have no piece of
-    /// a narrower layer wait meanwhile.
+    /// Returns the largest number of parts of a step, with or without gradient clipping. When divided by
+    /// columns, parts without a piece of a narrower layer wait.
     pub fn most_parts(network: &Network, clips: bool) -> usize {
         let pieces = Self::first_pieces(network);
         if clips || !Self::new(network, 1, 1, 1).is_by_columns() {
@@ -83,17 +85,17 @@ impl Plan {
         pieces.max(widest.div_ceil(SMALL_PIECE * LANES))
     }
 
-    /// Into how many pieces the first dense layer of a network is divided, whatever the number of threads.
+    /// Returns the number of pieces of the first dense layer, which does not depend on the number of threads.
     pub fn first_pieces(network: &Network) -> usize {
         Self::new(network, 1, 1, 1).fixed_pieces(network.dense()[0].units).len()
     }
 
-    /// Steps between which the threads do not meet.
+    /// Returns the number of steps between meetings of the threads.
     pub fn steps_of_region(self) -> usize {
         if self == Plan::Apart { APART_STEPS } else { 1 }
     }
 
-    /// Parts of a phase.
+    /// Returns the number of parts of a phase.
     pub fn parts(self) -> usize {
         match self {
             Plan::Apart => 1,
@@ -101,24 +103,26 @@ impl Plan {
         }
     }
 
-    /// Threads that take part.
+    /// Returns the number of threads.
     pub fn threads(self) -> usize {
         if self == Plan::Apart { 2 } else { self.parts() }
     }
 
-    /// Whether layers above the first are divided by columns; else the first two are paired.
+    /// Returns whether layers above the first are divided by columns; otherwise the first two are paired.
     pub fn is_by_columns(self) -> bool {
         matches!(self, Plan::Columns(_))
     }
 
-    /// A layer's columns in pieces that do not depend on the number of threads, for what is summed piece by piece: what paired
-    /// layers hand on, lists of what is not zero, and squares of gradients. Five vectors of weights fill the registers.
+    /// Divides a layer's columns into pieces that do not depend on the number of threads, for sums over
+    /// pieces: sums of paired layers, lists of nonzero inputs, and squares of gradients. Five vectors of
+    /// weights fill the registers.
     pub fn fixed_pieces(self, columns: usize) -> Vec<Range<usize>> {
         let wide = columns.div_ceil(LANES) / FEW_PIECES;
         pieces(columns, if self.is_by_columns() { wide.clamp(5, 10) } else { 5 }, 2)
     }
 
-    /// The columns of a layer above the first in as many pieces as there are parts, or a multiple, where sums do not depend on them.
+    /// Divides the columns of a layer above the first into one piece per part, or a multiple, if sums do not
+    /// depend on pieces.
     pub fn pieces(self, columns: usize, clips: bool) -> Vec<Range<usize>> {
         if clips {
             return self.fixed_pieces(columns);
@@ -127,13 +131,14 @@ impl Plan {
         pieces(columns, share.clamp(SMALL_PIECE, LARGE_PIECE), self.parts())
     }
 
-    /// Into how many pieces an input layer is divided at most.
+    /// Returns the largest number of pieces of an input layer.
     pub fn input_pieces(self, clips: bool) -> usize {
         if clips { INPUT_PIECES } else { self.parts() }
     }
 
-    /// The phases of a step with `above` layers above the first, with or without gradient clipping: in regions, between
-    /// which the threads meet. The first region of a step is one with the last of the step before.
+    /// Returns the phases of a step with `above` layers above the first, with or without gradient clipping,
+    /// in regions between which the threads meet. The first region of a step is merged with the last of the
+    /// step before.
     pub fn regions(self, above: usize, clips: bool) -> Vec<Vec<Phase>> {
         let mut regions = vec![vec![Phase::FirstLayer]];
         let mut last = Vec::new();

@@ -1,33 +1,33 @@
-//! Products of the CPU engine, by their size: in bits they are the same.
+//! Products of the CPU engine: chooses an implementation by size, with the same bits.
 
 use super::packed::add_packed;
 use super::partition::LANES;
 use super::tiles::{Start, add_product};
 use super::view::View;
 
-/// Rows of A from which on it pays to copy B. In WASM a tile of copies needs fewer instructions, not only fewer caches: no stride is
-/// added, and places are known when it is compiled.
+/// Rows of A from which on copying B pays. In WASM, tiles of copies also need fewer instructions: no stride
+/// is added, and offsets are constants.
 const PACKED_ROWS: usize = if cfg!(target_arch = "wasm32") { 8 } else { 32 };
 
-/// As many numbers of B stay in the nearest caches.
+/// Numbers of B that fit the nearest caches.
 const PACKED_NUMBERS: usize = if cfg!(target_arch = "wasm32") { 0 } else { 1 << 15 };
 
-/// Whether B is copied for a product with A of so many rows.
+/// Returns whether B is copied for a product with `rows` rows of A.
 fn pays_to_copy(rows: usize, b: View<'_>) -> bool {
     rows >= PACKED_ROWS && b.row_count() * b.column_count() > PACKED_NUMBERS
 }
 
-/// C += A B for the columns from `first` on of the rows in `c`, of `width` numbers each. Behind the columns of B stand
-/// zeros until rows are whole vectors, or its columns are rows in memory; zeros may be added to what stands in C behind its last column,
-/// until that is a whole vector.
+/// Computes C += A B for the columns from `first` on of the rows in `c`, of `width` numbers each. Rows of B
+/// are padded with zeros to whole vectors, unless its columns are rows in memory. Zeros may be added to the
+/// numbers after the last column of C, up to a whole vector.
 ///
-/// Every number of C is one chain of multiply-adds in the order of the inner dimension, however a product is divided between
-/// calls.
+/// Every number of C is one chain of multiply-adds in the order of the inner dimension, however a product is
+/// divided between calls.
 pub fn add(c: &mut [f32], width: usize, first: usize, a: View<'_>, b: View<'_>) {
     begin(c, width, first, Start::Sums, a, b);
 }
 
-/// As [`add`], but C = start + A B, in whole vectors of the columns of B: with the same bits, in less time.
+/// Computes C = start + A B like [`add`], in whole vectors of the columns of B: the same bits, in less time.
 pub fn begin(c: &mut [f32], width: usize, first: usize, start: Start<'_>, a: View<'_>, b: View<'_>) {
     let c = c.get_mut(first..).unwrap_or_default();
     if b.column_stride() == 1 && !pays_to_copy(a.row_count(), b) {
@@ -42,7 +42,7 @@ mod tests {
     use super::super::tiles::tests::number;
     use super::*;
 
-    /// As they are and transposed, and by both kinds: the bits are the same.
+    /// Plain and transposed, with both implementations: the bits are the same.
     #[test]
     fn both_kinds_and_every_transposition_give_the_same_bits() {
         let (rows, depth, columns) = (35, 259, 9 * LANES);

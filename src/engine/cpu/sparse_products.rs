@@ -1,4 +1,4 @@
-//! Products of the first layer's inputs where these are lists: of each group of inputs the rows in which it is not zero.
+//! Products of the first layer's inputs as lists: for each group of inputs, the rows in which it is not zero.
 
 use pulp::{Simd, WithSimd};
 
@@ -7,13 +7,14 @@ use super::partition::{by_length, runs};
 use super::sparse_rows::SparseRows;
 use super::view::View;
 
-/// Vectors of a row that are worked on together: with four inputs, their weights and sums fill the registers, 32 with the
-/// longest vectors and 16 with others, of which compilers need more for gradients.
+/// Vectors of a row computed together, forward and for gradients: with four inputs, their weights and sums
+/// fill the registers, 32 with the longest vectors and 16 with others, of which compilers need more for
+/// gradients.
 const fn most_vectors(lanes: usize) -> (usize, usize) {
     if lanes == 16 { (5, 5) } else { (3, 2) }
 }
 
-/// The vectors `at..at + N` of four rows of `width` vectors each.
+/// Loads the vectors `at..at + N` of four rows of `width` vectors each.
 #[inline(always)]
 fn load<S: Simd, const N: usize>(
     simd: S,
@@ -27,7 +28,7 @@ fn load<S: Simd, const N: usize>(
     held
 }
 
-/// `z` += X W, rows of `width` numbers each.
+/// Computes `z` += X W, in rows of `width` numbers each.
 pub struct ForwardSparse<'a> {
     pub weights: &'a [f32],
     pub width: usize,
@@ -49,7 +50,7 @@ impl WithSimd for ForwardSparse<'_> {
     }
 }
 
-/// `z` += X W for the vectors `at..at + N` of their rows, which have `width` vectors.
+/// Computes `z` += X W for the vectors `at..at + N` of their rows, which have `width` vectors.
 #[inline(always)]
 fn forward_run<S: Simd, const N: usize>(
     simd: S,
@@ -75,7 +76,7 @@ fn forward_run<S: Simd, const N: usize>(
     }
 }
 
-/// `weights`, rows of `width` numbers each, += X'D.
+/// Computes `weights` += X'D, in rows of `width` numbers each.
 pub struct AddSparse<'a> {
     pub weights: &'a mut [f32],
     pub width: usize,
@@ -98,7 +99,8 @@ impl WithSimd for AddSparse<'_> {
     }
 }
 
-/// `weights` += X'D for the vectors `at..at + N` of their rows, which have `width` vectors; those of D are `stride` vectors apart.
+/// Computes `weights` += X'D for the vectors `at..at + N` of their rows, which have `width` vectors; rows of
+/// D are `stride` vectors apart.
 #[inline(always)]
 fn add_run<S: Simd, const N: usize>(
     simd: S,

@@ -1,4 +1,4 @@
-//! The inputs of a batch that are not zero, in lists.
+//! Lists of a batch's nonzero inputs.
 
 use std::ops::Range;
 
@@ -10,29 +10,29 @@ use crate::vectors::vectorized_loops;
 /// A group of inputs of a row, not all of them zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Quad {
-    /// Which row of the batch.
+    /// Row of the batch.
     pub row: u32,
-    /// The inputs; in the place of those that are not there, zeros.
+    /// Inputs; zeros for missing inputs.
     pub values: [f32; QUAD],
 }
 
 /// For some groups of inputs, the rows of a batch in which they are not zero.
 ///
-/// The lists of a section of groups stand one behind the other, the longest first: a processor foresees where a list ends if
-/// those before it were as long, and what it does not foresee costs as much as some rows.
+/// The lists of a section of groups are concatenated, the longest first: a processor predicts the end of a
+/// list if earlier lists were as long, and a misprediction costs as much as some rows.
 #[derive(Debug, Default)]
 pub struct SparseRows {
-    /// Groups that are not zero in all rows, and where the list of each ends.
+    /// Groups that are not zero in all rows, with the end of each group's list.
     ends: Vec<(u32, u32)>,
     quads: Vec<Quad>,
-    /// For each group of the words that are taken, the number of its rows; later the position of the next one.
+    /// For each group of the used words, the number of its rows; later the position of the next row.
     places: Vec<u32>,
-    /// For each length, the number of groups with such lists; later the position of the next one.
+    /// For each length, the number of groups with such lists; later the position of the next group.
     lengths: Vec<u32>,
 }
 
 impl SparseRows {
-    /// The groups and their lists, each in the order of the rows.
+    /// Iterates over the groups and their lists, each in the order of the rows.
     #[inline(always)]
     pub fn each(&self) -> impl Iterator<Item = (usize, &[Quad])> {
         let mut start = 0;
@@ -43,7 +43,7 @@ impl SparseRows {
         })
     }
 
-    /// Makes the lists of neighbouring sections of groups for the rows that `order` names.
+    /// Builds the lists of adjacent sections of groups for the rows of `order`.
     pub fn take<T: Input>(
         &mut self,
         packed: &PackedRows,
@@ -71,13 +71,13 @@ impl SparseRows {
         });
     }
 
-    /// Puts what rows hold of some groups into the lists. `places` has where those of each group begin, the first that of the first
-    /// word's first.
+    /// Copies the rows' values in some groups into the lists. `places` has the start of each group's list,
+    /// beginning with the first group of the first word.
     #[inline(always)]
     fn put<T: Input>(&mut self, packed: &PackedRows, divisor: f32, order: &[u32], taken: &Range<usize>) {
         let Self { places, quads, ends, .. } = self;
         let count = ends.last().map_or(0, |(_, end)| *end as usize);
-        // What stands there from batches before is written over.
+        // Overwrites the lists of earlier batches.
         if quads.len() < count {
             quads.resize(count, Quad::default());
         }
@@ -102,8 +102,8 @@ impl SparseRows {
         }
     }
 
-    /// Puts the lists of a section behind those that are there, the longest first; lists of the same length in the order of
-    /// the groups. `places` gets where each begins.
+    /// Appends the lists of a section, the longest first; lists of the same length are in the order of the
+    /// groups. Stores the start of each in `places`.
     #[inline(always)]
     fn sort(&mut self, section: &Range<usize>, first: usize, longest: usize) {
         let Self { ends, places, lengths, .. } = self;
@@ -135,14 +135,14 @@ impl SparseRows {
     }
 }
 
-/// The bits of a word that belong to groups below `end`.
+/// Returns the bits of a word that belong to groups below `end`.
 #[inline(always)]
 fn bits_below(end: usize, word: usize) -> u64 {
     let others = ((word + 1) * GROUPS_OF_WORD).saturating_sub(end);
     u64::MAX.checked_shr(others as u32).unwrap_or(0)
 }
 
-/// In how many of these words each bit is set.
+/// Counts for each bit the words in which it is set.
 #[inline(always)]
 fn rows_of_bits(words: impl Iterator<Item = u64>) -> [u32; GROUPS_OF_WORD] {
     const HALF: usize = GROUPS_OF_WORD / 2;
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::data::{Features, Rows, TargetsRef};
 
-    /// Rows in which group g of five is not zero: the first 0, 3, 1, 3 and 2.
+    /// Number of rows in which each of five groups is not zero: 0, 3, 1, 3 and 2.
     #[test]
     fn the_longest_lists_of_a_section_come_first() {
         let lengths = [0, 3, 1, 3, 2];

@@ -1,7 +1,8 @@
-//! Networks that one thread trains side by side: what a batch holds is gathered once for all of them.
+//! Networks trained together by one thread: each batch is gathered once for all of them.
 //!
-//! Gathering depends on the rows, their order and the size of a batch alone, and is half of a step of a small network. Each step
-//! of a network is the list of phases of [`CpuEngine`] with one thread, so its bits are the same.
+//! Gathering depends only on the rows, their order and the batch size, and is half of a step of a small
+//! network. Each step of a network is the list of phases of [`CpuEngine`] with one thread, so its bits are
+//! the same.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,34 +23,36 @@ use crate::step::StepRecord;
 use crate::threads::steps_of_piece;
 use crate::timing::Ceilings;
 
-/// Rows of a turn: each network trains on this many gathered rows, then the next one does. The more,
-/// the less often its weights have to come to the nearest caches; the fewer, the nearer is what was gathered.
+/// Rows of a turn: each network trains on this number of gathered rows before the next one does. More rows
+/// load its weights into the nearest caches less often; fewer keep the gathered rows closer.
 const TURN_ROWS: usize = 1 << 10;
 
-/// Inputs of a turn at most.
+/// Most inputs of a turn.
 const TURN_INPUTS: usize = 1 << 20;
 
-/// Networks on the processor that are trained together by the thread that calls. They share rows, order and batch size, and may
-/// differ in everything else. Each is trained to the same bits as by [`CpuEngine`], whatever becomes of the others.
+/// Networks that the calling thread trains together on the processor. They share rows, order and batch size,
+/// and may differ in everything else. Each is trained to the same bits as by [`CpuEngine`], independently of
+/// the others.
 pub struct CpuTeam {
     members: Vec<Option<CpuEngine>>,
     batch: usize,
-    /// Batches of a turn.
+    /// Batches per turn.
     turn: usize,
     rows: Arc<TeamRows>,
     gathered: Vec<Gathered>,
     host_order: HostOrder,
-    /// Steps of a call.
+    /// Steps per call.
     pub(super) slice: usize,
     description: Description,
 }
 
-/// Rows as teams take them that skip zeros, once one of them has trained: for all teams that train on the same rows.
+/// Packed rows for teams that skip zeros, available once one of them has trained; shared by all teams that
+/// train on the same rows.
 #[derive(Default)]
 pub struct TeamRows(OnceLock<Option<PackedRows>>);
 
 impl TeamRows {
-    /// These rows, or nothing if they hold few zeros. They are the same at each call.
+    /// Returns the packed rows, or `None` if they have few zeros. `rows` must be the same at each call.
     fn get(&self, rows: &Rows<'_>) -> Option<&PackedRows> {
         let packed = || {
             skipped_groups(rows).map(|groups| {
@@ -62,19 +65,19 @@ impl TeamRows {
     }
 }
 
-/// What some batches hold, for all networks that take it in the same form.
+/// Some gathered batches, for all networks that use the same form.
 struct Gathered {
-    /// In how many sections lists stand, or nothing for whole rows.
+    /// Number of sections of the lists, or `None` for whole rows.
     sections: Option<usize>,
-    /// One share of each batch.
+    /// One share for each batch.
     batches: Vec<Parts<Inputs>>,
 }
 
 impl CpuTeam {
-    /// These networks, each with one thread. The rows that they will train on are `rows`, as soon as these are known.
+    /// Creates a team of these networks, each with one thread. Its training rows are shared through `rows`.
     ///
     /// # Errors
-    /// [`Error::Config`] when there are none, or when they share no batches.
+    /// [`Error::Config`] when there are no networks, or when they cannot share batches.
     pub fn new(members: Vec<CpuEngine>, rows: &Arc<TeamRows>) -> Result<Self> {
         let shared = |engine: &CpuEngine| (engine.options.batch, engine.network.network.columns());
         let Some((batch, columns)) = members.first().map(shared) else {
@@ -103,37 +106,38 @@ impl CpuTeam {
         })
     }
 
-    /// The form in which a network takes a batch. In a team each form that occurs is gathered once: where all have the same, most
-    /// is shared.
+    /// Returns the form in which a network uses a batch. A team gathers each form once, so networks of the
+    /// same form share the most.
     pub fn form(network: &Network) -> usize {
         if network.input_layer().is_some() { 0 } else { Plan::first_pieces(network) }
     }
 
-    /// What computes, and how, for each of the networks.
+    /// Returns the description of the engine, valid for each network.
     pub fn description(&self) -> Description {
         self.description.clone()
     }
 
-    /// What a thread can do at most, measured now.
+    /// Measures the ceilings of one thread.
     pub fn ceilings(&self) -> Ceilings {
         ceilings::measure(1)
     }
 
-    /// A network, to ask it for what it has; nothing if it was stopped.
+    /// Returns a network; `None` if it was stopped.
     pub fn member(&mut self, number: usize) -> Option<&mut CpuEngine> {
         self.members[number].as_mut()
     }
 
-    /// Trains this network no more. Nothing is kept of it.
+    /// Stops training this network and drops it.
     pub fn stop(&mut self, number: usize) {
         self.members[number] = None;
     }
 
-    /// Trains all networks that have not stopped on `batches`, as [`Engine::submit`](crate::engine::Engine::submit) does one.
-    /// Each keeps its metrics until it is polled. The rows must be the same as long as the team is there.
+    /// Trains all networks that have not stopped on `batches`, as
+    /// [`Engine::submit`](crate::engine::Engine::submit) does one. Each keeps its metrics until it is polled.
+    /// The rows must be the same for the team's lifetime.
     ///
     /// # Errors
-    /// [`Error::Config`] for rows that are not there.
+    /// [`Error::Config`] for rows that do not exist.
     pub fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
         check_epoch(batches)?;
         let mut host_order = std::mem::take(&mut self.host_order);
@@ -147,22 +151,23 @@ impl CpuTeam {
         Ok(taken)
     }
 
-    /// Loss and predictions of `rows` for each network that has not stopped, as [`Inference::evaluate`](crate::engine::Inference::evaluate)
-    /// gives them.
+    /// Returns loss and predictions for `rows` of each network that has not stopped, as
+    /// [`Inference::evaluate`](crate::engine::Inference::evaluate) does.
     pub fn evaluate(&mut self, rows: &Rows<'_>) -> Vec<Option<Evaluation>> {
         let each = self.evaluated(rows, EvaluationOutput::Evaluation, |_, sparse| sparse);
         each.into_iter().map(|evaluated| evaluated.map(evaluation)).collect()
     }
 
-    /// Outputs for `rows` of each network that has not stopped, as [`Inference::outputs`](crate::engine::Inference::outputs) gives
-    /// them.
+    /// Returns outputs for `rows` of each network that has not stopped, as
+    /// [`Inference::outputs`](crate::engine::Inference::outputs) does.
     pub fn outputs(&mut self, rows: &Rows<'_>) -> Vec<Option<Vec<f32>>> {
         let decide = |engine: &mut CpuEngine, sparse| *engine.sparse_outputs.get_or_insert(sparse);
         let each = self.evaluated(rows, EvaluationOutput::Outputs, decide);
         each.into_iter().map(|evaluated| evaluated.map(|evaluated| evaluated.outputs)).collect()
     }
 
-    /// What each network makes of some rows, on one thread. `decide` says whether it skips their zeros, where that would pay or not.
+    /// Evaluates some rows with each network, on one thread. `decide` returns whether a network skips their
+    /// zeros, given whether that pays.
     fn evaluated(
         &mut self,
         rows: &Rows<'_>,
@@ -214,7 +219,7 @@ impl CpuTeam {
         }
     }
 
-    /// Has all networks skip the same zeros, and makes room for what is gathered.
+    /// Sets the same skipped groups for all networks, and makes room for gathered batches.
     fn take_groups(&mut self, packed: Option<&PackedRows>, inputs: usize) {
         for engine in self.members.iter_mut().flatten() {
             if engine.sparse.is_none() {
@@ -231,18 +236,18 @@ impl CpuTeam {
 }
 
 impl CpuEngine {
-    /// In how many sections the lists of its inputs stand; nothing if it takes whole rows.
+    /// Returns the number of sections of the input lists; `None` if the network uses whole rows.
     fn sections(&self) -> Option<usize> {
         self.sparse.filter(|sparse| *sparse).map(|_| self.network.panels.len())
     }
 
-    /// Trains on gathered batches, each with its number of rows, on the calling thread alone.
+    /// Trains on gathered batches, each with its number of rows, on the calling thread only.
     fn train_batches<'a>(&mut self, batches: impl Iterator<Item = (usize, &'a Parts<Inputs>)>) {
         let Self { network, options, steps, ended, .. } = self;
         for (rows, inputs) in batches {
             let record = StepRecord { rows: rows as u32, ..options.rule.record(*steps) };
             let step = network.training_step(inputs, &record);
-            // The inputs are there: the phase that gathers them does nothing.
+            // The inputs are already gathered, so the gather phase does nothing.
             network.regions.iter().flatten().for_each(|phase| network.compute(*phase, 0, step));
             ended.push(network.metrics(step));
             *steps += 1;

@@ -1,50 +1,52 @@
-//! The parameters of a layer that one part owns, and what belongs to them.
+//! Parameters of a layer that one part owns, with their gradients and optimizer state.
 
 use super::aligned::Aligned;
 use crate::step::{StepRecord, Tile, UpdateRule};
 use crate::vectors::vectorized_loops;
 
-/// Parameters that are updated together: small enough that they stay in the nearest cache with all that belongs to them.
+/// Parameters updated together: few enough that they stay in the nearest cache with their gradients and
+/// state.
 const CHUNK: usize = 1 << 11;
 
-/// Some weights of a layer and some of its biases, or as many numbers that belong to them.
+/// Some weights and biases of a layer, or corresponding numbers such as their gradients.
 #[derive(Debug, Clone, Default)]
 pub struct Tensors {
-    /// Weights in the order that the part's owner gives them.
+    /// Weights in the order chosen by the part's owner.
     pub weights: Aligned,
     /// Biases.
     pub bias: Vec<f32>,
 }
 
-/// Parameters, their gradients where they are kept, and the optimizer's state.
+/// Parameters, their gradients if these are kept, and the optimizer's state.
 pub struct Owned {
     /// The parameters.
     pub values: Tensors,
-    /// Gradients of this step, all 0 between steps; empty where plain gradient descent adds its updates to the parameters.
+    /// Gradients of this step, 0 between steps; empty if plain gradient descent adds its updates to the
+    /// parameters.
     pub gradients: Tensors,
     /// The optimizer's state; unused tensors are empty.
     pub states: [Tensors; 2],
 }
 
 impl Tensors {
-    /// Zeros of the same shape.
+    /// Returns zeros of the same shape.
     pub fn zeros(&self) -> Self {
         Self { weights: Aligned::zeros(self.weights.len()), bias: vec![0.0; self.bias.len()] }
     }
 
-    /// Adds as many others.
+    /// Adds tensors of the same shape.
     pub fn add(&mut self, others: &Self) {
         let pairs = self.weights.iter_mut().zip(&*others.weights);
         pairs.chain(self.bias.iter_mut().zip(&others.bias)).for_each(|(to, other)| *to += other);
     }
 
-    /// The sum of the squares of all numbers.
+    /// Returns the sum of the squares of all numbers.
     pub fn sum_of_squares(&self) -> f64 {
         sum_of_squares(&self.weights) + sum_of_squares(&self.bias)
     }
 }
 
-/// In eight sums side by side, so that their order is fixed and none waits for another.
+/// Sums in eight independent sums, so that the order is fixed and none waits for another.
 fn sum_of_squares(values: &[f32]) -> f64 {
     let square = |value: f32| f64::from(value) * f64::from(value);
     let (eights, rest) = values.as_chunks::<8>();
@@ -60,8 +62,8 @@ fn sum_of_squares(values: &[f32]) -> f64 {
 }
 
 impl Owned {
-    /// These parameters, with state where the rule needs any: `states` of it, or else zeros; and with room for gradients, which plain
-    /// gradient descent does not keep.
+    /// Creates the parameters with the state that the rule needs, `states` or else zeros, and with room for
+    /// gradients, which plain gradient descent does not keep.
     pub fn new(values: Tensors, rule: &UpdateRule, states: impl IntoIterator<Item = Tensors>) -> Self {
         let gradients = if rule.is_plain_sgd() { Tensors::default() } else { values.zeros() };
         let (mut given, mut states) = (states.into_iter(), <[Tensors; 2]>::default());
@@ -71,8 +73,8 @@ impl Owned {
         Self { values, gradients, states }
     }
 
-    /// Updates parameters and their state from `scale` times the gradients that are kept, which become 0; `factors` of the
-    /// learning rate are those of weights and biases.
+    /// Updates parameters and their state from `scale` times the stored gradients, and sets these to 0;
+    /// `factors` scale the learning rate of weights and biases.
     pub fn update(&mut self, rule: &UpdateRule, record: &StepRecord, factors: [f32; 2], scale: f32) {
         let Self { values, gradients, states: [first, second] } = self;
         let (weights, biases) = (
@@ -98,8 +100,8 @@ impl Owned {
     }
 }
 
-/// What gradients are multiplied by so that their norm, the root of `squares`, is at most `clip`: PyTorch's formula. NaN
-/// where the norm is.
+/// Returns the factor of gradients that limits their norm, the root of `squares`, to `clip`: PyTorch's
+/// formula. NaN if the norm is NaN.
 pub fn clip_scale(squares: f64, clip: f32) -> f32 {
     let scale = f64::from(clip) / (squares.sqrt() + 1e-6);
     if scale >= 1.0 { 1.0 } else { scale as f32 }
@@ -127,7 +129,7 @@ mod tests {
         assert!(clip_scale(f64::NAN, 3.0).is_nan());
     }
 
-    /// Every element once, also where tensors end within a chunk; gradients are 0 afterwards.
+    /// Every element is updated once, also if tensors end within a chunk; gradients are 0 afterwards.
     #[test]
     fn chunks_are_updated_as_a_whole_tensor() {
         let length = 2 * CHUNK + 5;

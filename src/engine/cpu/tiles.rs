@@ -1,7 +1,8 @@
-//! Products of what fits the nearest caches: tiles of sums in registers, nothing is packed.
+//! Products that fit the nearest caches: tiles of sums in registers, without packing.
 //!
-//! Every number of C is one chain of multiply-adds, in the order of the inner dimension. It does not depend on how rows,
-//! columns and the inner dimension are divided between calls or threads, nor on how long vectors are.
+//! Every number of C is one chain of multiply-adds, in the order of the inner dimension. It depends neither
+//! on the division of rows, columns and the inner dimension between calls or threads, nor on the length of
+//! vectors.
 
 use std::ops::Range;
 
@@ -11,49 +12,50 @@ use super::partition::{LANES, by_length, runs};
 use super::view::View;
 use crate::vectors::vectorized;
 
-/// Steps of the inner dimension after which sums go back to memory: that many rows of a run of B fit in the L1 cache.
+/// Steps of the inner dimension after which sums are written to memory: this number of rows of a run of B
+/// fits the L1 cache.
 const DEPTH: usize = 256;
 
-/// Rows of a tile, and vectors of each: with a row of B and a number of A its sums fill 32 registers, or nearly 16: with three
-/// vectors in the place of two compilers would need one more.
+/// Rows of a tile, and vectors per row: with a row of B and a number of A its sums fill 32 registers, or
+/// nearly 16, where three vectors instead of two would need one register more.
 const fn shape(lanes: usize) -> (usize, usize) {
     if lanes == 16 || cfg!(target_arch = "aarch64") { (8, 3) } else { (6, 2) }
 }
 
-/// Vectors of a tile's row at most.
+/// Most vectors of a tile's row.
 pub const fn width(lanes: usize) -> usize {
     shape(lanes).1
 }
 
-/// Rows of a tile at most.
+/// Most rows of a tile.
 pub const fn height(lanes: usize) -> usize {
     shape(lanes).0
 }
 
-/// The height of the next tile when `rows` rows are left and tiles have at most `most`.
+/// Returns the height of the next tile when `rows` rows are left and tiles have at most `most`.
 #[inline(always)]
 pub fn next_height(most: usize, rows: usize) -> usize {
     if rows >= most { most } else { [1, 1, 2, 2, 4, 4, 4, 4][rows] }
 }
 
-/// What a product is added to.
+/// Initial value of a product's sums.
 #[derive(Clone, Copy)]
 pub enum Start<'a> {
-    /// What stands in C.
+    /// Numbers in C.
     Sums,
-    /// This row in each row of C, whatever stands there.
+    /// This row for each row of C, ignoring its numbers.
     Row(&'a [f32]),
     /// Zeros.
     Zeros,
 }
 
 impl Start<'_> {
-    /// Whether what stands in C counts.
+    /// Returns whether the numbers in C are used.
     pub fn reads_c(self) -> bool {
         matches!(self, Start::Sums)
     }
 
-    /// Writes it into the first `columns` numbers of some rows of C.
+    /// Writes the start into the first `columns` numbers of some rows of C.
     pub fn write(self, c: &mut [f32], stride: usize, rows: usize, columns: usize) {
         for to in c.chunks_mut(stride).take(rows) {
             match self {
@@ -65,9 +67,9 @@ impl Start<'_> {
     }
 }
 
-/// C = start + A B. Behind the last column of B stand numbers until rows are whole vectors; rows of C are `stride` numbers apart, and the
-/// first numbers of each are added to: as many as B has columns, and those behind them until they are whole vectors of this processor, or, where
-/// what stands in C does not count, of any.
+/// Computes C = start + A B. Rows of B are padded with any numbers to whole vectors. Rows of C are `stride`
+/// numbers apart. The first numbers of each row, one per column of B, are added to, and the numbers after
+/// them up to a whole vector of this processor, or of any processor if the numbers in C are not used.
 pub fn add_product(c: &mut [f32], stride: usize, start: Start<'_>, a: View<'_>, b: View<'_>) {
     assert_eq!(a.column_count(), b.row_count(), "inner dimensions of a product agree");
     assert!(b.has_whole_vectors() && stride.is_multiple_of(LANES), "rows are whole vectors");
@@ -120,7 +122,7 @@ impl WithSimd for AddProduct<'_> {
     }
 }
 
-/// Two factors, what their product is added to, and how far the rows of B and C are apart in vectors.
+/// Two factors, the start of their product, and the distances between rows of B and C in vectors.
 struct Operands<'a, S: Simd> {
     a: View<'a>,
     b: &'a [S::f32s],
@@ -130,7 +132,7 @@ struct Operands<'a, S: Simd> {
 }
 
 impl<S: Simd> Operands<'_, S> {
-    /// Adds to the vectors `at..at + N` of all rows of C what some columns of A give.
+    /// Adds the product with some columns of A to the vectors `at..at + N` of all rows of C.
     #[inline(always)]
     fn rows<const N: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, at: usize) {
         let (rows, mut row) = (self.a.row_count(), 0);
@@ -147,7 +149,7 @@ impl<S: Simd> Operands<'_, S> {
         }
     }
 
-    /// For M rows from `row` on.
+    /// Computes a tile of M rows from `row` on.
     #[inline(always)]
     fn tile<const M: usize, const N: usize>(
         &self,
@@ -172,7 +174,7 @@ impl<S: Simd> Operands<'_, S> {
         }
         let b = &self.b[depth.start * self.b_stride + at..];
         match self.a.rows_of::<M>(row, depth.clone()) {
-            // Rows of A one beside the other.
+            // Rows of A are contiguous.
             Some(rows) => {
                 let mut at = 0;
                 for k in 0..depth.len() {
@@ -180,7 +182,7 @@ impl<S: Simd> Operands<'_, S> {
                     at += self.b_stride;
                 }
             }
-            // The rows are columns in memory.
+            // Rows of A are columns in memory.
             None => {
                 let stride = self.a.column_stride();
                 let a = &self.a.values()[depth.start * stride + row..];
@@ -198,7 +200,8 @@ impl<S: Simd> Operands<'_, S> {
     }
 }
 
-/// `sums` += `factors` x `b`. A factor is read where it is needed: all at once would take the registers of sums.
+/// Computes `sums` += `factors` x `b`. Each factor is read when it is needed: reading all at once would take
+/// registers of sums.
 #[inline(always)]
 pub fn add_outer<S: Simd, const M: usize, const N: usize>(
     simd: S,
@@ -220,12 +223,12 @@ pub fn add_outer<S: Simd, const M: usize, const N: usize>(
 pub mod tests {
     use super::*;
 
-    /// Some number.
+    /// Returns a test number.
     pub fn number(i: usize) -> f32 {
         ((i * 37 + 11) % 23) as f32 / 8.0 - 1.25
     }
 
-    /// One multiply-add after the other, in the order of the inner dimension.
+    /// Computes C with one multiply-add after the other, in the order of the inner dimension.
     pub fn expected(c: &[f32], stride: usize, a: View<'_>, b: View<'_>) -> Vec<f32> {
         let at = |view: View<'_>, row: usize, column: usize| {
             view.values()[row * view.row_stride() + column * view.column_stride()]
@@ -242,8 +245,8 @@ pub mod tests {
         c
     }
 
-    /// Odd sizes, A as it is and transposed, with the vectors of every processor; those without fused multiply-adds round
-    /// each step twice.
+    /// Odd sizes, A plain and transposed, with the vectors of every processor; processors without fused
+    /// multiply-adds round each step twice.
     #[test]
     fn any_vectors_give_one_chain_of_multiply_adds() {
         for (rows, depth, vectors) in
@@ -281,7 +284,8 @@ pub mod tests {
         }
     }
 
-    /// A row or zeros in each row of C, whatever stands there, give the bits of a sum with them; so does an inner dimension of 0.
+    /// Starting with a row or zeros gives the bits of a sum with them, whatever C contains; so does an inner
+    /// dimension of 0.
     #[test]
     fn products_begin_with_a_row_or_zeros() {
         for (rows, depth, columns) in [(1usize, 1usize, 1usize), (9, 17, 40), (13, 300, 100), (3, 0, 16)] {

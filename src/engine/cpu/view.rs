@@ -1,4 +1,4 @@
-//! Matrices that are looked at: slices with strides.
+//! Borrowed matrices: slices with strides.
 
 use std::ops::Range;
 
@@ -16,14 +16,14 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// `values` as a matrix of rows of `columns` numbers.
+    /// Creates a view of `values` as rows of `columns` numbers.
     pub fn new(values: &'a [f32], columns: usize) -> Self {
         let rows = values.len().checked_div(columns).unwrap_or(0);
         assert_eq!(values.len(), rows * columns, "a matrix has whole rows");
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
-    /// Its transpose.
+    /// Returns the transpose.
     pub fn transposed(self) -> Self {
         Self {
             rows: self.columns,
@@ -34,57 +34,58 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Some of its rows.
+    /// Returns some of the rows.
     pub fn rows(self, range: Range<usize>) -> Self {
         assert!(range.start <= range.end && range.end <= self.rows, "the rows are there");
         let values = &self.values[(range.start * self.row_stride).min(self.values.len())..];
         Self { values, rows: range.len(), ..self }
     }
 
-    /// Some of its columns.
+    /// Returns some of the columns.
     pub fn columns(self, range: Range<usize>) -> Self {
         self.transposed().rows(range).transposed()
     }
 
-    /// From the first of its elements on.
+    /// Returns the slice from the first element on.
     pub fn values(self) -> &'a [f32] {
         self.values
     }
 
-    /// From an element to the one in the next row.
+    /// Returns the distance between an element and the one in the next row.
     pub fn row_stride(self) -> usize {
         self.row_stride
     }
 
-    /// From an element to the one in the next column.
+    /// Returns the distance between an element and the one in the next column.
     pub fn column_stride(self) -> usize {
         self.column_stride
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub fn row_count(self) -> usize {
         self.rows
     }
 
-    /// How many columns it has.
+    /// Returns the number of columns.
     pub fn column_count(self) -> usize {
         self.columns
     }
 
-    /// The rows one by one, whose numbers stand side by side.
+    /// Iterates over the rows, whose numbers must be contiguous.
     pub fn each_row(self) -> impl Iterator<Item = &'a [f32]> {
         assert_eq!(self.column_stride, 1, "rows are no columns");
         (0..self.rows).map(move |row| &self.values[row * self.row_stride..][..self.columns])
     }
 
-    /// Whether the numbers of a row stand one behind the other, and behind the last of them others until they are whole vectors.
+    /// Returns whether the numbers of a row are contiguous, with further numbers after them up to whole
+    /// vectors.
     pub fn has_whole_vectors(self) -> bool {
         self.column_stride == 1
             && self.row_stride.is_multiple_of(LANES)
             && Self { columns: self.columns.next_multiple_of(LANES), ..self }.is_whole()
     }
 
-    /// The columns `columns` of M rows from `first` on, if the numbers of a row stand one behind the other.
+    /// Returns the columns `columns` of M rows from `first` on, if the numbers of a row are contiguous.
     #[inline(always)]
     pub fn rows_of<const M: usize>(&self, first: usize, columns: Range<usize>) -> Option<[&'a [f32]; M]> {
         if self.column_stride != 1 {
@@ -97,7 +98,8 @@ impl<'a> View<'a> {
         Some(rows)
     }
 
-    /// Copies the transpose into the first columns of rows of `width` numbers; the numbers of a row stand one behind the other.
+    /// Copies the transpose into the first columns of rows of `width` numbers; the numbers of a row are
+    /// contiguous.
     #[inline(always)]
     pub fn transpose_into(&self, to: &mut [f32], width: usize) {
         for first in (0..self.rows).step_by(LANES) {
@@ -113,7 +115,7 @@ impl<'a> View<'a> {
                     }
                     continue;
                 }
-                // Lines of the cache are read and written whole.
+                // Read and write whole cache lines.
                 let mut block = [[0.0; LANES]; LANES];
                 for (number, row) in block.iter_mut().enumerate() {
                     row.copy_from_slice(from(number));
@@ -135,7 +137,7 @@ impl<'a> View<'a> {
         });
     }
 
-    /// Whether the last element lies within the slice.
+    /// Returns whether the last element is within the slice.
     pub fn is_whole(&self) -> bool {
         self.rows == 0
             || self.columns == 0
@@ -148,7 +150,7 @@ mod tests {
     use super::super::tiles::tests::number;
     use super::*;
 
-    /// The sums of rows in their order; nothing of what stands behind the columns.
+    /// Sums rows in order, without the numbers after the columns.
     #[test]
     fn columns_are_summed_in_the_order_of_their_rows() {
         for (rows, columns) in [(0, 1), (1, 3), (3, 16), (65, 17), (257, 65), (17, 100)] {

@@ -1,4 +1,4 @@
-//! A schedule with its buffers on the device, every kernel compiled and bound: what is left is to record it.
+//! A schedule with its buffers on the device and all kernels compiled and bound, ready to be recorded.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,18 +12,20 @@ use crate::schedule::{Buffer, DispatchPlan};
 /// Most steps of one submission.
 pub const MOST_STEPS: usize = 1024;
 
-/// Bytes of the optimizers' numbers of a submission, at most, and of its metrics: they are written before each, or read.
+/// Most bytes of the optimizers' numbers of a submission, which are written before it, and of its metrics,
+/// which are read after it.
 pub const RULE_BYTES: usize = 16 << 20;
 
-/// What a slot of the metrics has of the networks of a group that were trained.
+/// A slot of the metrics, with the trained networks of a group.
 pub struct MetricSlots {
     /// Pairs (loss, correct).
     pub pairs: usize,
-    /// Number in the pack, and which pairs are its own.
+    /// Number in the pack, and the network's range of pairs.
     pub live: Vec<(usize, Range<usize>)>,
 }
 
-/// Where batches of `batch` rows stand that divide the `rows` positions from `first` on, slot after slot.
+/// Returns the records of batches of `batch` rows that divide the `rows` positions from `first` on, slot
+/// after slot.
 pub fn step_records(first: usize, rows: usize, batch: usize) -> impl Iterator<Item = StepRecord> {
     (0..rows).step_by(batch).zip(0..).map(move |(start, slot)| StepRecord {
         first: (first + start) as u32,
@@ -41,18 +43,18 @@ pub struct BoundSchedule {
     prologue: bool,
     /// Upper bounds of all records: rows, slot, start of predictions.
     most: StepRecord,
-    /// Positions of the order; every batch ends there or before.
+    /// Positions of the order, the limit of every batch.
     positions: usize,
     /// Pairs (loss, correct) of one step.
     pub metrics_groups: usize,
 }
 
 impl BoundSchedule {
-    /// Makes the buffers that belong to the batch and binds every dispatch. `predictions` rows can be predicted
+    /// Creates the buffers of the batch and binds every dispatch. Up to `predictions` rows can be predicted
     /// before they are read.
     ///
     /// # Errors
-    /// When the device has no buffers of such sizes, or refuses a kernel.
+    /// When the device has no buffers of such sizes, or rejects a kernel.
     pub fn new(
         context: &Context,
         pipelines: &Pipelines,
@@ -80,7 +82,7 @@ impl BoundSchedule {
         };
         let kernels = schedule.dispatches.iter().map(|dispatch| &*dispatch.kernel);
         pipelines.compile(context, kernels.map(|kernel| program(kernel, tuning, context.transport)))?;
-        // No record of `steps` reaches further; the order has room for one batch at least.
+        // Upper bounds of the records of `steps`; the order has room for at least one batch.
         let behind = |all: usize| all.saturating_sub(schedule.rows) as u32;
         let most = StepRecord {
             first: behind(rows.positions),
@@ -97,7 +99,7 @@ impl BoundSchedule {
                 prepare(context, pipelines, &*dispatch.kernel, tuning, &bound, &most)
             })
             .collect::<Result<Vec<_>>>()?;
-        // A prologue is one more.
+        // One more for a prologue.
         let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1, 1, 1);
         let positions = rows.positions;
         Ok(Self {
@@ -111,15 +113,17 @@ impl BoundSchedule {
         })
     }
 
-    /// A buffer that belongs to the batch.
+    /// Returns a buffer of the batch.
     pub fn buffer(&self, buffer: Buffer) -> &wgpu::Buffer {
         &self.buffers[&buffer]
     }
 
-    /// The records of these batches (at most [`MOST_STEPS`]), step by step: a prologue is a batch of no rows.
+    /// Returns the records of these batches (at most [`MOST_STEPS`]), step by step: a prologue is a batch of
+    /// no rows.
     ///
     /// # Errors
-    /// [`Error::Config`] for a batch that lies beyond the order, or beyond anything else that the kernels were bound to.
+    /// [`Error::Config`] for a batch beyond the order, or beyond another limit that the kernels were bound
+    /// to.
     pub fn steps(&self, batches: &[StepRecord]) -> Result<Vec<StepRecord>> {
         let fits = |it: &StepRecord| {
             let end = it.first as usize + it.rows as usize;
@@ -134,13 +138,13 @@ impl BoundSchedule {
         let next_rows = batches.iter().skip(1).map(|next| next.rows).chain([0]);
         let steps =
             batches.iter().zip(next_rows).map(|(batch, next_rows)| StepRecord { next_rows, ..*batch });
-        // Every submission stands by itself, so a prologue begins each.
+        // Submissions are independent, so each begins with a prologue.
         let before = batches.first().filter(|_| self.prologue);
         let before = before.map(|first| StepRecord { rows: 0, next_rows: first.rows, ..*first });
         Ok(before.into_iter().chain(steps).collect())
     }
 
-    /// All dispatches of these steps: each with its place in the schedule and the record of its step.
+    /// Returns all dispatches of these steps: each with its index in the schedule and the record of its step.
     pub fn dispatches<'a>(
         &'a self,
         steps: &'a [StepRecord],
@@ -164,7 +168,8 @@ impl BoundSchedule {
         }
     }
 
-    /// Says where the batches of the next submission stand. Call it when the one before is submitted, and before this.
+    /// Writes the records of the next submission's batches. Call this before recording it, and after the
+    /// previous one is submitted.
     pub fn place(&self, context: &Context, steps: &[StepRecord]) {
         self.carried.write(context, bytemuck::cast_slice(steps), 1);
     }

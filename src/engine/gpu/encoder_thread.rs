@@ -1,5 +1,5 @@
-//! A thread that ends encoders: wgpu does the work of recording there, some microseconds per dispatch. In browsers, which have no threads
-//! for it, they are ended where they are sent.
+//! A thread that finishes encoders, where wgpu does the work of recording: some microseconds per dispatch.
+//! Browsers have no threads for this, so encoders are finished by the sender.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -8,7 +8,7 @@ use crate::engine::{Observer, Work, recorder};
 use crate::error::{Error, Result};
 use crate::threads::{EXIST, hand_over, spawn};
 
-/// The thread, and what goes there and back. It lives as long as this does.
+/// The thread and its channels. It ends when this is dropped.
 pub struct EncoderThread {
     /// `None` once the thread is to end.
     encoders: Option<Encoders>,
@@ -16,15 +16,15 @@ pub struct EncoderThread {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Where encoders go.
+/// Destination of encoders.
 enum Encoders {
     ToThread(Sender<(wgpu::CommandEncoder, Observer)>),
-    /// What becomes of them goes straight to those who wait for it.
+    /// Finishes encoders in place; the channel holds their commands.
     Here(Sender<wgpu::CommandBuffer>),
 }
 
 impl EncoderThread {
-    /// Starts the thread, where there are any.
+    /// Starts the thread, if threads are available.
     ///
     /// # Errors
     /// [`Error::Thread`] when the system has no more threads.
@@ -66,7 +66,7 @@ impl EncoderThread {
         sent.ok_or_else(gone)
     }
 
-    /// Waits for the commands of the encoder that was handed over first.
+    /// Waits for the commands of the oldest encoder.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the thread is gone.
@@ -80,7 +80,7 @@ impl Drop for EncoderThread {
     fn drop(&mut self) {
         self.encoders = None;
         if let Some(thread) = self.thread.take() {
-            // If it panicked, the engine has said so.
+            // If the thread panicked, the engine has already reported it.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Evaluation on an adapter: many batches a submission, predictions read back.
+//! Evaluation on an adapter: many batches per submission, predictions read back.
 
 use super::GpuEngine;
 use super::bound::{BoundSchedule, step_records};
@@ -12,20 +12,20 @@ use crate::gpu::Readback;
 use crate::kernels::{Compute, FeatureFormat, StepRecord, blocks, sum_metrics, unpad_rows};
 use crate::schedule::{Buffer, DispatchPlan, TrainingStep};
 
-/// Bytes that are read back at a time, at most, if one evaluation gives no more.
+/// Most bytes read back at a time, unless a single evaluation returns more.
 const MOST_READ: u64 = 1 << 24;
 
-/// Which parameters a network is evaluated with.
+/// Location of the parameters for an evaluation.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ParametersAt<'a> {
     /// The engine's parameters.
     Engine,
-    /// Parameters in a buffer from a byte on, in the engine's layout. They become the engine's.
+    /// Parameters in a buffer from this byte on, in the engine's layout. They replace the engine's.
     Place(&'a wgpu::Buffer, u64),
 }
 
 impl GpuEngine {
-    /// The rows of an evaluation, made when the first of this form comes.
+    /// Creates the buffers for an evaluation's rows at the first evaluation of this form.
     pub(super) fn prepare_evaluation(&mut self, stored: FeatureFormat) -> Result<()> {
         let key = stored == FeatureFormat::Bytes;
         if !self.evaluation.contains_key(&key) {
@@ -44,7 +44,8 @@ impl GpuEngine {
         Ok(())
     }
 
-    /// Loss and predictions of `rows` with each of some parameters, in submissions of about as much time as those of training.
+    /// Returns loss and predictions of `rows` with each of some parameters, in submissions of about the same
+    /// duration as in training.
     pub(super) async fn evaluate_rows(
         &mut self,
         rows: &Rows<'_>,
@@ -78,7 +79,8 @@ impl GpuEngine {
         Ok(evaluations)
     }
 
-    /// Outputs for `rows` with each of some parameters, [rows, outputs], batch by batch: the device keeps those of one.
+    /// Returns outputs for `rows` with each of some parameters, [rows, outputs], batch by batch: the device
+    /// stores the outputs of one batch.
     pub(super) async fn outputs_of_rows(
         &mut self,
         rows: &Rows<'_>,
@@ -102,8 +104,8 @@ impl GpuEngine {
         Ok(outputs)
     }
 
-    /// Evaluates `rows` rows on the device with each of some parameters. Gives for each the first bytes of the
-    /// buffers that are wanted, one behind the other.
+    /// Evaluates `rows` rows on the device with each of some parameters. For each, returns the first bytes of
+    /// the requested buffers, concatenated.
     async fn read_evaluations(
         &self,
         bound: &BoundSchedule,

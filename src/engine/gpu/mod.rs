@@ -1,4 +1,5 @@
-//! Training on an adapter: many batches recorded and submitted ahead, metrics read back as they come.
+//! Training on an adapter: many batches are recorded and submitted ahead; metrics are read back as they
+//! become available.
 
 mod bound;
 mod encoder_thread;
@@ -36,7 +37,7 @@ use crate::step::ScheduleKind;
 use crate::threads::block;
 use crate::timing::Ceilings;
 
-/// Rows that a batch of an evaluation has at most.
+/// Most rows of an evaluation's batch.
 const EVALUATION_ROWS: usize = 512;
 
 /// A network on an adapter.
@@ -47,11 +48,11 @@ pub struct GpuEngine {
     selected: SelectedPlan,
     layout: ParameterLayout,
     parameters: wgpu::Buffer,
-    /// Steps so far.
+    /// Number of steps done.
     steps: u64,
     host_order: HostOrder,
     training: Option<Training>,
-    /// By form of storage, since a test set may be stored in another way than the training set.
+    /// By storage format, since a test set may have a different format than the training set.
     evaluation: BTreeMap<bool, (DeviceRows, BoundSchedule)>,
     submissions: Submissions,
     evaluation_batch: usize,
@@ -59,7 +60,7 @@ pub struct GpuEngine {
 }
 
 impl GpuEngine {
-    /// Puts the parameters on an adapter.
+    /// Creates an engine with these parameters on an adapter.
     ///
     /// # Errors
     /// When the adapter cannot be opened or cannot hold the network.
@@ -72,10 +73,10 @@ impl GpuEngine {
         block(Self::new_async(adapter, parameters, network, options))
     }
 
-    /// As [`GpuEngine::new`].
+    /// Creates an engine as [`GpuEngine::new`] does.
     ///
     /// # Errors
-    /// As there.
+    /// See [`GpuEngine::new`].
     pub async fn new_async(
         adapter: &Adapter,
         parameters: &Parameters,
@@ -87,10 +88,10 @@ impl GpuEngine {
         Self::with_tuning(compute, tuning, parameters, network, options)
     }
 
-    /// As [`GpuEngine::new`] on a device that is open, with tile shapes of the caller's choice.
+    /// Creates an engine as [`GpuEngine::new`] does, on an open device with these tile shapes.
     ///
     /// # Errors
-    /// As [`GpuEngine::new`].
+    /// See [`GpuEngine::new`].
     pub fn with_tuning(
         compute: Compute,
         tuning: Tuning,
@@ -126,19 +127,19 @@ impl GpuEngine {
         Ok(engine)
     }
 
-    /// The schedule that trains.
+    /// Returns the training schedule.
     pub(crate) fn schedule(&self) -> ScheduleKind {
         self.selected.kind
     }
 
-    /// The same on the same device with another schedule, where it can be had, from these parameters on.
+    /// Creates an engine on the same device with another schedule, if available, and these parameters.
     pub(crate) fn with_schedule(&self, kind: ScheduleKind, parameters: &Parameters) -> Result<Self> {
         let options = EngineOptions { schedule: Some(kind), ..self.options.clone() };
         let tuning = self.compute.tuning;
         Self::with_tuning(self.compute.clone(), tuning, parameters, &self.network, &options)
     }
 
-    /// As if the device had reported no error: a kernel that it refuses is no reason to refuse others.
+    /// Clears the device's error: a rejected kernel does not affect others.
     pub(crate) fn forget_failure(&self) {
         self.compute.context.forget();
     }
@@ -152,7 +153,7 @@ impl GpuEngine {
         BoundSchedule::new(context, pipelines, schedule, tuning, rows, parameters, predictions)
     }
 
-    /// Numbers in the form of the parameters, from `start` on, in vec4s.
+    /// Reads numbers in the layout of the parameters from vec4 `start` on.
     async fn read_region(&self, buffer: &wgpu::Buffer, start: usize) -> Result<Parameters> {
         let (context, bytes) = (&self.compute.context, self.layout.weight_bytes());
         let bytes = read_buffer_at(context, buffer, 16 * start as u64, bytes).await?;
@@ -170,8 +171,8 @@ fn training_step<'a>(network: &'a Network, options: &'a EngineOptions) -> Traini
     TrainingStep { network, rule: &options.rule, rows: options.batch, weighted: options.weighted }
 }
 
-/// What still blocks beneath these futures: kernels that are compiled when they are first wanted, time stamps, and outside browsers
-/// the first poll of [`Context::ended`], as nothing else drives a device there.
+/// Blocking parts of these futures: compiling kernels on first use, time stamps, and outside browsers the
+/// first poll of [`Context::ended`], since nothing else drives a device there.
 impl GpuEngine {
     async fn poll_metrics(&mut self, wait: bool) -> Result<Vec<BatchMetrics>> {
         let polled = self.submissions.poll(&self.compute.context, wait).await?;
@@ -179,7 +180,7 @@ impl GpuEngine {
     }
 
     async fn take_snapshot(&self) -> Result<(Parameters, EngineState)> {
-        // First of all, whether the device is there.
+        // Check first whether the device is available.
         let parameters = self.read_region(&self.parameters, 0).await?;
         if !self.submissions.is_idle() {
             return Err(unpolled());

@@ -8,7 +8,7 @@ use crate::gpu::Context;
 use crate::kernels::{FeatureFormat, LossTargets, Samples, blocks, pad_rows};
 use crate::model::Network;
 
-/// Positions of the order that are on the device at a time, at least.
+/// Least positions of the order on the device at a time.
 pub const ORDER_POSITIONS: usize = 1 << 16;
 
 /// Features, labels and order of up to `capacity` rows.
@@ -19,28 +19,28 @@ pub struct DeviceRows {
     pub targets: wgpu::Buffer,
     /// Row numbers.
     pub order: wgpu::Buffer,
-    /// How features stand on the device.
+    /// Format of features on the device.
     pub stored: FeatureFormat,
-    /// How targets stand on the device; nothing for labels alone, as evaluation reads them.
+    /// Format of targets on the device; `None` for labels only, as evaluation reads them.
     form: Option<LossTargets>,
-    /// Words of the targets of a row.
+    /// Words of a row's targets.
     words: usize,
     /// Most rows.
     pub capacity: usize,
-    /// Positions that `order` has room for, whole batches.
+    /// Room for positions in `order`, in whole batches.
     pub positions: usize,
     inputs: usize,
 }
 
-/// The rows of a batch and their targets, gathered once for all networks behind an input layer.
+/// Rows of a batch and their targets, gathered once for all networks with an input layer.
 pub struct SharedBatch {
-    /// Rows as they stand in the table.
+    /// Rows as in the table.
     pub rows: wgpu::Buffer,
     /// Their targets.
     pub targets: wgpu::Buffer,
 }
 
-/// How these rows will be stored on a device.
+/// Returns the format in which rows will be stored on a device.
 pub fn stored(rows: &Rows<'_>) -> FeatureFormat {
     match rows.scaled(0..0) {
         FeaturesRef::Bytes(_) => FeatureFormat::Bytes,
@@ -48,7 +48,7 @@ pub fn stored(rows: &Rows<'_>) -> FeatureFormat {
     }
 }
 
-/// Bytes of a row on the device.
+/// Returns the bytes of a row on the device.
 pub fn row_bytes(inputs: usize, stored: FeatureFormat) -> u64 {
     let word = match stored {
         FeatureFormat::Bytes => 4,
@@ -58,8 +58,8 @@ pub fn row_bytes(inputs: usize, stored: FeatureFormat) -> u64 {
 }
 
 impl DeviceRows {
-    /// Room for `capacity` rows as a network takes them, and their targets, and for their order, or that of some batches of `batch`
-    /// rows. Without a form for training, targets are labels.
+    /// Allocates room for `capacity` rows in a network's format, for their targets, and for their order, or
+    /// for the order of some batches of `batch` rows. Without a form for training, targets are labels.
     ///
     /// # Errors
     /// When the device has no buffers of that size.
@@ -87,10 +87,10 @@ impl DeviceRows {
         })
     }
 
-    /// Copies the rows `range` to the device, where the first becomes row `at`.
+    /// Copies the rows `range` to the device, starting at row `at`.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when they are stored in another way than this was made for.
+    /// [`Error::Gpu`] when their format differs from the allocated one.
     pub fn upload(&self, context: &Context, rows: &Rows<'_>, range: Range<usize>, at: usize) -> Result<()> {
         if range.is_empty() {
             return Ok(());
@@ -101,10 +101,10 @@ impl DeviceRows {
         Ok(())
     }
 
-    /// Copies the rows that `order` names to the device, one behind the other from row 0.
+    /// Copies the rows of `order` to the device, contiguously from row 0.
     ///
     /// # Errors
-    /// As [`DeviceRows::upload`].
+    /// See [`DeviceRows::upload`].
     pub fn upload_gathered(&self, context: &Context, rows: &Rows<'_>, order: &[u32]) -> Result<()> {
         let row = |number: &u32| rows.scaled(*number as usize..*number as usize + 1);
         match self.stored {
@@ -136,17 +136,17 @@ impl DeviceRows {
         context.queue.write_buffer(&self.order, 4 * first as u64, bytemuck::cast_slice(order));
     }
 
-    /// Makes the order that of the rows as they stand.
+    /// Sets the order to the storage order of the rows.
     pub fn set_identity_order(&self, context: &Context) {
         self.set_order(context, 0, &(0..self.positions as u32).collect::<Vec<u32>>());
     }
 
-    /// The data set as kernels know it.
+    /// Returns the data set's description for kernels.
     pub fn samples(&self) -> Samples {
         Samples { stored: self.stored, count: self.capacity }
     }
 
-    /// Puts the targets of these rows on the device, from row `at` on.
+    /// Writes the targets of these rows to the device, from row `at` on.
     fn write_targets(
         &self,
         context: &Context,
@@ -158,7 +158,7 @@ impl DeviceRows {
         for row in numbers.map(|row| row as usize) {
             match (rows.targets, self.form) {
                 (TargetsRef::Classes(labels), _) => words.push(labels[row]),
-                // Nobody looks at them.
+                // Targets are not read.
                 (TargetsRef::Values { .. }, None) => words.push(0),
                 (TargetsRef::Values { columns, values }, Some(_)) => {
                     words.extend(values[row * columns..][..columns].iter().map(|value| value.to_bits()));

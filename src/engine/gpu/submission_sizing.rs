@@ -1,4 +1,4 @@
-//! How many steps a submission has, by how long those before it took.
+//! Number of steps per submission, from the durations of earlier ones.
 
 use std::time::Duration;
 
@@ -6,39 +6,39 @@ use super::bound::MOST_STEPS;
 use crate::clock::Instant;
 use crate::threads::steps_of_piece;
 
-/// How long a submission should take: short enough that the progress bar moves and no watchdog bites, long enough
-/// that its own cost does not count.
+/// Target duration of a submission: short enough for a moving progress bar and no watchdog, long enough that
+/// its overhead does not matter.
 const SUBMISSION_TIME: Duration = Duration::from_millis(50);
 
-/// The first submission of an idle device has this share of the steps that fit, and each behind it twice as many as the one before: a
-/// fast device would wait for an epoch's commands to be recorded.
+/// The first submission of an idle device has this share of the steps that fit, and each following one twice
+/// the steps of the previous: a fast device would otherwise wait for an epoch's commands to be recorded.
 const FIRST_SHARE: usize = 16;
 
-/// The size of the next submission.
+/// Sizes of submissions.
 pub struct SubmissionSizing {
     /// Steps that fit.
     steps: usize,
-    /// Steps that the last one was given.
+    /// Steps of the last submission.
     given: usize,
-    /// When it was known that the last one had ended.
+    /// Time when the last submission was known to have ended.
     last_ready: Option<Instant>,
 }
 
 impl SubmissionSizing {
-    /// Begins with one step, so that something is known soon.
+    /// Starts with one step, for an early measurement.
     pub fn new() -> Self {
         Self { steps: 1, given: 0, last_ready: None }
     }
 
-    /// Steps that the next one should have, where nothing else is on its way or something is.
+    /// Returns the number of steps of the next submission; `is_idle` is whether nothing is in flight.
     pub fn steps(&mut self, is_idle: bool) -> usize {
         let share = if is_idle { self.steps.div_ceil(FIRST_SHARE) } else { 2 * self.given };
         self.given = share.clamp(1, self.steps);
         steps_of_piece(self.given)
     }
 
-    /// Sizes the next submissions by how long one of so many steps took that has ended now. If nobody `waited` for it, it may
-    /// have ended long ago and the host was late: that is no reason for smaller ones.
+    /// Sizes later submissions by the duration of one of `steps` steps that has ended now. If the host had
+    /// not `waited` for it, it may have ended long ago, so the size does not shrink.
     pub fn adapt(&mut self, submitted: Instant, steps: usize, waited: bool) {
         let now = Instant::now();
         let started = self.last_ready.map_or(submitted, |ready| ready.max(submitted));
@@ -48,8 +48,8 @@ impl SubmissionSizing {
     }
 }
 
-/// How many steps fit into [`SUBMISSION_TIME`] if `steps` of them took so long; not more than twice as many as
-/// `before`, since one measurement may be a fluke.
+/// Returns the number of steps that fit into [`SUBMISSION_TIME`] if `steps` of them took `time`; at most
+/// twice `before`, since one measurement may be an outlier.
 pub fn fitting_steps(time: Duration, steps: usize, before: usize) -> usize {
     let step = time.as_secs_f64().max(1e-9) / steps as f64;
     let fitting = (SUBMISSION_TIME.as_secs_f64() / step) as usize;

@@ -1,4 +1,4 @@
-//! Submissions on their way: sized by measured time, their metrics read back without a stall.
+//! Submissions in flight: sized by measured time, with metrics read back without a stall.
 
 use std::collections::VecDeque;
 
@@ -13,36 +13,36 @@ use crate::gpu::{Context, Readback};
 use crate::kernels::{StepRecord, sum_metrics};
 use crate::schedule::Buffer;
 
-/// Submissions that may be on their way: one that runs, one that waits, one whose commands the finisher makes.
+/// Most submissions in flight: one running, one waiting, one whose commands are being finished.
 const IN_FLIGHT: usize = 3;
 
-/// What one batch gave to one network of a pack.
+/// Metrics of one batch for one network of a pack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemberMetrics {
-    /// Which network, from 0 as they were given; 0 where there is one.
+    /// Number of the network, from 0 in the given order; 0 for a single network.
     pub member: usize,
     /// The metrics.
     pub metrics: BatchMetrics,
 }
 
-/// A submission that the finisher still has, whose metrics will go to `readback`.
+/// A submission whose encoder is being finished, and whose metrics will go to `readback`.
 struct Recorded {
     /// Rows of each batch.
     rows: Vec<usize>,
     readback: Readback,
-    /// What `readback` has, one behind the other: slot after slot of each.
+    /// Slots of the metrics in `readback`, concatenated.
     metrics: Vec<MetricSlots>,
     stamped: Option<PendingTimestamps>,
 }
 
-/// A submission whose metrics are still to come.
+/// A submission whose metrics have not arrived.
 struct InFlight {
     index: wgpu::SubmissionIndex,
     submitted: Instant,
     recorded: Recorded,
 }
 
-/// The submissions of a run that the device has not finished, or whose metrics were not polled yet.
+/// Submissions of a run that the device has not finished, or whose metrics were not polled yet.
 pub struct Submissions {
     encoder_thread: EncoderThread,
     recorded: Option<Recorded>,
@@ -50,15 +50,15 @@ pub struct Submissions {
     idle: Vec<Readback>,
     sizing: SubmissionSizing,
     observer: Observer,
-    /// Times what is submitted, for the observer.
+    /// Times submissions for the observer.
     timestamps: Option<TimestampRecorder>,
 }
 
 impl Submissions {
-    /// None yet; the first will be of one step, so that something is known soon.
+    /// Creates an empty queue; the first submission will have one step, for an early measurement.
     ///
     /// # Errors
-    /// As [`EncoderThread::new`].
+    /// See [`EncoderThread::new`].
     pub fn new() -> Result<Self> {
         Ok(Self {
             encoder_thread: EncoderThread::new()?,
@@ -77,22 +77,23 @@ impl Submissions {
         self.sizing = SubmissionSizing::new();
     }
 
-    /// Who observes.
+    /// Returns the observer.
     pub fn observer(&self) -> &Observer {
         &self.observer
     }
 
-    /// Who observes, as long as nothing is stamped for it.
+    /// Returns the observer, unless time stamps are recorded for it.
     pub fn unstamped(&self) -> Observer {
         self.observer.clone().filter(|_| self.timestamps.is_none())
     }
 
-    /// From now on this one times what is submitted.
+    /// Times later submissions with this recorder.
     pub fn stamp(&mut self, timestamps: TimestampRecorder) {
         self.timestamps = Some(timestamps);
     }
 
-    /// Steps that the next one should have: what the observer asks for, or what fits. Ask once for each.
+    /// Returns the number of steps of the next submission: the observer's request, or the number that fits.
+    /// Call this once per submission.
     pub fn steps(&mut self) -> usize {
         let asked = self.observer.as_ref().and_then(|recorder| recorder.next_size());
         let most = self.timestamps.as_ref().map_or(MOST_STEPS, TimestampRecorder::most_steps);
@@ -100,18 +101,18 @@ impl Submissions {
         asked.unwrap_or_else(|| self.sizing.steps(is_idle)).min(most)
     }
 
-    /// Whether one more may be recorded.
+    /// Returns whether one more submission may be recorded.
     pub fn has_room(&self) -> bool {
         self.in_flight.len() <= IN_FLIGHT - 2
     }
 
-    /// Whether nothing is on its way.
+    /// Returns whether nothing is in flight.
     pub fn is_idle(&self) -> bool {
         self.in_flight.is_empty() && self.recorded.is_none()
     }
 
-    /// Submits what is recorded. Call it before writing to a buffer that those commands use: what is written goes
-    /// before all that is submitted later.
+    /// Submits the recorded commands. Call this before writing to a buffer that they use: writes take effect
+    /// before all later submissions.
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
@@ -147,7 +148,7 @@ impl Submissions {
         self.flush(context)?;
         bound.place(context, &steps);
         if let (Some(timestamps), None) = (&mut self.timestamps, &stamped) {
-            // The encoder has only what comes behind them.
+            // The encoder has only the commands after these steps.
             timestamps.run(context, bound, &steps)?;
         }
         let pairs = bound.metrics_groups;
@@ -156,8 +157,8 @@ impl Submissions {
         self.send(context, encoder, rows, metrics, stamped)
     }
 
-    /// Sends what is recorded for batches of `rows` rows to be finished, and behind it copies of the metrics in these buffers.
-    /// Call it when the submission before is [flushed](Submissions::flush).
+    /// Sends the recorded commands for batches of `rows` rows to be finished, followed by copies of the
+    /// metrics in these buffers. Call this after the previous submission is [flushed](Submissions::flush).
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
@@ -186,8 +187,8 @@ impl Submissions {
         Ok(())
     }
 
-    /// The metrics of submissions that have ended. With `wait`, waits for the oldest if none has; none then means that
-    /// nothing is on its way.
+    /// Returns the metrics of submissions that have ended. With `wait`, waits for the oldest if none has; an
+    /// empty result then means that nothing is in flight.
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
@@ -220,7 +221,7 @@ impl Submissions {
 }
 
 impl Recorded {
-    /// Batch after batch, of each all networks.
+    /// Appends the metrics batch after batch, each with all networks.
     fn take(&self, metrics: &mut Vec<MemberMetrics>) -> Result<()> {
         let pairs: usize = self.metrics.iter().map(|slots| slots.pairs).sum();
         let bytes = self.readback.take((8 * pairs * self.rows.len()) as u64)?;

@@ -1,4 +1,4 @@
-//! Submissions under the eyes of a recorder: which stages they have, and how each is timed.
+//! Submissions timed for a recorder: their stages, and the timing of each.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,18 +12,18 @@ use crate::kernels::{StepRecord, Tuning, grid};
 use crate::schedule::{Dispatch, DispatchPlan, unfenced};
 use crate::timing::Span;
 
-/// Stages of one submission: their stamps stand in one set of queries, of which some devices have few. More only where
-/// a single step has more.
+/// Most stages of one submission, unless a single step has more: their time stamps are in one query set, and
+/// some devices allow few queries.
 const MOST_STAGES: usize = 2048;
 
-/// Steps of a submission whose stages are all waited for: few, so that the run reports its progress often.
+/// Steps of a submission whose stages are all waited for: few, for frequent progress reports.
 const HOST_STEPS: usize = 16;
 
-/// Stamps that are on their way, and what they belong to.
+/// Pending time stamps and their stages.
 pub struct PendingTimestamps {
     stamps: Timestamps,
     stages: Vec<usize>,
-    /// Before the commands were submitted.
+    /// Time before the commands were submitted.
     submitted: u64,
 }
 
@@ -32,14 +32,14 @@ pub struct TimestampRecorder {
     recorder: Arc<Recorder>,
     schedule: DispatchPlan,
     tuning: Tuning,
-    /// Places of stages in the recorder's list, by the dispatches that they consist of.
+    /// Indices of stages in the recorder's list, by their dispatches.
     stages: HashMap<Vec<usize>, usize>,
     idle: Vec<Timestamps>,
     detail: Detail,
 }
 
 impl TimestampRecorder {
-    /// Times this schedule on a device. Without time stamps it takes the host's clock.
+    /// Times this schedule on a device. Without time stamps it uses the host's clock.
     pub fn new(context: &Context, recorder: Arc<Recorder>, schedule: DispatchPlan, tuning: Tuning) -> Self {
         let detail = if context.has_timestamps() { recorder.detail() } else { Detail::Host };
         let clock = if detail == Detail::Host { Clock::Host } else { Clock::Timestamps };
@@ -47,10 +47,10 @@ impl TimestampRecorder {
         Self { recorder, schedule, tuning, stages: HashMap::new(), idle: Vec::new(), detail }
     }
 
-    /// Most steps of a submission.
+    /// Returns the largest number of steps of a submission.
     pub fn most_steps(&self) -> usize {
         match self.detail {
-            // A prologue is one more.
+            // One more for a prologue.
             Detail::Submissions | Detail::Stages => {
                 ((MOST_STAGES - 1) / self.schedule.dispatches.len().max(1)).max(1)
             }
@@ -58,8 +58,8 @@ impl TimestampRecorder {
         }
     }
 
-    /// Records all dispatches of these steps, with stamps. Records nothing by the host's clock: then they must be
-    /// [run](TimestampRecorder::run).
+    /// Records all dispatches of these steps, with time stamps. Records nothing when timing by the host's
+    /// clock: the steps must then be [run](TimestampRecorder::run).
     pub fn record(
         &mut self,
         context: &Context,
@@ -87,8 +87,8 @@ impl TimestampRecorder {
         Some(PendingTimestamps { stamps, stages, submitted: 0 })
     }
 
-    /// Runs each stage of these steps by itself and waits for it. Call it when the submission before has been submitted
-    /// and the steps have been [placed](BoundSchedule::place).
+    /// Runs each stage of these steps separately and waits for it. Call this after the previous submission
+    /// has been submitted and the steps have been [placed](BoundSchedule::place).
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
@@ -113,7 +113,7 @@ impl TimestampRecorder {
         Ok(())
     }
 
-    /// Divides dispatches into stages, each with its place in the recorder's list.
+    /// Divides dispatches into stages, each with its index in the recorder's list.
     fn runs(&mut self, dispatches: &[(usize, &Prepared, StepBinding<'_>)]) -> Vec<(Range<usize>, usize)> {
         let sequence: Vec<usize> = dispatches.iter().map(|(place, ..)| *place).collect();
         let runs = match self.detail {
@@ -123,12 +123,12 @@ impl TimestampRecorder {
         runs.into_iter().map(|run| (run.clone(), self.stage(&sequence[run]))).collect()
     }
 
-    /// The commands are about to be submitted.
+    /// Stores the time just before the commands are submitted.
     pub fn submit(&self, stamped: &mut PendingTimestamps) {
         stamped.submitted = self.recorder.now();
     }
 
-    /// The commands have ended, as has just been seen.
+    /// Reads the stamps of commands that have just been seen to end.
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the stamps cannot be read.
@@ -142,9 +142,9 @@ impl TimestampRecorder {
         Ok(())
     }
 
-    /// The place of the stage of these dispatches in the recorder's list.
+    /// Returns the index of the stage of these dispatches in the recorder's list.
     fn stage(&mut self, dispatches: &[usize]) -> usize {
-        // Whole submissions have no names: the recorder's list would grow with every size of them.
+        // Whole submissions have no names: the recorder's list would grow with each new size.
         let key = if self.detail == Detail::Submissions { &[][..] } else { dispatches };
         if let Some(stage) = self.stages.get(key) {
             return *stage;
@@ -156,7 +156,7 @@ impl TimestampRecorder {
     }
 }
 
-/// A dispatch for people, and what it costs.
+/// Describes a dispatch and its cost.
 fn member(dispatch: &Dispatch, tuning: &Tuning) -> Member {
     let kernel = &*dispatch.kernel;
     let (cost, it) = (kernel.cost(tuning), kernel.description());

@@ -1,4 +1,4 @@
-//! Batches on their way to the device: rows and their order uploaded, steps recorded.
+//! Training batches: uploads rows and their order, and records steps.
 
 use super::GpuEngine;
 use super::bound::{BoundSchedule, MOST_STEPS, step_records};
@@ -11,28 +11,28 @@ use crate::error::Result;
 use crate::kernels::{Compute, FeatureFormat, LossTargets, Samples, StepRecord};
 use crate::schedule::DispatchPlan;
 
-/// Most bytes of a data set that stays on the device: there is no asking how much memory it has.
+/// Most bytes of a data set that stays on the device; the amount of its memory cannot be queried.
 const RESIDENT_BYTES: u64 = 1 << 30;
 
-/// Bytes of features that stand on the device at a time where a data set does not stay there.
+/// Bytes of features on the device at a time if a data set does not stay there.
 const WINDOW_BYTES: u64 = 16 << 20;
 
-/// Rows on the device and the schedule that trains on them.
+/// Rows on the device and their training schedule.
 pub(super) struct Training {
     rows: DeviceRows,
     bound: BoundSchedule,
-    /// Rows of the data set that stand on the device; a window holds none of them for long.
+    /// Rows of the data set on the device; a window keeps none of them for long.
     uploaded: usize,
     is_window: bool,
-    /// Whether the rows passed through a window before, while their number was not known.
+    /// Whether earlier rows passed through a window, while their number was unknown.
     was_window: bool,
     /// Half of the order buffer that receives the next piece of the order.
     half: usize,
 }
 
 impl Training {
-    /// Begins again with no rows. Nothing where rows passed through a window while their number was not known: they begin
-    /// with a window again.
+    /// Begins again with no rows. Returns `None` if rows passed through a window while their number was
+    /// unknown: they begin with a window again.
     pub fn restarted(self) -> Option<Self> {
         let mut training = Some(self).filter(|training| !training.was_window)?;
         training.uploaded = 0;
@@ -45,27 +45,27 @@ impl GpuEngine {
         DispatchPlan::train(self.selected.kind, &self.step(), samples, &self.compute.tuning)
     }
 
-    /// How targets stand on the device in training.
+    /// Returns the format of targets on the device in training.
     pub(super) fn targets(&self) -> LossTargets {
         let EngineOptions { rule, weighted, .. } = &self.options;
         LossTargets { loss: self.network.loss(), smoothing: rule.label_smoothing, weighted: *weighted }
     }
 
-    /// The dispatches of a step in words.
+    /// Returns readable descriptions of the dispatches of a step.
     pub(super) fn dispatches(&self) -> Vec<String> {
         let schedule = self.training_schedule(Samples { stored: FeatureFormat::Bytes, count: 1 });
         schedule.dispatches.iter().map(|dispatch| dispatch.describe(&self.compute.tuning)).collect()
     }
 
-    /// Rows of a window for batches of `batch` rows: whole batches, one at least.
+    /// Returns the rows of a window for batches of `batch` rows: whole batches, at least one.
     pub(super) fn window_rows(&self, stored: FeatureFormat, batch: usize) -> usize {
         let budget = WINDOW_BYTES.min(self.compute.context.largest_storage());
         let rows = (budget / row_bytes(self.network.columns(), stored)) as usize;
         batch * (rows.min(ORDER_POSITIONS) / batch).clamp(1, MOST_STEPS)
     }
 
-    /// What `rows` are trained with: the whole set on the device where its size is known and it has room, else a
-    /// window through which it passes.
+    /// Creates the buffers and schedule for `rows`: the whole set on the device if its size is known and
+    /// fits, else a window through which it passes.
     fn prepare_training(&mut self, rows: &Rows<'_>) -> Result<Training> {
         let (stored, batch) = (stored(rows), self.options.batch);
         let resident = self.resident_rows(rows);
@@ -86,16 +86,16 @@ impl GpuEngine {
         Ok(Training { rows: device_rows, bound, uploaded: 0, is_window, was_window: false, half: 0 })
     }
 
-    /// Rows of the whole set, if their number is known and the device has room for them.
+    /// Returns the rows of the whole set, if their number is known and the device has room for them.
     fn resident_rows(&self, rows: &Rows<'_>) -> Option<usize> {
         let bytes = row_bytes(self.network.columns(), stored(rows));
         let most = self.compute.context.largest_storage().min(RESIDENT_BYTES);
         rows.total.filter(|total| bytes * *total as u64 <= most)
     }
 
-    /// What `rows` are trained with, those that stay on the device uploaded.
+    /// Returns the buffers and schedule for `rows`, with resident rows uploaded.
     fn take_training(&mut self, rows: &Rows<'_>) -> Result<Training> {
-        // While its size was not known a set passed through a window; now it may stay on the device.
+        // A set of unknown size passed through a window; with its size known it may stay on the device.
         let may_stay = self.resident_rows(rows).is_some();
         let mut training = match self.training.take() {
             Some(training) if !(training.is_window && may_stay) => training,
@@ -115,7 +115,8 @@ impl GpuEngine {
         Ok(training)
     }
 
-    /// Records one submission of `batches`, or nothing where there is no room; gives the number of positions taken.
+    /// Records one submission of `batches`, or nothing if there is no room; returns the number of positions
+    /// taken.
     pub(super) fn submit_batches(&mut self, batches: &Batches<'_>) -> Result<usize> {
         if !self.submissions.has_room() || batches.positions.is_empty() {
             return Ok(0);
@@ -143,7 +144,7 @@ impl GpuEngine {
             training.rows.upload_gathered(context, &batches.rows, order)?;
             0
         } else {
-            // Steps that are recorded and not yet submitted take their order from the other half.
+            // Recorded steps that are not yet submitted read their order from the other half.
             if half == 0 {
                 self.submissions.flush(context)?;
             }

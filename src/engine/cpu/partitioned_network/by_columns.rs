@@ -1,5 +1,5 @@
-//! The layers above the first where the columns of each are divided: a part has a tile of all rows and some columns of each
-//! layer's outputs, those that go with the weights that it owns of the layer above. No two parts pack the same weights.
+//! Layers above the first, divided by columns: a part has a tile of all rows and some columns of each layer's
+//! outputs, which are the inputs of its own weights in the layer above. No two parts pack the same weights.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use crate::engine::cpu::partitioned_network::step::Step;
 use crate::engine::cpu::tiles::Start;
 
 impl PartitionedNetwork {
-    /// What part `part` has of a layer's outputs.
+    /// Returns the tile of part `part` in a layer's outputs.
     fn tile(&self, layer: usize, part: usize, step: Step<'_>) -> Tile {
         Tile { rows: 0..step.rows(), columns: self.columns(layer, part) }
     }
 
-    /// The part's tile of the first layer's outputs, from its panels.
+    /// Computes the part's tile of the first layer's outputs from its panels.
     pub fn join_first(&self, part: usize, step: Step<'_>) {
         let (tile, mut to) = (self.tile(0, part, step), self.outputs[0].write(part));
         to.y.resize(tile.rows.len(), tile.columns.len());
@@ -33,7 +33,7 @@ impl PartitionedNetwork {
         to.activate(self.epilogue(0, step), &tile);
     }
 
-    /// The part's tile of the outputs of a layer above the first.
+    /// Computes the part's tile of the outputs of a layer above the first.
     pub fn forward_columns(&self, layer: usize, part: usize, step: Step<'_>) {
         let (tile, mut to) = (self.tile(layer, part, step), self.outputs[layer].write(part));
         to.y.resize(tile.rows.len(), tile.columns.len());
@@ -48,7 +48,7 @@ impl PartitionedNetwork {
         to.activate(self.epilogue(layer, step), &tile);
     }
 
-    /// The outputs of a share of rows from which its loss is computed.
+    /// Copies the outputs of a share of rows, from which its loss is computed.
     pub fn take_columns(&self, part: usize, step: Step<'_>, to: &mut Matrix) {
         let last = self.outputs.len() - 1;
         for number in 0..self.plan.parts() {
@@ -60,7 +60,7 @@ impl PartitionedNetwork {
         }
     }
 
-    /// Takes the gradients of the loss for all rows and columns.
+    /// Copies the gradients of the loss for all rows and columns.
     fn take_loss_gradient(&self, part: usize, step: Step<'_>) {
         let mut to = self.outputs[self.outputs.len() - 1].write(part);
         to.delta.resize(step.rows(), self.network.outputs());
@@ -70,7 +70,8 @@ impl PartitionedNetwork {
         }
     }
 
-    /// Gradients by the pre-activations of the part's tile of the layer below `layer`.
+    /// Computes the gradients with respect to the pre-activations of the part's tile of the layer below
+    /// `layer`.
     pub fn backward_columns(&self, layer: usize, part: usize, step: Step<'_>) {
         if layer + 1 == self.outputs.len() {
             self.take_loss_gradient(part, step);
@@ -91,8 +92,8 @@ impl PartitionedNetwork {
         to.activate_backward(self.epilogue(layer - 1, step), &tile);
     }
 
-    /// The columns of a layer above the first of which part `part` has the gradients by the pre-activations: its tile, or all of the
-    /// last layer.
+    /// Returns the columns of a layer above the first for which part `part` has the gradients with respect to
+    /// the pre-activations: its tile, or all columns of the last layer.
     pub fn delta_columns(&self, layer: usize, part: usize) -> Range<usize> {
         let is_last = layer + 1 == self.outputs.len();
         if is_last { 0..self.network.outputs() } else { self.columns(layer, part) }

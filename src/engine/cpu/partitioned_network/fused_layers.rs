@@ -1,6 +1,6 @@
-//! The layers above the first where the second is paired with it. A part has panels of the first layer and the rows of the
-//! second layer's weights that go with them: between parts go only sums of the second layer, and its deltas. Above it, each
-//! part takes its rows of the batch through all layers.
+//! Layers above the first, when the first two are paired. A part has panels of the first layer and the
+//! corresponding rows of the second layer's weights: parts exchange only sums of the second layer and its
+//! deltas. Above it, each part takes its rows of the batch through all layers.
 
 use std::sync::RwLockReadGuard;
 
@@ -12,7 +12,7 @@ use crate::engine::cpu::tiles::Start;
 use crate::vectors::vectorized_loops;
 
 impl PartitionedNetwork {
-    /// What the panels of part `part` add to the second layer's pre-activations.
+    /// Computes the sums that the panels of part `part` add to the second layer's pre-activations.
     pub fn add_sums(&self, part: usize) {
         for number in self.owned(0, part) {
             let (hidden, mut to) = (self.hidden.read(number), self.sums.write(number));
@@ -21,7 +21,7 @@ impl PartitionedNetwork {
         }
     }
 
-    /// Share `part` of the rows, from those sums to the loss and back to the second layer's deltas.
+    /// Takes share `part` of the rows from these sums to the loss and back to the second layer's deltas.
     pub fn walk_rows(&self, part: usize, step: Step<'_>) {
         let layers = self.outputs.len();
         let tile = |layer: usize| {
@@ -55,7 +55,7 @@ impl PartitionedNetwork {
         }
     }
 
-    /// The second layer's pre-activations: the bias and what the panels have added to it, in their order.
+    /// Computes the second layer's pre-activations: the bias plus the sums of the panels, in order.
     fn join_sums(&self, tile: &Tile, z: &mut Matrix) {
         let (width, z) = (z.width(), z.values_mut());
         Start::Row(&self.parameters[1].read(0).values.bias).write(z, width, tile.rows.len(), width);
@@ -65,14 +65,14 @@ impl PartitionedNetwork {
         }
     }
 
-    /// The outputs of the only layer for a share of rows, from its panels.
+    /// Copies the outputs of the only layer for a share of rows from its panels.
     pub fn take_panels(&self, part: usize, step: Step<'_>, to: &mut Matrix) {
         for (panel, hidden) in self.panels.iter().zip(self.hidden.read_all()) {
             to.copy_block(0, panel.columns.start, &hidden.y, self.share(part, step));
         }
     }
 
-    /// Deltas of the panels of part `part`, for all rows.
+    /// Computes the deltas of the panels of part `part`, for all rows.
     pub fn backward_pair(&self, part: usize, step: Step<'_>) {
         if self.plan.parts() > 1 {
             let to = &mut self.deltas.write(part).delta;
@@ -100,12 +100,13 @@ impl PartitionedNetwork {
         }
     }
 
-    /// Outputs that have the gradients by the second layer's pre-activations for all rows: copies, unless there is only one part.
+    /// Returns outputs with the gradients with respect to the second layer's pre-activations for all rows:
+    /// copies, unless there is only one part.
     pub fn second_deltas(&self, part: usize) -> RwLockReadGuard<'_, Outputs> {
         if self.plan.parts() == 1 { self.outputs[1].read(part) } else { self.deltas.read(part) }
     }
 
-    /// Deltas of a panel of the only layer, for all rows: its columns of the gradients of the loss.
+    /// Copies the deltas of a panel of the only layer, for all rows, from the gradients of the loss.
     pub fn take_panel_deltas(&self, piece: usize, step: Step<'_>) {
         let (columns, mut to) = (&self.panels[piece].columns, self.hidden.write(piece));
         to.delta.resize(step.rows(), columns.len());

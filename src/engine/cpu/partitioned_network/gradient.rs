@@ -1,4 +1,5 @@
-//! Gradients by the parameters of dense layers. Plain gradient descent adds its updates to the weights in their place.
+//! Gradients with respect to the parameters of dense layers. Plain gradient descent adds its updates directly
+//! to the weights.
 
 use std::ops::Range;
 use std::sync::RwLockReadGuard;
@@ -10,7 +11,7 @@ use crate::engine::cpu::partitioned_network::step::Step;
 use crate::engine::cpu::tensors::Tensors;
 use crate::engine::cpu::view::View;
 
-/// Some columns of X and all of D: X'D is a part of the sum that the gradient by a piece is.
+/// Some columns of X and all of D: X'D is a term of the gradient with respect to a piece.
 struct Factors<'a> {
     x: RwLockReadGuard<'a, Outputs>,
     of_piece: Range<usize>,
@@ -29,7 +30,8 @@ impl Factors<'_> {
 }
 
 impl PartitionedNetwork {
-    /// Adds the gradient by a piece that part `part` owns of a dense layer to `to`, scaled as the step says.
+    /// Adds the gradient with respect to a piece of a dense layer that part `part` owns to `to`, scaled by
+    /// the step's scale.
     pub fn add_gradient(&self, layer: usize, piece: usize, part: usize, step: Step<'_>, to: &mut Tensors) {
         match layer.checked_sub(1) {
             None => {
@@ -45,8 +47,8 @@ impl PartitionedNetwork {
         }
     }
 
-    /// Outputs that have the gradients by the pre-activations of a panel that part `part` owns of the first layer, for all rows, and in
-    /// which columns.
+    /// Returns the outputs, with their columns, that have the gradients for all rows with respect to the
+    /// pre-activations of a first-layer panel that part `part` owns.
     fn panel_delta(
         &self,
         piece: usize,
@@ -64,7 +66,8 @@ impl PartitionedNetwork {
         (self.hidden.read(piece), 0..panel.width)
     }
 
-    /// The factors of the gradient by a piece that part `part` owns of a layer above the first, in the order of the rows or columns.
+    /// Returns the factors of the gradient with respect to a piece that part `part` owns of a layer above the
+    /// first, in the order of rows or columns.
     fn factors(&self, layer: usize, piece: usize, part: usize) -> impl Iterator<Item = Factors<'_>> {
         let of_piece = self.above[layer - 1].pieces[piece].clone();
         self.delta_parts(layer, part).map(move |number| {
@@ -84,8 +87,9 @@ impl PartitionedNetwork {
         })
     }
 
-    /// Which parts have the gradients by the pre-activations of a layer above the first, as part `part` reads them: that part alone
-    /// where each has all, as of the last layer where columns are divided, and else of the second.
+    /// Returns the parts whose gradients with respect to the pre-activations of a layer above the first part
+    /// `part` reads: only itself if each part has all gradients (in the last layer when divided by columns,
+    /// otherwise in the second), else all parts.
     pub fn delta_parts(&self, layer: usize, part: usize) -> impl Iterator<Item = usize> + Clone {
         let by_columns = self.plan.is_by_columns();
         let has_all = if by_columns { layer + 1 == self.outputs.len() } else { layer == 1 };

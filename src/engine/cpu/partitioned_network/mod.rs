@@ -1,4 +1,4 @@
-//! A network divided into pieces and parts, and where its steps are computed.
+//! A network divided into pieces and parts, with the results of its steps.
 
 mod by_columns;
 mod fused_layers;
@@ -25,50 +25,51 @@ use super::tensors::{Owned, Tensors};
 use crate::model::{Network, Parameters};
 use crate::step::UpdateRule;
 
-/// The parameters of a network in pieces, and everything that is computed in a step: memory that is taken in the first steps
-/// and stays. Each part owns some pieces of each layer, one beside the other. An input
-/// layer is the first layer here, and the first dense one the second.
+/// Parameters of a network in pieces, and all results of a step, in memory that is allocated in the first
+/// steps and kept. Each part owns some adjacent pieces of each layer. An input layer is the first layer here,
+/// and the first dense layer the second.
 pub struct PartitionedNetwork {
     pub network: Network,
     pub rule: UpdateRule,
     pub plan: Plan,
     /// The phases of a step, by regions.
     pub regions: Vec<Vec<Phase>>,
-    /// Which inputs are skipped together.
+    /// Groups of inputs that are skipped together.
     pub groups: Arc<Groups>,
     /// The first layer, if it is dense: columns for each piece.
     pub panels: Vec<Panel>,
     /// The first layer, if it is an input layer.
     pub input: Vec<InputPanel>,
-    /// The columns of its outputs that go with each of its pieces.
+    /// Columns of the first layer's outputs that belong to each of its pieces.
     pub first_pieces: Vec<Range<usize>>,
-    /// The layers above it.
+    /// Layers above the first.
     pub above: Vec<DenseLayer>,
-    /// The pieces of each layer.
+    /// Pieces of each layer.
     pub parameters: Vec<Parts<Owned>>,
-    /// For the batches of one region of steps and of the next, a share for each part.
+    /// Inputs for the batches of one region of steps and of the next, with a share for each part.
     pub inputs: Vec<Parts<Inputs>>,
-    /// What each panel computes for all rows. Where columns of layers are divided, its pre-activations alone.
+    /// Results of each panel for all rows. If layers are divided by columns, only its pre-activations.
     pub hidden: Parts<Outputs>,
-    /// For each panel, what it adds to the second layer's pre-activations, where the two are paired.
+    /// For each panel, its sums for the second layer's pre-activations, if the first two layers are paired.
     pub sums: Parts<Matrix>,
-    /// For each part, gradients by the second layer's pre-activations for all rows, where the two are paired.
+    /// For each part, gradients with respect to the second layer's pre-activations for all rows, if the first
+    /// two layers are paired.
     pub deltas: Parts<Outputs>,
-    /// For each layer, the outputs that each part computes.
+    /// For each layer, the outputs of each part.
     pub outputs: Vec<Parts<Outputs>>,
-    /// A share of the rows for each part.
+    /// Losses of each part's share of the rows.
     pub losses: Parts<RowLosses>,
-    /// For each layer, the sum of squares of each piece's gradients, where they are clipped.
+    /// For each layer, the sum of squares of each piece's gradients, if they are clipped.
     pub squares: Vec<Parts<f64>>,
 }
 
-/// So many values.
+/// Creates `count` values.
 fn parts<T>(count: usize, value: impl FnMut(usize) -> T) -> Parts<T> {
     (0..count).map(value).collect()
 }
 
 impl PartitionedNetwork {
-    /// With these parameters and this state of the optimizer; what is missing of that is 0.
+    /// Creates a network with these parameters and this state of the optimizer; missing state is 0.
     pub fn new(
         network: &Network,
         rule: &UpdateRule,
@@ -124,34 +125,34 @@ impl PartitionedNetwork {
         divided
     }
 
-    /// Into how many pieces a layer is divided.
+    /// Returns the number of pieces of a layer.
     fn piece_count(&self, layer: usize) -> usize {
         layer.checked_sub(1).map_or(self.hidden.len(), |above| self.above[above].pieces.len())
     }
 
-    /// Whether the first layer is a dense one, of whose inputs zeros may be skipped.
+    /// Returns whether the first layer is dense, so that zeros in its inputs may be skipped.
     pub fn has_dense_inputs(&self) -> bool {
         self.input.is_empty()
     }
 
-    /// The number of a layer among the dense ones; nothing of an input layer.
+    /// Returns the number of a layer among the dense layers; `None` for an input layer.
     pub fn dense_number(&self, layer: usize) -> Option<usize> {
         if self.has_dense_inputs() { Some(layer) } else { layer.checked_sub(1) }
     }
 
-    /// The pieces of a layer that part `part` owns.
+    /// Returns the pieces of a layer that part `part` owns.
     pub fn owned(&self, layer: usize, part: usize) -> Range<usize> {
         range(self.piece_count(layer), part, self.plan.parts())
     }
 
-    /// The part that owns a piece of a layer, and the first column of all that it owns.
+    /// Returns the part that owns a piece of a layer, and the first column of all pieces of that part.
     pub fn owner(&self, layer: usize, piece: usize) -> (usize, usize) {
         let part = (0..self.plan.parts()).find(|part| self.owned(layer, *part).contains(&piece));
         let part = part.expect("every piece has an owner");
         (part, self.edge(layer, self.owned(layer, part).start))
     }
 
-    /// Where piece `piece` of a layer begins; the end of all behind the last.
+    /// Returns the start of piece `piece` of a layer; after the last piece, the end of all.
     fn edge(&self, layer: usize, piece: usize) -> usize {
         let edge = |pieces: &[Range<usize>]| match pieces.get(piece) {
             Some(columns) => columns.start,
@@ -160,8 +161,8 @@ impl PartitionedNetwork {
         layer.checked_sub(1).map_or(edge(&self.first_pieces), |above| edge(&self.above[above].pieces))
     }
 
-    /// The columns of a layer's outputs that part `part` has where columns are divided: those that go with the pieces that it
-    /// owns of the layer above.
+    /// Returns the columns of a layer's outputs that part `part` computes when divided by columns: those read
+    /// by its own pieces of the layer above.
     pub fn columns(&self, layer: usize, part: usize) -> Range<usize> {
         if layer + 1 == self.outputs.len() {
             return columns(self.network.outputs(), part, self.plan.parts());
@@ -170,7 +171,7 @@ impl PartitionedNetwork {
         self.edge(layer + 1, pieces.start)..self.edge(layer + 1, pieces.end)
     }
 
-    /// Takes other parameters and another state of the optimizer.
+    /// Replaces the parameters and the optimizer's state.
     pub fn set(&mut self, parameters: &Parameters, states: &[Parameters]) {
         let owned = |layer, number| {
             let states = states.iter().map(|state| self.cut(state, layer, number));
@@ -181,7 +182,7 @@ impl PartitionedNetwork {
             layers.map(|layer| parts(self.piece_count(layer), |number| owned(layer, number))).collect();
     }
 
-    /// Takes the first layer's inputs in other groups.
+    /// Changes the groups of the first layer's inputs.
     pub fn regroup(&mut self, groups: &Arc<Groups>) {
         if self.groups != *groups {
             let parameters = self.parameters();
@@ -191,12 +192,12 @@ impl PartitionedNetwork {
         }
     }
 
-    /// The parameters of the whole network.
+    /// Returns the parameters of the whole network.
     pub fn parameters(&self) -> Parameters {
         self.join(|layer, piece| self.parameters[layer].read(piece).values.clone())
     }
 
-    /// The optimizer's state, as much as it has.
+    /// Returns the optimizer's state tensors.
     pub fn states(&self) -> impl Iterator<Item = Parameters> {
         let state = |number: usize| {
             self.join(|layer, piece| self.parameters[layer].read(piece).states[number].clone())
@@ -204,7 +205,7 @@ impl PartitionedNetwork {
         (0..self.rule.optimizer.kind.states()).map(state)
     }
 
-    /// A piece of a layer.
+    /// Cuts a piece out of a layer.
     fn cut(&self, parameters: &Parameters, layer: usize, number: usize) -> Tensors {
         let Some(dense) = self.dense_number(layer) else {
             let input = parameters.input.as_ref().map(|input| self.input[number].cut(input));
@@ -217,7 +218,7 @@ impl PartitionedNetwork {
         }
     }
 
-    /// The whole network, from the pieces of each layer.
+    /// Joins the pieces of all layers into the whole network.
     pub fn join(&self, tensors: impl Fn(usize, usize) -> Tensors) -> Parameters {
         let pieces = |layer| -> Vec<Tensors> {
             (0..self.piece_count(layer)).map(|number| tensors(layer, number)).collect()

@@ -1,6 +1,8 @@
-//! The phases of a step, a part of the work at a time. Which part reads and writes what: see the table in `parts.rs`.
+//! Phases of a step, for one part of the work at a time. The tables in `parts.rs` list the data that each
+//! part reads and writes.
 //!
-//! What does not depend on how layers above the first are divided stands here; `fused_layers.rs` and `by_columns.rs` have the rest.
+//! `fused_layers.rs` and `by_columns.rs` contain the code that depends on the division of layers above the
+//! first.
 
 use std::ops::Range;
 use std::sync::RwLockReadGuard;
@@ -17,28 +19,28 @@ use crate::engine::cpu::plan::Phase;
 use crate::engine::cpu::tensors::{Owned, Tensors, clip_scale};
 use crate::step::{Activation, StepRecord};
 
-/// Numbers of a batch up to which each part gathers all inputs that are not sparse for itself: to read what another core has written takes as
-/// long, and as many stay in a core's caches.
+/// Most numbers of a dense batch that each part gathers completely for itself: reading them from another
+/// core's cache takes as long, and they fit a core's caches.
 const OWN_INPUTS: usize = 1 << 14;
 
 /// A step.
 #[derive(Clone, Copy)]
 pub struct Step<'a> {
-    /// How many rows, and the optimizer's numbers.
+    /// Number of rows, and the optimizer's numbers.
     pub record: &'a StepRecord,
-    /// The rows.
+    /// Inputs of the rows.
     pub inputs: &'a Parts<Inputs>,
-    /// What gradients of the summed loss are multiplied by.
+    /// Factor of the gradients of the summed loss.
     pub scale: f32,
 }
 
 impl<'a> Step<'a> {
-    /// Rows of the batch.
+    /// Returns the number of rows of the batch.
     pub fn rows(&self) -> usize {
         self.record.rows as usize
     }
 
-    /// The shares of the inputs that part `part` reads: its own where that has all rows, else all.
+    /// Returns the shares of the inputs that part `part` reads: only its own if it has all rows, else all.
     pub fn inputs_for(&self, part: usize) -> Vec<RwLockReadGuard<'a, Inputs>> {
         let own = self.inputs.read(part);
         let is_whole = matches!(own.held(), ShareInputs::Rows(rows, _) if rows.len() == self.rows());
@@ -47,18 +49,19 @@ impl<'a> Step<'a> {
 }
 
 impl PartitionedNetwork {
-    /// The inputs of a step.
+    /// Returns the inputs of a step.
     pub fn inputs_of(&self, step: usize) -> &Parts<Inputs> {
         &self.inputs[step % self.inputs.len()]
     }
 
-    /// A step that trains. Plain gradient descent adds its updates to the parameters instead of gradients.
+    /// Returns a training step. Plain gradient descent adds its updates to the parameters instead of
+    /// gradients.
     pub fn training_step<'a>(&self, inputs: &'a Parts<Inputs>, record: &'a StepRecord) -> Step<'a> {
         let rate = if self.rule.is_plain_sgd() { -record.rate } else { 1.0 };
         Step { record, inputs, scale: rate / record.rows as f32 }
     }
 
-    /// Before a step: share `part` of its batch.
+    /// Gathers share `part` of a batch, before its step.
     pub fn gather(
         &self,
         part: usize,
@@ -70,13 +73,13 @@ impl PartitionedNetwork {
         let (mut to, share) = (to.write(part), self.share_of(part, order.len()));
         match packed {
             None => {
-                // Of an input layer a part has some columns of the table, and does not read the others.
+                // A part of an input layer reads only its columns of the table.
                 let is_small = order.len() * rows.inputs <= OWN_INPUTS;
                 let whole = is_small && self.has_dense_inputs();
                 to.gather_rows(rows, order, if whole { 0..order.len() } else { share.clone() });
             }
             Some(packed) => {
-                // As many sections as panels: their lists do not depend on the number of threads.
+                // One section per panel, so that the lists do not depend on the number of threads.
                 let sections =
                     self.owned(0, part).map(|section| packed.groups().section(section, self.panels.len()));
                 to.gather_lists(rows, order, packed, sections);
@@ -85,7 +88,7 @@ impl PartitionedNetwork {
         to.gather_targets(rows, order, share);
     }
 
-    /// Part `part` of a phase, other than [`Phase::Gather`].
+    /// Computes part `part` of a phase other than [`Phase::Gather`].
     pub fn compute(&self, phase: Phase, part: usize, step: Step<'_>) {
         let is_by_columns = self.plan.is_by_columns();
         match phase {
@@ -107,17 +110,17 @@ impl PartitionedNetwork {
         }
     }
 
-    /// The rows of a batch in share `part`.
+    /// Returns the rows of a batch in share `part`.
     pub fn share(&self, part: usize, step: Step<'_>) -> Range<usize> {
         self.share_of(part, step.rows())
     }
 
-    /// The share of part `part` of `rows` rows.
+    /// Returns the share of part `part` of `rows` rows.
     fn share_of(&self, part: usize, rows: usize) -> Range<usize> {
         range(rows, part, self.plan.parts())
     }
 
-    /// The epilogue of a layer.
+    /// Returns the epilogue of a layer.
     pub fn epilogue<'a>(&self, layer: usize, step: Step<'a>) -> Epilogue<'a> {
         let Some(layer) = self.dense_number(layer) else {
             return Epilogue { activation: Activation::Identity, dropout: None };
@@ -126,7 +129,7 @@ impl PartitionedNetwork {
         Epilogue { activation: self.network.dense()[layer].activation, dropout }
     }
 
-    /// The panels that part `part` owns.
+    /// Computes the panels that part `part` owns.
     fn first_layer(&self, part: usize, step: Step<'_>) {
         for number in self.owned(0, part) {
             let (owned, mut to) = (self.parameters[0].read(number), self.hidden.write(number));
@@ -145,12 +148,12 @@ impl PartitionedNetwork {
         }
     }
 
-    /// Share `part` of the loss, and of its gradient by the last layer's outputs.
+    /// Computes share `part` of the loss, and of its gradient with respect to the last layer's outputs.
     pub fn loss(&self, part: usize, step: Step<'_>) {
         let (mut to, inputs) = (self.losses.write(part), step.inputs.read(part));
         let (loss, smoothing) = (self.network.loss(), self.rule.label_smoothing);
         if !self.plan.is_by_columns() && !self.above.is_empty() {
-            // The part has its rows of the last layer whole.
+            // The part has complete rows of the last layer.
             let Outputs { y, delta, .. } = &mut *self.outputs[self.above.len()].write(part);
             return to.compute_from(y, delta, loss, &inputs, smoothing, step.scale);
         }
@@ -163,7 +166,8 @@ impl PartitionedNetwork {
         to.compute(loss, &inputs, smoothing, step.scale);
     }
 
-    /// Adds the gradient by a piece that part `part` owns of a layer, with these parameters, to `to`, scaled as the step says.
+    /// Adds the gradient with respect to a piece of a layer that part `part` owns, with these parameters, to
+    /// `to`, scaled by the step's scale.
     pub fn add_piece_gradient(
         &self,
         (layer, piece, part): (usize, usize, usize),
@@ -177,7 +181,8 @@ impl PartitionedNetwork {
         }
     }
 
-    /// Adds the gradient by a piece that part `part` owns of an input layer, with these parameters.
+    /// Adds the gradient with respect to a piece of an input layer that part `part` owns, with these
+    /// parameters.
     fn add_input_gradient(
         &self,
         piece: usize,
@@ -193,13 +198,13 @@ impl PartitionedNetwork {
         panel.add_gradient(parameters, &step.inputs_for(part), &self.hidden.read(piece).y, dx, to);
     }
 
-    /// What part `part` owns: the layers with the numbers of their pieces.
+    /// Returns the layer and number of each piece that part `part` owns.
     fn all_owned(&self, part: usize) -> impl Iterator<Item = (usize, usize)> {
         (0..self.parameters.len())
             .flat_map(move |layer| self.owned(layer, part).map(move |piece| (layer, piece)))
     }
 
-    /// Gradients by all that part `part` owns, and their sums of squares.
+    /// Computes the gradients of all pieces that part `part` owns, and their sums of squares.
     fn gradient(&self, part: usize, step: Step<'_>) {
         for (layer, piece) in self.all_owned(part) {
             let Owned { values, gradients, .. } = &mut *self.parameters[layer].write(piece);
@@ -208,7 +213,8 @@ impl PartitionedNetwork {
         }
     }
 
-    /// Updates all that part `part` owns: from gradients that are there where their norm is clipped, else as they are computed.
+    /// Updates all pieces that part `part` owns: from stored gradients if their norm is clipped, else as the
+    /// gradients are computed.
     fn update(&self, part: usize, step: Step<'_>) {
         let clips = self.rule.clip_norm.is_some();
         let squares = || self.squares.iter().flat_map(Parts::read_all).map(|square| *square).sum();
@@ -226,7 +232,7 @@ impl PartitionedNetwork {
             if dense.is_some() {
                 return self.add_gradient(layer, piece, part, step, values);
             }
-            // The gradient of an input layer depends on the parameters that it is added to.
+            // The gradient of an input layer depends on the parameters that are updated.
             let mut update = values.zeros();
             self.add_input_gradient(piece, part, step, values, &mut update);
             return values.add(&update);
@@ -239,11 +245,11 @@ impl PartitionedNetwork {
         owned.update(&self.rule, step.record, factors, scale);
     }
 
-    /// What the step has given.
+    /// Returns the metrics of the step.
     pub fn metrics(&self, step: Step<'_>) -> BatchMetrics {
         let mut metrics = BatchMetrics { rows: step.rows(), loss: 0.0, correct: 0 };
         for share in self.losses.read_all() {
-            // Row by row, whoever has them.
+            // Sums row by row, independently of the division into shares.
             share.losses.iter().for_each(|loss| metrics.loss += loss);
             metrics.correct += share.correct;
         }

@@ -9,7 +9,8 @@ use crate::engine::{Inference, block};
 use crate::reference::bounds;
 use crate::step::{Activation, Loss, UpdateRule};
 
-/// Gradients with weights, label smoothing and dropout of the step, within the bounds of rounding.
+/// Compares gradients of a step with weights, label smoothing and dropout with the reference, within rounding
+/// error.
 pub fn check_gradients(problem: &Problem, rows: usize, plans: &[Plan]) {
     let rule = UpdateRule { label_smoothing: 0.1, seed: 3, ..UpdateRule::sgd(0.1) };
     let options = EngineOptions { rule: rule.clone(), ..EngineOptions::sgd(ROWS, 0.1) };
@@ -85,7 +86,7 @@ fn evaluation_is_that_of_the_plain_network() {
     }
 }
 
-/// Enough rows for three threads, in parts the last of which is short.
+/// Enough rows for three threads, in parts of which the last is short.
 #[test]
 fn evaluation_on_several_threads_is_that_on_one() {
     let problem = Problem::new(&[9, 50, 3], Activation::Relu, 0.0, Loss::CrossEntropy, false);

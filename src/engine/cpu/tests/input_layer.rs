@@ -1,4 +1,4 @@
-//! Networks behind an input layer.
+//! Networks with an input layer.
 
 use super::super::plan::Plan;
 use super::gradients::check_gradients;
@@ -10,12 +10,13 @@ use crate::engine::{Inference, block};
 use crate::model::{InputColumn, InputLayer, Parameters};
 use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
-/// Wide enough for several pieces, with a column of each kind in most; unknown categories stand in the rows.
+/// A network wide enough for several pieces, most with a column of each kind; its rows contain unknown
+/// categories.
 pub fn problem(scaled: bool, loss: Loss) -> Problem {
     problem_with(&[40, 17, 3], scaled, loss)
 }
 
-/// The same with layers of these units.
+/// The same network with layers of these units.
 fn problem_with(units: &[usize], scaled: bool, loss: Loss) -> Problem {
     let kinds = [
         InputColumn::Periodic,
@@ -86,7 +87,7 @@ fn every_optimizer_trains_as_the_reference_does() {
 fn any_number_of_threads_gives_the_same_bits() {
     let order = order();
     let clipped = UpdateRule { clip_norm: Some(0.3), ..rule(OptimizerKind::Adam) };
-    // Behind the input layer and another: layers with few outputs.
+    // After the input layer and after another layer: layers with few outputs.
     for units in [&[40, 17, 3][..], &[3], &[70, 3]] {
         let problem = problem_with(units, true, Loss::CrossEntropy);
         for rule in [rule(OptimizerKind::Adam), clipped.clone(), UpdateRule::sgd(0.05)] {
@@ -101,7 +102,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     }
 }
 
-/// Also in another engine than that whose parameters and state they were.
+/// Also in an engine other than the source of the parameters and state.
 #[test]
 fn what_is_restored_goes_on_bit_for_bit() {
     let (problem, order) = (problem(true, Loss::CrossEntropy), order());

@@ -1,4 +1,4 @@
-//! The engine as a whole against the reference, however steps are divided.
+//! Whole engine compared with the reference, for all divisions of steps.
 
 mod gradients;
 mod input_layer;
@@ -16,7 +16,7 @@ use crate::random::{Purpose, normal};
 use crate::reference::{self, ReferenceNetwork};
 use crate::step::{Activation, Loss};
 
-/// One part and several, also more than a layer has vectors; with the threads of a run above them.
+/// Plans with one part and several, also more than a layer has vectors.
 const PLANS: [Plan; 7] = [
     Plan::Rows(1),
     Plan::Rows(2),
@@ -27,24 +27,24 @@ const PLANS: [Plan; 7] = [
     Plan::Apart,
 ];
 
-/// Rows of a data set.
+/// Rows of the data set.
 const ROWS: usize = 37;
 
-/// A network and what it is trained on.
+/// A network and its training data.
 struct Problem {
     network: Network,
     parameters: Parameters,
     data: Dataset,
 }
 
-/// A normal number that f32 holds.
+/// A normally distributed number, rounded to f32.
 fn number(place: u32, index: usize) -> f32 {
     normal(7, Purpose::Weights, [index as u32, place]) as f32
 }
 
 impl Problem {
-    /// A network of these sizes with the same activation and share of dropout behind every hidden layer. Every third row
-    /// counts half, every third one twice. Three of four inputs are 0 where they are to be `sparse`.
+    /// A network of these sizes with the same activation and dropout after every hidden layer. Of each three
+    /// rows, one has half weight and one double weight. If `sparse`, three of four inputs are 0.
     fn new(sizes: &[usize], activation: Activation, dropout: f32, loss: Loss, sparse: bool) -> Self {
         let (inputs, outputs) = (sizes[0], sizes[sizes.len() - 1]);
         let mut layers: Vec<Dense> =
@@ -73,7 +73,7 @@ impl Problem {
         CpuEngine::with_plan(&self.parameters, &self.network, options, 4, plan)
     }
 
-    /// So many rows of the data set, with the targets and weights of all.
+    /// The first `rows` rows of the data set, with the targets and weights of all.
     fn first_rows(&self, rows: usize) -> Dataset {
         let mut data = self.data.clone();
         if let Features::Floats(values) = &mut data.features {
@@ -86,7 +86,7 @@ impl Problem {
         ReferenceNetwork::new(&self.network, &self.parameters)
     }
 
-    /// The rows `order` as the reference takes them.
+    /// The rows of `order` in the reference's form.
     fn batch(&self, order: &[u32]) -> Batch {
         let rows = || order.iter().map(|row| *row as usize);
         let outputs = self.network.outputs();
@@ -139,7 +139,7 @@ fn flat(network: &ReferenceNetwork) -> Vec<f64> {
     dense.chain(input).copied().collect()
 }
 
-/// The same.
+/// All numbers of the parameters.
 fn numbers(parameters: &Parameters) -> Vec<f32> {
     parameters.numbers().collect()
 }

@@ -1,4 +1,4 @@
-//! Networks that one thread trains together: each is what it is alone.
+//! Networks that one thread trains together, compared with each network trained separately.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 /// Not a divisor of the number of rows.
 const BATCH: usize = 9;
 
-/// A network, its first parameters, and how it is trained.
+/// A network, its first parameters, and its options.
 type Member = (Network, Parameters, EngineOptions);
 
 fn engine((network, parameters, options): &Member) -> CpuEngine {
@@ -58,7 +58,7 @@ fn members(sparse: bool) -> (Vec<Member>, Dataset) {
     (members, data.unwrap())
 }
 
-/// Trains on all of an order in as many calls as it takes.
+/// Trains on a whole order in repeated calls.
 fn train(rows: Rows<'_>, order: &[u32], mut submit: impl FnMut(&Batches<'_>) -> usize) {
     let mut left = Batches { rows, order: Order::Given(order), positions: 0..order.len() };
     while !left.positions.is_empty() {
@@ -80,7 +80,7 @@ fn bits(parameters: &Parameters) -> Vec<u32> {
     numbers(parameters).iter().map(|number| number.to_bits()).collect()
 }
 
-/// What a network has become and given: as bits, so that numbers which are none count, too.
+/// A network's state and results as bits, so that NaN compares equal.
 fn trained(engine: &mut CpuEngine, metrics: &[BatchMetrics]) -> impl PartialEq + use<> {
     let EngineState { step, optimizer } = block(engine.snapshot()).unwrap().1;
     let metrics: Vec<_> = metrics.iter().map(|it| (it.rows, it.loss.to_bits(), it.correct)).collect();
@@ -92,7 +92,7 @@ fn trained(engine: &mut CpuEngine, metrics: &[BatchMetrics]) -> impl PartialEq +
     )
 }
 
-/// With and without zeros that are skipped, in calls of any length; one diverges, and one stops on the way.
+/// With and without skipped zeros, in calls of any length; one network diverges, and one stops early.
 #[test]
 fn each_network_of_a_team_is_what_it_is_alone() {
     let order = order();
@@ -137,7 +137,8 @@ fn each_network_of_a_team_is_what_it_is_alone() {
     }
 }
 
-/// Behind an input layer and without one, on the same columns; from a state in the middle, in another team and in the same one.
+/// With an input layer and without one, on the same columns; restored from a state in the middle, in another
+/// team and in the same one.
 #[test]
 fn networks_behind_an_input_layer_are_trained_among_others() {
     let problem = input_layer::problem(true, Loss::CrossEntropy);
@@ -160,7 +161,7 @@ fn networks_behind_an_input_layer_are_trained_among_others() {
         assert_eq!(state.step, 7);
         other.member(number).unwrap().restore(&parameters, &state).unwrap();
     }
-    // Those of the same team are restored behind steps that nobody wants.
+    // Members of the same team are restored after steps whose results are discarded.
     let states = [0, 1, 2].map(|number| {
         let among = together.member(number).unwrap();
         block(among.snapshot()).unwrap()

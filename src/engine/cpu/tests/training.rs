@@ -1,4 +1,4 @@
-//! Many steps.
+//! Training over many steps.
 
 use super::super::plan::Plan;
 use super::{PLANS, Problem, ROWS, flat, number, numbers};
@@ -8,13 +8,13 @@ use crate::model::Parameters;
 use crate::reference::ReferenceRun;
 use crate::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
 
-/// Five rounds over the data set, each in another order.
+/// Five passes over the data set, each in a different order.
 pub fn order() -> Vec<u32> {
     let rows = ROWS as u32;
     (1..6).flat_map(|round| (0..rows).map(move |row| (row * (2 * round + 1) + round) % rows)).collect()
 }
 
-/// Everything at once.
+/// A rule that uses all features.
 pub fn rule(kind: OptimizerKind) -> UpdateRule {
     let mut optimizer = kind.defaults();
     optimizer.weight_decay = 0.02;
@@ -43,13 +43,13 @@ pub fn train(engine: &mut impl Engine, problem: &Problem, order: &[u32]) -> Vec<
     ended
 }
 
-/// 21 steps, the last with fewer rows.
+/// Compares 21 steps, the last with fewer rows.
 pub fn check_training(problem: &Problem, rule: &UpdateRule, plans: &[Plan]) {
     check_batches(problem, rule, plans, 9, &order()[..20 * 9 + 2]);
 }
 
-/// Losses and parameters stay near those of the reference: what divides by the root of a mean of squares carries the relative error of
-/// single gradients.
+/// Losses and parameters stay near the reference: dividing by the root of a mean of squares propagates the
+/// relative error of single gradients.
 fn check_batches(problem: &Problem, rule: &UpdateRule, plans: &[Plan], batch: usize, order: &[u32]) {
     let mut run = ReferenceRun::new(problem.reference(), rule.clone());
     let losses: Vec<f64> = order
@@ -103,17 +103,18 @@ fn plain_gradient_descent_and_regression_train_as_the_reference_does() {
     }
 }
 
-/// A row of weights is longer than a tile, and the deltas are so many that they are copied for all tiles.
+/// A row of weights is longer than a tile, and the deltas are so large that they are copied for all tiles.
 #[test]
 fn wide_layers_train_as_the_reference_does() {
     let problem = Problem::new(&[3, 40, 3700, 2], Activation::Tanh, 0.0, Loss::CrossEntropy, false);
-    // So many units take steps that are small enough for the loss to fall: larger ones multiply the errors of earlier steps.
+    // With this number of units, steps have to be small for the loss to fall: larger ones multiply the errors
+    // of earlier steps.
     let rates = Rates::new(RateSchedule::Cosine, 1e-3, 12, 2);
     let rule = UpdateRule { clip_norm: None, rates, ..rule(OptimizerKind::Momentum) };
     check_training(&problem, &rule, &[Plan::Rows(2), Plan::Columns(1), Plan::Columns(2)]);
 }
 
-/// Batches of several tiles of rows, which the parts gather each for itself, and in shares.
+/// Batches of several tiles of rows, which each part gathers for itself, and in shares.
 #[test]
 fn large_batches_train_as_the_reference_does() {
     let rule = UpdateRule { clip_norm: None, ..rule(OptimizerKind::Momentum) };
@@ -162,7 +163,7 @@ fn rows_classified_correctly_are_counted() {
     assert_eq!(ended[0].correct, 0);
 }
 
-/// Steps are counted over calls, and so are what depends on them: dropout, rates and corrections.
+/// Steps are counted over calls, and so are the numbers that depend on them: dropout, rates and corrections.
 #[test]
 fn a_run_in_pieces_is_the_run_as_a_whole() {
     let problem = Problem::new(&[9, 50, 17, 5], Activation::Elu, 0.3, Loss::CrossEntropy, true);
@@ -207,7 +208,8 @@ fn what_is_restored_goes_on_bit_for_bit() {
     }
 }
 
-/// Bits depend neither on the number of parts nor on who gathers: of networks that are divided by columns, and of others.
+/// Bits depend neither on the number of parts nor on the gathering thread, for networks divided by columns
+/// and for others.
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let order = &order()[..50];
@@ -236,7 +238,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     }
 }
 
-/// Which inputs are skipped together is seen neither in parameters nor in what is computed from them.
+/// The groups of skipped inputs affect neither parameters nor results.
 #[test]
 fn groups_of_inputs_are_seen_nowhere() {
     for plan in [Plan::Rows(2), Plan::Columns(3), Plan::Apart] {
@@ -258,7 +260,7 @@ fn groups_of_inputs_are_seen_nowhere() {
     }
 }
 
-/// A norm that is never reached changes no bit; one that is, bounds the step.
+/// A norm that is never reached changes no bit; one that is reached bounds the step.
 #[test]
 fn clipping_bounds_the_step() {
     let problem = Problem::new(&[9, 50, 17, 5], Activation::Relu, 0.0, Loss::CrossEntropy, false);
@@ -284,8 +286,8 @@ fn clipping_bounds_the_step() {
     }
 }
 
-/// Gradients that are kept as a whole, for a norm that is never reached, and those that are used up tile by tile update to the
-/// same bits: one tile and several, lists in which no row holds some groups, and deltas that are copied.
+/// Gradients stored as a whole, for a norm that is never reached, and gradients used tile by tile update to
+/// the same bits: one tile and several, lists in which no row has some groups, and deltas that are copied.
 #[test]
 fn tiles_of_gradients_update_as_whole_ones_do() {
     let order: Vec<u32> = (0..7).flat_map(|round| (0..37).map(move |row| (row * 3 + round) % 37)).collect();
@@ -314,7 +316,7 @@ fn tiles_of_gradients_update_as_whole_ones_do() {
     }
 }
 
-/// Padding of the first layer is 0 however long it is trained, and with it everything that stands there.
+/// Padding of the first layer and all results in it stay 0 during training.
 #[test]
 fn padding_stays_zero() {
     let problem = Problem::new(&[9, 5, 3], Activation::Sigmoid, 0.3, Loss::CrossEntropy, true);
@@ -333,7 +335,7 @@ fn padding_stays_zero() {
     }
 }
 
-/// Losses that f32 cannot hold are infinite, and NaN is seen.
+/// Losses that f32 cannot represent are infinite, and NaN is reported.
 #[test]
 fn what_diverges_is_seen() {
     let mut problem = Problem::new(&[9, 20, 3], Activation::Relu, 0.0, Loss::Mse, false);

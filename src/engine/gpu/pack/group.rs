@@ -1,4 +1,4 @@
-//! Networks of one shape that the dispatches of `fused` train together, each a z of their grids.
+//! Networks of one shape that the dispatches of `fused` train together, each as a z of their grids.
 
 use std::collections::BTreeMap;
 
@@ -14,39 +14,39 @@ use crate::kernels::{
 use crate::model::{Dense, Network, ParameterLayout};
 use crate::schedule::{Buffer, Dispatch, DispatchPlan, ScheduleKind, TrainingStep, parameter_layout};
 
-/// Networks of a pack that differ in numbers alone: shape, activations and optimizer are the same.
+/// Networks of a pack that differ only in numbers: shape, activations and optimizer are the same.
 pub struct Group {
-    /// Which of the pack they are.
+    /// Numbers of the networks in the pack.
     pub members: Vec<usize>,
     /// Layout of the parameters.
     layout: ParameterLayout,
     parameters: wgpu::Buffer,
-    /// (loss, correct) [slots, networks that are trained, pairs]
+    /// (loss, correct) [slots, trained networks, pairs]
     pub metrics: wgpu::Buffer,
-    /// Steps that a submission has room for.
+    /// Most steps of a submission.
     pub most_steps: usize,
-    /// How each is trained.
+    /// Networks and their options.
     trained: Vec<(Network, EngineOptions)>,
-    /// Pairs of a network in a slot.
+    /// Pairs per network in a slot.
     pairs: usize,
-    /// The records of the networks that are trained, step after step.
+    /// Records of the trained networks, step after step.
     records: StepRecords,
-    /// Brings the batch, where there is an input layer.
+    /// Gathers the batch, if there is an input layer.
     gather: Option<Prepared>,
     dispatches: Vec<Prepared>,
 }
 
-/// A network, and how it is trained.
+/// A network with its number in the pack and its options.
 type TrainedNetwork<'a> = (usize, &'a Network, &'a EngineOptions);
 
-/// The records of a submission: step after step, of each those of the networks that are trained.
+/// Records of a submission: for each step, the records of all trained networks.
 pub struct PlacedSteps {
     records: Vec<StepRecord>,
     live: usize,
 }
 
 impl Group {
-    /// Divides networks into groups: those of one shape, as many as the largest buffers of the device hold.
+    /// Divides networks into groups of one shape, each as large as the device's largest buffers allow.
     ///
     /// # Errors
     /// [`Error::Device`](crate::Error::Device) when the device has no buffers of such sizes.
@@ -76,7 +76,7 @@ impl Group {
         let layout = parameter_layout(ScheduleKind::Fused, &step, tuning).with_models(count);
         let pairs = schedule(&step, any_samples(), tuning).metrics_groups;
         let record = size_of::<StepRecord>();
-        // A device may want a dispatch's records at a multiple of 256 bytes.
+        // A device may require a dispatch's records at a multiple of 256 bytes.
         let bytes = (record * (count + 1)).next_multiple_of(256).max(8 * count * pairs);
         let most_steps = (RULE_BYTES / bytes).clamp(1, MOST_STEPS);
         Ok(Self {
@@ -96,10 +96,11 @@ impl Group {
         })
     }
 
-    /// Compiles the dispatches of a step and binds them to these rows, those of an input layer to the batch that all share.
+    /// Compiles the dispatches of a step and binds them to these rows; with an input layer, to the shared
+    /// batch.
     ///
     /// # Errors
-    /// When the device refuses it.
+    /// When the device rejects them.
     pub fn bind(&mut self, compute: &Compute, rows: &DeviceRows, batch: &SharedBatch) -> Result<()> {
         let Compute { context, tuning, pipelines, .. } = compute;
         let of = |(network, options): &(Network, EngineOptions)| {
@@ -138,7 +139,7 @@ impl Group {
         };
         let several = |(dispatch, numbers): (Dispatch, Vec<[u32; 2]>)| {
             let shares: Vec<Share> = dispatch.buffers.iter().map(share).collect();
-            // What is gathered is gathered once.
+            // A shared batch is gathered once.
             let is_common = shares.iter().all(|share| *share == Share::Common);
             let numbers = if is_common { vec![[0; 2]] } else { numbers };
             (Members::new(dispatch.kernel, shares, numbers), dispatch.buffers, is_common)
@@ -146,7 +147,7 @@ impl Group {
         let kernels: Vec<_> = dispatches.into_iter().zip(numbers).map(several).collect();
         let programs = kernels.iter().map(|(kernel, ..)| program(kernel, tuning, context.transport));
         pipelines.compile(context, programs)?;
-        // No record of a submission reaches further.
+        // Upper bounds of the records of a submission.
         let most = StepRecord {
             first: rows.positions.saturating_sub(most_rows) as u32,
             rows: most_rows as u32,
@@ -164,18 +165,18 @@ impl Group {
         Ok(())
     }
 
-    /// Buffer, first vec4 and layout of the parameters of network `number`.
+    /// Returns buffer, first vec4 and layout of the parameters of network `number`.
     pub fn region(&self, number: usize) -> (&wgpu::Buffer, usize, &ParameterLayout) {
         (&self.parameters, number * self.layout.model(), &self.layout)
     }
 
-    /// Dispatches of a step, without that which gathers.
+    /// Returns the number of dispatches of a step, without the gather dispatch.
     pub fn dispatches(&self) -> usize {
         self.dispatches.len()
     }
 
-    /// Writes the records of the networks `live` for these steps of the next submission: `rule` returns that of a network and a step. Call it when
-    /// the submission before is submitted.
+    /// Writes the records of the networks `live` for these steps of the next submission; `rule` returns the
+    /// record of a network and a step. Call this after the previous submission is submitted.
     pub fn place(
         &self,
         context: &Context,
@@ -199,12 +200,12 @@ impl Group {
         PlacedSteps { records, live: live.len() }
     }
 
-    /// The records of each step.
+    /// Returns the records of each step.
     pub fn steps<'a>(&'a self, placed: &'a PlacedSteps) -> Vec<StepBinding<'a>> {
         self.records.each(bytemuck::cast_slice(&placed.records), placed.live).collect()
     }
 
-    /// Records what gathers the batch, if this group needs one; gives whether it does.
+    /// Records the gather dispatch of the batch, if this group needs one; returns whether it does.
     pub fn record_gather(&self, pass: &mut wgpu::ComputePass<'_>, step: StepBinding<'_>) -> bool {
         let gather = self.gather.as_ref();
         gather.inspect(|gather| gather.record(pass, Some(step))).is_some()
@@ -217,19 +218,19 @@ impl Group {
         }
     }
 
-    /// Where the metrics of the networks `live` stand in a slot.
+    /// Returns the ranges of the metrics of the networks `live` in a slot.
     pub fn slots(&self, live: &[usize]) -> MetricSlots {
         let of = |(z, number): (usize, &usize)| (self.members[*number], z * self.pairs..(z + 1) * self.pairs);
         MetricSlots { pairs: self.pairs * live.len(), live: live.iter().enumerate().map(of).collect() }
     }
 }
 
-/// Bytes that a network takes in batches of its size, besides what all share.
+/// Returns the bytes of a network in batches of its size, without shared buffers.
 pub fn member_bytes(step: &TrainingStep<'_>, tuning: &Tuning) -> u64 {
     own_bytes(step, tuning).fold(0, u64::saturating_add)
 }
 
-/// Bytes per network of each buffer that networks do not share.
+/// Returns the bytes per network of each buffer that networks do not share.
 fn own_bytes(step: &TrainingStep<'_>, tuning: &Tuning) -> impl Iterator<Item = u64> {
     let parameters = parameter_layout(ScheduleKind::Fused, step, tuning).bytes();
     let buffers = schedule(step, any_samples(), tuning).buffers.into_iter();
@@ -237,7 +238,7 @@ fn own_bytes(step: &TrainingStep<'_>, tuning: &Tuning) -> impl Iterator<Item = u
     own.chain([parameters])
 }
 
-/// vec4s of one network in a buffer with `bytes` bytes per network.
+/// Returns the vec4s of one network in a buffer with `bytes` bytes per network.
 fn own_vec4s(bytes: u64) -> usize {
     bytes.div_ceil(16).max(1) as usize
 }
@@ -246,18 +247,18 @@ fn schedule(step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> Dispa
     DispatchPlan::train(ScheduleKind::Fused, step, samples, tuning)
 }
 
-/// Where no data set is known yet: buffers do not depend on it.
+/// Placeholder for an unknown data set: buffer sizes do not depend on it.
 fn any_samples() -> Samples {
     Samples { stored: FeatureFormat::Floats, count: 1 }
 }
 
-/// Whether each network has a part of this buffer that belongs to the batch.
+/// Returns whether each network has a separate part of this buffer of the batch.
 fn is_own(buffer: Buffer) -> bool {
     !buffer.is_external() && !matches!(buffer, Buffer::TableRows | Buffer::BatchTargets | Buffer::Metrics)
 }
 
-/// Whether two networks differ in numbers alone that each member of a group has for itself: what a record of a step holds,
-/// shares of dropout, and smoothing.
+/// Returns whether two networks differ only in numbers that each member of a group stores separately: the
+/// record of a step, dropout rates, and label smoothing.
 fn shares_shape(one: &TrainingStep<'_>, other: &TrainingStep<'_>) -> bool {
     let layers = |step: &TrainingStep<'_>| -> Vec<_> {
         let layers = step.network.dense().iter().enumerate();

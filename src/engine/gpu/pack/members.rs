@@ -1,4 +1,4 @@
-//! What there is of single members of a pack.
+//! Operations on single members of a pack.
 
 use super::GpuPack;
 use crate::data::Rows;
@@ -13,20 +13,21 @@ use crate::model::{Network, ParameterLayout, Parameters};
 use crate::schedule::ScheduleKind;
 use crate::threads::block;
 
-/// As in [`Engine`](crate::engine::Engine), call these when nothing is on its way.
+/// As in [`Engine`](crate::engine::Engine), call these when nothing is in flight.
 impl GpuPack {
-    /// The parameters of a member as they are.
+    /// Returns the current parameters of a member.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn parameters(&mut self, member: usize) -> Result<Parameters> {
         self.read_region(member, 0)
     }
 
-    /// The parameters of a member, what its optimizer remembers and the number of its steps, all of one moment.
+    /// Returns the parameters, the optimizer's state and the number of steps of a member, all of one moment.
     ///
     /// # Errors
-    /// Those of the device; [`Error::Config`](crate::Error::Config) while metrics of a step have not been polled.
+    /// Errors of the device; [`Error::Config`](crate::Error::Config) while metrics of a step have not been
+    /// polled.
     pub fn snapshot(&mut self, member: usize) -> Result<(Parameters, EngineState)> {
         let parameters = self.parameters(member)?;
         if !self.submissions.is_idle() {
@@ -38,10 +39,10 @@ impl GpuPack {
         Ok((parameters, state))
     }
 
-    /// Gives a member these parameters and this state. One that has stopped stays stopped.
+    /// Restores parameters and state of a member. A stopped member stays stopped.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()> {
         self.write_region(member, 0, parameters);
         let zeros = Parameters::zeros(&self.members[member].network);
@@ -52,30 +53,32 @@ impl GpuPack {
         self.compute.context.check()
     }
 
-    /// Loss and predictions of `rows` by each of some members that predict classes. The rows are copied to the device once for
-    /// all of one shape.
+    /// Returns loss and predictions of `rows` for some members that predict classes. The rows are copied to
+    /// the device once per shape.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn evaluate(&mut self, members: &[usize], rows: &Rows<'_>) -> Result<Vec<Evaluation>> {
         self.by_evaluators(members, |engine, parameters| block(engine.evaluate_rows(rows, parameters)))
     }
 
-    /// Outputs of some members for `rows`, [rows, outputs] each: those from which [`GpuPack::evaluate`] predicts.
+    /// Returns outputs of some members for `rows`, [rows, outputs] each, from which [`GpuPack::evaluate`]
+    /// predicts.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn outputs(&mut self, members: &[usize], rows: &Rows<'_>) -> Result<Vec<Vec<f32>>> {
         self.by_evaluators(members, |engine, parameters| block(engine.outputs_of_rows(rows, parameters)))
     }
 
-    /// What `work` makes of each member: an engine for all those of one shape, and where their parameters stand.
+    /// Returns the results of `work` for each member; it gets an engine for all members of one shape, and
+    /// their parameters' locations.
     fn by_evaluators<T>(
         &mut self,
         members: &[usize],
         work: impl Fn(&mut GpuEngine, &[ParametersAt<'_>]) -> Result<Vec<T>>,
     ) -> Result<Vec<T>> {
-        // Members that differ in dropout alone predict by the same engine.
+        // Members that differ only in dropout predict with the same engine.
         let network = |member: &usize| self.members[*member].network.without_dropout();
         let mut left: Vec<(usize, Network)> =
             members.iter().enumerate().map(|(place, member)| (place, network(member))).collect();
@@ -98,7 +101,7 @@ impl GpuPack {
         Ok(made.into_iter().flatten().collect())
     }
 
-    /// Makes the evaluator of the largest member, for rows in this form.
+    /// Creates the evaluator of the largest member, for rows in this form.
     pub(super) fn prepare_evaluation(&mut self, rows: &Rows<'_>) -> Result<()> {
         let network = |member: &usize| self.members[*member].network.without_dropout();
         let largest = (0..self.members.len()).max_by_key(|member| network(member).parameter_count());
@@ -109,7 +112,8 @@ impl GpuPack {
         Ok(())
     }
 
-    /// An engine for a network like that of a member: the one that was there, if it is for such a network.
+    /// Returns an engine for a network of the same shape as a member's: the existing one, if it is for such a
+    /// network.
     fn evaluator(&mut self, network: &Network, member: usize) -> Result<GpuEngine> {
         if let Some(engine) = self.evaluator.take().filter(|engine| engine.network == *network) {
             return Ok(engine);
@@ -120,13 +124,13 @@ impl GpuPack {
         GpuEngine::with_tuning(compute, tuning, &Parameters::zeros(network), network, &options)
     }
 
-    /// Where all of a member stands: buffer, first vec4, and how from there on.
+    /// Returns buffer, first vec4 and layout of a member.
     fn region(&self, member: usize) -> (&wgpu::Buffer, usize, &ParameterLayout) {
         let (group, number) = self.members[member].place;
         self.groups[group].region(number)
     }
 
-    /// Numbers in the form of a member's parameters, from vec4 `start` of what is its own.
+    /// Reads numbers in the form of a member's parameters, from vec4 `start` of its region.
     fn read_region(&self, member: usize, start: usize) -> Result<Parameters> {
         let (buffer, base, layout) = self.region(member);
         let place = 16 * (base + start) as u64;
@@ -141,7 +145,7 @@ impl GpuPack {
         self.compute.context.queue.write_buffer(buffer, place, bytemuck::cast_slice(&packed));
     }
 
-    /// Where each number of optimizer state of a member begins.
+    /// Returns the start of each number of optimizer state of a member.
     fn state_places(&self, member: usize) -> impl Iterator<Item = usize> + use<> {
         let (_, _, layout) = self.region(member);
         layout.state_places()

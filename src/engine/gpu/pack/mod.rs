@@ -1,5 +1,5 @@
-//! Many networks in training at once, all on the same rows in the same order: networks of one shape share dispatches, each as a z of
-//! their grids.
+//! Many networks in training at once, all on the same rows in the same order: networks of one shape share
+//! dispatches, each as a z of their grids.
 
 mod group;
 mod members;
@@ -20,38 +20,39 @@ use crate::model::{Network, Parameters};
 use crate::schedule::ScheduleKind;
 use crate::threads::block;
 
-/// A network of a pack, and how it is trained.
+/// A network of a pack and its options.
 #[derive(Debug, Clone, Copy)]
 pub struct PackMember<'a> {
     /// The network.
     pub network: &'a Network,
     /// Its first parameters.
     pub parameters: &'a Parameters,
-    /// How it is trained; the schedule is `fused`. The number of threads has no effect.
+    /// Training options; the schedule is `fused`. The number of threads has no effect.
     pub options: &'a EngineOptions,
 }
 
-/// What is known of a member.
+/// State of a member.
 struct Member {
     network: Network,
     options: EngineOptions,
-    /// Which group it belongs to, and its number there.
+    /// Group of the member, and its number there.
     place: (usize, usize),
-    /// Steps so far.
+    /// Number of steps done.
     steps: u64,
     is_live: bool,
 }
 
-/// The rows that all members are trained on.
+/// Training rows of all members.
 struct PackRows {
     rows: DeviceRows,
     uploaded: usize,
 }
 
 /// Networks on an adapter that are trained together by the schedule `fused`. They share rows, order, batch
-/// size, inputs and outputs, and may differ in everything else. Each is trained to the same bits as by itself, with its
-/// schedule and the same tile shapes, whatever becomes of the others. Those that differ in activations, optimizer, loss or
-/// whether they have dropout, in widths or depth have separate dispatches. The rows stay on the device.
+/// size, inputs and outputs, and may differ in everything else. Each is trained to the same bits as
+/// separately with its schedule and the same tile shapes, independently of the others. Networks with
+/// different activations, optimizer, loss, use of dropout, widths or depth have separate dispatches. The rows
+/// stay on the device.
 pub struct GpuPack {
     compute: Compute,
     members: Vec<Member>,
@@ -59,26 +60,26 @@ pub struct GpuPack {
     rows: Option<PackRows>,
     host_order: HostOrder,
     submissions: Submissions,
-    /// Evaluates members: made for the network that was evaluated last.
+    /// Evaluates members: created for the last evaluated network.
     evaluator: Option<GpuEngine>,
 }
 
 impl GpuPack {
-    /// Puts the parameters on an adapter.
+    /// Creates a pack with these parameters on an adapter.
     ///
     /// # Errors
-    /// [`Error::Config`] when there are no members, when they do not share what they have to, or when one cannot have the
-    /// schedule that it asks for; [`Error::Device`] when the adapter cannot be opened or has no room.
+    /// [`Error::Config`] when there are no members, when they do not share all that they have to, or when a
+    /// requested schedule is unavailable; [`Error::Device`] when the adapter cannot be opened or has no room.
     pub fn new(adapter: &Adapter, members: &[PackMember<'_>]) -> Result<Self> {
         let compute = Compute::open(adapter)?;
         let tuning = compute.tuning;
         Self::with_tuning(compute, tuning, members)
     }
 
-    /// As [`GpuPack::new`] on a device that is open, with tile shapes of the caller's choice.
+    /// Creates a pack as [`GpuPack::new`] does, on an open device with these tile shapes.
     ///
     /// # Errors
-    /// As [`GpuPack::new`].
+    /// See [`GpuPack::new`].
     pub fn with_tuning(compute: Compute, tuning: Tuning, members: &[PackMember<'_>]) -> Result<Self> {
         let compute = compute.with_tuning(tuning);
         let context = &compute.context;
@@ -112,35 +113,37 @@ impl GpuPack {
         Ok(pack)
     }
 
-    /// Bytes that a member takes on a device in batches of its size: parameters, the optimizer's state, activations and
-    /// deltas. A pack takes the sum, and the rows once. No member may take more than the largest buffer has,
-    /// [`Context::largest_storage`](crate::gpu::Context::largest_storage); wgpu does not report how much memory a device has.
+    /// Returns the bytes of a member on a device in batches of its size: parameters, the optimizer's state,
+    /// activations and deltas. A pack takes the sum, and the rows once. No member may exceed the largest
+    /// buffer, [`Context::largest_storage`](crate::gpu::Context::largest_storage); wgpu does not report how
+    /// much memory a device has.
     pub fn member_bytes(network: &Network, options: &EngineOptions) -> u64 {
         // Tile shapes change only a few words.
         group::member_bytes(&training_step(network, options), &Tuning::GPU)
     }
 
-    /// Bytes that rows take on a device; nothing where it is not known how many there will be.
+    /// Returns the bytes of the rows on a device; `None` if their number is unknown.
     pub fn rows_bytes(rows: &Rows<'_>, network: &Network) -> Option<u64> {
         let of_row = row_bytes(network.columns(), stored(rows));
         rows.total.map(|total| of_row.saturating_mul(total as u64))
     }
 
-    /// The members that have not stopped, in ascending order.
+    /// Returns the members that have not stopped, in ascending order.
     pub fn live(&self) -> impl Iterator<Item = usize> + '_ {
         self.members.iter().enumerate().filter(|(_, member)| member.is_live).map(|(number, _)| number)
     }
 
-    /// Copies rows to the device before any batch of them is submitted, makes what evaluates the largest member, and waits until
-    /// all is there: a device without room for it reports the error here, before anything is trained.
+    /// Copies rows to the device before any batch of them is submitted, creates the evaluator of the largest
+    /// member, and waits until all is finished: a device without room reports the error here, before training
+    /// begins.
     ///
     /// # Errors
-    /// Those of the device; [`Error::Config`] when it is not known how many rows there will be.
+    /// Errors of the device; [`Error::Config`] when the number of rows is unknown.
     pub fn upload(&mut self, rows: &Rows<'_>) -> Result<()> {
         self.rows = Some(self.take_rows(rows)?);
         self.prepare_evaluation(rows)?;
         let context = &self.compute.context;
-        // What could not be made is known already; what could not be copied is when the copies have ended.
+        // Errors of allocations are known already; errors of copies are known when the copies have ended.
         context.check()?;
         context.wait(context.queue.submit([]))
     }
@@ -149,8 +152,8 @@ impl GpuPack {
     /// [`Engine::submit`](crate::engine::Engine::submit) does one network.
     ///
     /// # Errors
-    /// Those of the device; [`Error::Config`] for rows that are not there, when it is not known how many there will be, or when
-    /// all members have stopped.
+    /// Errors of the device; [`Error::Config`] for rows that do not exist, when the number of rows is
+    /// unknown, or when all members have stopped.
     pub fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
         if !self.submissions.has_room() || batches.positions.is_empty() {
             return Ok(0);
@@ -165,16 +168,17 @@ impl GpuPack {
         taken
     }
 
-    /// The metrics of batches that have ended since the last call: batch after batch, of each all members that were trained.
-    /// With `wait`, waits for the oldest submission; none then means that nothing is on its way.
+    /// Returns the metrics of batches that have ended since the last call: batch after batch, each with all
+    /// trained members. With `wait`, waits for the oldest submission; an empty result then means that nothing
+    /// is in flight.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn poll(&mut self, wait: bool) -> Result<Vec<MemberMetrics>> {
         block(self.submissions.poll(&self.compute.context, wait))
     }
 
-    /// From the next submission on this member is not trained any more. Its parameters stay.
+    /// Stops training this member from the next submission on. Its parameters stay.
     pub fn stop(&mut self, member: usize) {
         self.members[member].is_live = false;
     }
@@ -183,7 +187,7 @@ impl GpuPack {
         self.members[0].options.batch
     }
 
-    /// The rows on the device.
+    /// Returns the rows on the device, copying new ones.
     fn take_rows(&mut self, rows: &Rows<'_>) -> Result<PackRows> {
         let mut taken = match self.rows.take() {
             Some(taken) => taken,
@@ -205,12 +209,12 @@ impl GpuPack {
         let total = rows.total.ok_or_else(|| {
             Error::Config("a pack needs to know how many rows there are before the first batch".to_owned())
         })?;
-        // Smoothing changes nothing in how targets stand.
+        // Smoothing does not affect the storage of targets.
         let targets = LossTargets { loss: network.loss(), smoothing: 0.0, weighted: options.weighted };
         let context = &self.compute.context;
         let device_rows =
             DeviceRows::new(context, network, Some(targets), stored(rows), total, options.batch)?;
-        // Without room for them nothing is to be compiled.
+        // Compile nothing if there is no room for the rows.
         context.check()?;
         let has_input = self.members.iter().any(|member| member.network.input_layer().is_some());
         let bytes = |of_row: usize| if has_input { (options.batch * of_row) as u64 } else { 0 };
@@ -240,7 +244,7 @@ impl GpuPack {
         Ok(taken)
     }
 
-    /// Submits these steps of all members that are live.
+    /// Submits these steps for all live members.
     fn train(&mut self, steps: &[StepRecord]) -> Result<()> {
         let context = &self.compute.context;
         let live = |group: &Group| -> Vec<usize> {
@@ -271,8 +275,8 @@ impl GpuPack {
     }
 }
 
-/// Records `steps` steps of these groups, for the networks that still train, dispatch by dispatch in turn: dispatches of different
-/// groups may run at the same time.
+/// Records `steps` steps of these groups, for the live networks, with the groups' dispatches interleaved:
+/// dispatches of different groups may run at the same time.
 fn record_steps(
     pass: &mut wgpu::ComputePass<'_>,
     groups: &[(&Group, Vec<usize>)],
@@ -283,7 +287,7 @@ fn record_steps(
         groups.iter().zip(placed).map(|((group, _), placed)| group.steps(placed)).collect();
     let most = groups.iter().map(|(group, _)| group.dispatches()).max().unwrap_or(0);
     for step in 0..steps {
-        // The first group that gathers the batch gathers it for all.
+        // One gather dispatch fills the batch for all groups.
         let mut gathering = groups.iter().zip(&bindings);
         gathering.any(|((group, _), bindings)| group.record_gather(pass, bindings[step]));
         for at in 0..most {
@@ -294,7 +298,7 @@ fn record_steps(
     }
 }
 
-/// The groups of a pack.
+/// Divides members into the groups of a pack.
 fn divide(context: &Context, members: &[PackMember<'_>], tuning: &Tuning) -> Result<Vec<Group>> {
     let other = members.iter().filter_map(|member| member.options.schedule);
     if let Some(kind) = other.into_iter().find(|kind| *kind != ScheduleKind::Fused) {
@@ -304,7 +308,7 @@ fn divide(context: &Context, members: &[PackMember<'_>], tuning: &Tuning) -> Res
     Group::divide(context, tuning, &networks.collect::<Vec<_>>())
 }
 
-/// Demands that all members are trained on the same batches.
+/// Checks that all members can be trained on the same batches.
 fn check_shared(members: &[PackMember<'_>]) -> Result<()> {
     let shared = |member: &PackMember<'_>| {
         let (network, options) = (member.network, member.options);
