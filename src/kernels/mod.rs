@@ -1,8 +1,8 @@
-//! The kernels: each is a shader in `shaders/NAME.wgsl`, its host half `NAME.rs` here, a function of that name in
-//! [`crate::reference::ops`] and a case in [`crate::check`].
+//! Kernels: each consists of a shader in `shaders/NAME.wgsl`, its host half `NAME.rs` here, a function of
+//! that name in [`crate::reference::ops`] and a case in [`crate::check`].
 //!
 //! Matrices on the device are row-major f32 with rows padded to whole vec4s ([`blocks`]); the padding is 0.
-//! The parameters of a layer stand as one matrix of `inputs + 1` rows: the weights, and below them the bias.
+//! The parameters of a layer are one matrix of `inputs + 1` rows: the weights, followed by the bias.
 
 pub(crate) mod general;
 mod host;

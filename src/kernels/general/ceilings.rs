@@ -1,4 +1,4 @@
-//! What an adapter can do at most: measured, not taken from data sheets.
+//! Ceilings of an adapter: measured, not taken from data sheets.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use crate::error::Result;
 use crate::kernels::{Activate, Compute, Kernel, MultiplyAdd, Nonlinearity, StepRecord};
 use crate::timing::Ceilings;
 
-/// Bytes that the copy reads: more than the caches of most machines.
+/// Bytes read by the copy: more than the caches of most machines.
 const COPY_BYTES: usize = 64 << 20;
 
-/// Measures what the adapter can do at most, in half a second or so.
+/// Measures the ceilings of the adapter, in about half a second.
 ///
 /// # Errors
-/// As [`Compute::run`].
+/// See [`Compute::run`].
 pub fn measure_ceilings(compute: &Compute) -> Result<Ceilings> {
     let bytes = (compute.context.largest_storage() as usize).min(COPY_BYTES);
     let [from, to] = [(); 2].map(|()| compute.context.storage("copy", bytes as u64));
@@ -25,7 +25,7 @@ pub fn measure_ceilings(compute: &Compute) -> Result<Ceilings> {
     loop {
         let took =
             compute.time(&arithmetic, &[&output], StepRecord::default(), Duration::from_millis(100))?;
-        // As long as the launch shows in the time, the chains are too short.
+        // The chains are too short while the launch dominates the time.
         if took > Duration::from_millis(2) || arithmetic.rounds >= 1 << 16 {
             return Ok(Ceilings {
                 bytes_per_second: copy.cost(&compute.tuning).bytes() as f64 / copied.as_secs_f64(),

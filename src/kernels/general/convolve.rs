@@ -9,22 +9,25 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::new("convolve", &[Read, Read, Write]);
 
-/// The most taps that a convolution takes.
+/// Most taps of a convolution.
 pub const MOST_TAPS: usize = 1024;
 
-/// Elements of workgroup memory that every device has: 16 KiB, less what some drivers keep of it.
+/// Elements of workgroup memory that every device has: 16 KiB, less the part that some drivers reserve.
 const MOST_SHARED: usize = 16_352 / 4;
 
-/// Which outputs a convolution of n elements with k taps has, and which elements meet in them. Beyond both ends there
-/// is nothing to add.
+/// Outputs of a convolution of n elements with k taps, and the elements that they sum. Elements beyond both
+/// ends count as 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// The n - k + 1 for which all taps meet elements: `C[i] = sum over j of A[i + j] B[j]`.
+    /// The n - k + 1 outputs for which all taps are multiplied by elements: `C[i] = sum over j of A[i + j]
+    /// B[j]`.
     Valid,
-    /// n, tap k / 2 above the output: `C[i] = sum over j of A[i + j - k / 2] B[j]`. So do `scipy.ndimage.correlate1d`
-    /// with zeros outside and, where n is not below k, `scipy.signal.correlate` and `numpy.correlate` with "same".
+    /// n outputs, with tap k / 2 at the output: `C[i] = sum over j of A[i + j - k / 2] B[j]`. Same as
+    /// `scipy.ndimage.correlate1d` with zeros outside and, if n is not below k, `scipy.signal.correlate` and
+    /// `numpy.correlate` with "same".
     Same,
-    /// n, the first tap above the output: as Valid, with the end of the line missing from the last ones.
+    /// n outputs, with the first tap at the output: as Valid, with the last outputs cut off at the end of the
+    /// line.
     Tail,
 }
 
@@ -40,15 +43,15 @@ pub struct Convolve {
     pub length: usize,
     /// Number of taps: 1 to [`MOST_TAPS`], for [`Mode::Valid`] at most `length`.
     pub taps: usize,
-    /// Which outputs.
+    /// Which outputs are computed.
     pub mode: Mode,
-    /// Neighbouring lines that a team takes; see [`Convolve::abreast`].
+    /// Adjacent lines per team; see [`Convolve::abreast`].
     pub abreast: usize,
 }
 
 impl Convolve {
-    /// How many neighbouring lines a team takes so that what they need fits every device's workgroup memory: of rows
-    /// one, of columns up to sixteen, since a load of neighbouring columns is one of neighbouring elements.
+    /// Returns the number of adjacent lines per team whose data fits every device's workgroup memory: one for
+    /// rows, up to sixteen for columns, since adjacent columns are adjacent elements in memory.
     pub fn abreast(axis: Axis, taps: usize, tuning: &Tuning) -> usize {
         let fits =
             |abreast: &usize| (tuning.team + taps_held(taps)) * abreast + taps_held(taps) <= MOST_SHARED;
@@ -58,7 +61,7 @@ impl Convolve {
         }
     }
 
-    /// Outputs of a line.
+    /// Returns the number of outputs of a line.
     pub fn outputs(&self) -> usize {
         match self.mode {
             Mode::Valid => (self.length + 1).saturating_sub(self.taps),
@@ -66,12 +69,12 @@ impl Convolve {
         }
     }
 
-    /// Which tap meets element i in output i.
+    /// Returns the tap that is multiplied by element i in output i.
     fn origin(&self) -> usize {
         if self.mode == Mode::Same { self.taps / 2 } else { 0 }
     }
 
-    /// Lines and positions of C, padding included, and elements from one row of A and of C to the next.
+    /// Returns lines and positions of C, with padding, and the row strides of A and C.
     fn stored(&self) -> ([usize; 2], [usize; 2]) {
         let outputs = self.outputs();
         let padded = |columns: usize| blocks(columns).saturating_mul(4);
@@ -86,20 +89,20 @@ impl Convolve {
         ThreadLayout::Teams { lines: lines.div_ceil(self.abreast), length, each: 1 }
     }
 
-    /// Products that the outputs of a line are made of.
+    /// Returns the number of products in the outputs of a line.
     fn products(&self) -> usize {
         let (outputs, origin) = (self.outputs(), self.origin());
         // first + (first - 1) + ..., `count` of them.
         let falling =
             |first: usize, count: usize| (count * (2 * first + 1)).saturating_sub(count * count) / 2;
-        // Output i begins at tap origin - i, or at the first, and ends where the line or the taps do.
+        // Output i begins at tap origin - i, or at the first, and ends at the end of the line or the taps.
         let skipped = falling(origin, origin.min(outputs));
         let whole = (self.length + origin + 1).saturating_sub(self.taps).min(outputs);
         whole * self.taps + falling(self.length + origin - whole, outputs - whole) - skipped
     }
 }
 
-/// The taps that a pipeline has room for: few sizes, so that few pipelines arise.
+/// Returns the number of taps that a pipeline has room for: few sizes, for few pipelines.
 fn taps_held(taps: usize) -> usize {
     taps.next_power_of_two().max(16)
 }
@@ -134,7 +137,7 @@ impl Kernel for Convolve {
 
     fn cost(&self, tuning: &Tuning) -> Cost {
         let ([lines_stored, outputs_stored], _) = self.stored();
-        // A team loads what its outputs need, of what the line has.
+        // A team loads the inputs of its outputs that exist in the line.
         let load = |start: usize| {
             let end = (start + tuning.team).min(self.outputs());
             if start >= end {
@@ -170,9 +173,9 @@ fn run<T: Tensor<Element = f32>>(
     compute.run_into(c, &kernel, &[a.buffer(), taps.buffer()], StepRecord::default())
 }
 
-/// A vector, or every row of a matrix, convolved with `taps`: `C[i] = sum over j of A[i + j - origin] B[j]`, the origin
-/// as the mode says. This is the order of correlation, which neural networks and the GPU puzzles call convolution; for
-/// that of signal processing, reverse the taps.
+/// Convolves a vector, or every row of a matrix, with `taps`: `C[i] = sum over j of A[i + j - origin] B[j]`,
+/// with the origin of the mode. This is the order of correlation, which neural networks and the GPU puzzles
+/// call convolution; reverse the taps for the convolution of signal processing.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, Mode, convolve};
@@ -185,15 +188,15 @@ fn run<T: Tensor<Element = f32>>(
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for no taps, for more than [`MOST_TAPS`] and in [`Mode::Valid`] for more than
-/// a row has elements; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) for no taps, for more than [`MOST_TAPS`], and in [`Mode::Valid`] for
+/// more taps than elements in a row; see also [`Compute::run`].
 pub fn convolve<T: Tensor<Element = f32>>(compute: &Compute, a: &T, taps: &Vector, mode: Mode) -> Result<T> {
     run(compute, Axis::Rows, a, taps, mode)
 }
 
-/// A matrix convolved in two dimensions with the product of two kernels, in two passes instead of k x k products an
-/// element: `C[r, c] = sum over i, j of A[r + i - origin, c + j - origin] column_taps[i] row_taps[j]`. `row_taps` go
-/// along the rows, `column_taps` down the columns.
+/// Convolves a matrix in two dimensions with the product of two kernels, in two passes instead of k x k
+/// products per element: `C[r, c] = sum over i, j of A[r + i - origin, c + j - origin] column_taps[i]
+/// row_taps[j]`. `row_taps` are applied along the rows, `column_taps` down the columns.
 ///
 /// ```
 /// use ndarray::array;
@@ -207,7 +210,7 @@ pub fn convolve<T: Tensor<Element = f32>>(compute: &Compute, a: &T, taps: &Vecto
 /// ```
 ///
 /// # Errors
-/// As [`convolve`], for rows and for columns.
+/// See [`convolve`], for rows and for columns.
 pub fn convolve_separable(
     compute: &Compute,
     a: &Matrix,

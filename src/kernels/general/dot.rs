@@ -23,7 +23,7 @@ impl Kernel for Dot {
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
-        // Those of another line would go to the same outputs.
+        // Other lines would write to the same outputs.
         if self.segments.lines != 1 {
             return Err(shape_error(&SHADER, "1 line".to_owned(), self.segments.lines.to_string()));
         }
@@ -36,7 +36,7 @@ impl Kernel for Dot {
     }
 }
 
-/// The dot product of two vectors: sum of `a[i] b[i]`; 0 of nothing.
+/// Returns the dot product of two vectors: sum of `a[i] b[i]`; 0 for empty vectors.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, dot};
@@ -47,7 +47,7 @@ impl Kernel for Dot {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) when the lengths differ; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) when the lengths differ; see also [`Compute::run`].
 pub fn dot(compute: &Compute, a: &Vector, b: &Vector) -> Result<f32> {
     same_shape(&SHADER, a, b)?;
     if a.is_empty() {

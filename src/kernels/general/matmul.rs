@@ -9,25 +9,25 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::new("matmul", &[Read, Read, Read, Write]);
 
-/// C = A B, one product or several; with a bias and ReLU on top. Buffers: A [matrices, m, k], B [matrices, k, n],
-/// `bias [n]` (any buffer where there is none), C [matrices, m, n].
+/// C = A B, one product or several; with optional bias and ReLU. Buffers: A [matrices, m, k], B [matrices, k,
+/// n], `bias [n]` (any buffer if there is none), C [matrices, m, n].
 #[derive(Debug, Clone, Copy)]
 pub struct Matmul {
     /// Rows of C.
     pub m: usize,
     /// Columns of C.
     pub n: usize,
-    /// The inner dimension.
+    /// Inner dimension.
     pub k: usize,
     /// Number of products.
     pub matrices: usize,
-    /// A is stored transposed, [k, m].
+    /// Whether A is stored transposed, [k, m].
     pub transpose_a: bool,
-    /// B is stored transposed, [n, k].
+    /// Whether B is stored transposed, [n, k].
     pub transpose_b: bool,
-    /// Add a bias to every row.
+    /// Whether to add a bias to every row.
     pub bias: bool,
-    /// Fuse C = max(0, .).
+    /// Whether to apply max(0, .) to C.
     pub relu: bool,
 }
 
@@ -66,7 +66,7 @@ impl Kernel for Matmul {
     }
 }
 
-/// A factor of a product, as it is or transposed.
+/// A factor of a product, plain or transposed.
 #[derive(Debug, Clone, Copy)]
 pub enum Operand<'a> {
     /// The matrix.
@@ -82,7 +82,7 @@ impl<'a> From<&'a Matrix> for Operand<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// The matrix as it is stored, and whether the factor is its transpose.
+    /// Returns the matrix as stored, and whether the factor is its transpose.
     fn stored(self) -> (&'a Matrix, bool) {
         match self {
             Operand::Plain(matrix) => (matrix, false),
@@ -90,7 +90,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Rows and columns of the factor.
+    /// Returns rows and columns of the factor.
     fn shape(self) -> [usize; 2] {
         match self {
             Operand::Plain(matrix) => [matrix.rows(), matrix.columns()],
@@ -99,16 +99,17 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// What is done with a product before it is stored.
+/// Operations on a product before it is stored.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Epilogue<'a> {
-    /// Added to every row.
+    /// Bias added to every row.
     pub bias: Option<&'a Vector>,
-    /// Then max(0, .).
+    /// Whether max(0, .) is applied after the bias.
     pub relu: bool,
 }
 
-/// C = A B, of any shapes; A', B' with [`Operand::Transposed`]; with a bias and ReLU in the epilogue.
+/// Computes C = A B, of any shapes; A', B' with [`Operand::Transposed`]; with a bias and ReLU in the
+/// epilogue.
 ///
 /// ```
 /// use ndarray::array;
@@ -121,7 +122,7 @@ pub struct Epilogue<'a> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) when the shapes do not go together; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) when the shapes do not match; see also [`Compute::run`].
 pub fn matmul(compute: &Compute, a: Operand<'_>, b: Operand<'_>, epilogue: Epilogue<'_>) -> Result<Matrix> {
     let ([m, k], [b_rows, n]) = (a.shape(), b.shape());
     if b_rows != k {
@@ -131,8 +132,8 @@ pub fn matmul(compute: &Compute, a: Operand<'_>, b: Operand<'_>, epilogue: Epilo
     product(compute, a, b, 1, [m, k, n], epilogue)
 }
 
-/// `matrices` products at once: `C[i] = A[i] B[i]`. The operands are stacked: A [matrices m, k], B [matrices k, n], and
-/// so is C [matrices m, n]. The epilogue is that of each product.
+/// Computes `matrices` products at once: `C[i] = A[i] B[i]`. The operands are stacked: A [matrices m, k], B
+/// [matrices k, n], and so is C [matrices m, n]. The epilogue applies to each product.
 ///
 /// ```
 /// use ndarray::array;
@@ -146,7 +147,7 @@ pub fn matmul(compute: &Compute, a: Operand<'_>, b: Operand<'_>, epilogue: Epilo
 /// ```
 ///
 /// # Errors
-/// As [`matmul`]; also when the rows are no whole number of matrices.
+/// See [`matmul`]; also when the rows are not divisible by `matrices`.
 pub fn batched_matmul(
     compute: &Compute,
     matrices: usize,

@@ -1,4 +1,4 @@
-//! The collection: kernels for vectors and matrices of any kind.
+//! General kernels for vectors and matrices.
 
 mod ceilings;
 mod convolve;

@@ -8,7 +8,7 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::new("multiply_add", &[Write]);
 
-/// Eight chains x <- a x + b a thread, `rounds` long, and their sum. Buffers: `Y [threads]` vec4s.
+/// Eight chains x <- a x + b per thread, `rounds` long, and their sum. Buffers: `Y [threads]` vec4s.
 #[derive(Debug, Clone, Copy)]
 pub struct MultiplyAdd {
     /// Number of threads.
@@ -17,7 +17,7 @@ pub struct MultiplyAdd {
     pub rounds: usize,
     /// The factor.
     pub a: f32,
-    /// What is added.
+    /// The addend.
     pub b: f32,
 }
 

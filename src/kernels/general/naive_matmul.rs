@@ -9,16 +9,16 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::new("naive_matmul", &[Read, Read, Write]);
 
-/// C = A B, a thread an element. Buffers: A [m, k], B [k, n], C [m, n].
+/// C = A B, one thread per element. Buffers: A [m, k], B [k, n], C [m, n].
 #[derive(Debug, Clone, Copy)]
 pub struct NaiveMatmul {
     /// Rows of C.
     pub m: usize,
     /// Columns of C.
     pub n: usize,
-    /// The inner dimension.
+    /// Inner dimension.
     pub k: usize,
-    /// How the threads stand.
+    /// Arrangement of the threads.
     pub grid: Grid,
 }
 
@@ -40,7 +40,7 @@ impl Kernel for NaiveMatmul {
     }
 }
 
-/// C = A B as the formula reads: what [`matmul`](super::matmul()) is measured against.
+/// Computes C = A B directly by the formula, as a baseline for [`matmul`](super::matmul()).
 ///
 /// ```
 /// use ndarray::array;
@@ -52,7 +52,7 @@ impl Kernel for NaiveMatmul {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) when the shapes do not go together; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) when the shapes do not match; see also [`Compute::run`].
 pub fn naive_matmul(compute: &Compute, grid: Grid, a: &Matrix, b: &Matrix) -> Result<Matrix> {
     let (m, k, n) = (a.rows(), a.columns(), b.columns());
     if b.rows() != k {

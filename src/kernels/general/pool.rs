@@ -9,18 +9,18 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::new("pool", &[Read, Write]);
 
-/// What becomes of the elements of a window.
+/// Operation on the elements of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
-    /// Their sum.
+    /// Sum.
     Sum,
-    /// Their sum divided by their number, which is smaller at the start of a row.
+    /// Sum divided by the number of elements, which is smaller at the start of a row.
     Mean,
-    /// The largest; NaN if one is NaN.
+    /// Maximum; NaN if an element is NaN.
     Maximum,
 }
 
-/// Y[row, i] = op(X[row, i - width + 1 ..= i]), of what lies in the row. Buffers: X, Y [rows, columns].
+/// Y[row, i] = op(X[row, i - width + 1 ..= i]), restricted to the row. Buffers: X, Y [rows, columns].
 #[derive(Debug, Clone, Copy)]
 pub struct Pool {
     /// Rows of the matrices.
@@ -60,7 +60,8 @@ impl Kernel for Pool {
             end.saturating_sub((start + 1).saturating_sub(self.width))
         };
         let reads: usize = (0..pitch).step_by(team).map(read).sum();
-        // At position i the formula merges what lies in the window, less one; a mean is divided too.
+        // At position i the formula merges the elements of the window, one fewer merge than elements; a mean
+        // is divided too.
         let clipped = self.width * self.width.saturating_sub(1) / 2;
         let merges = (self.columns * self.width).saturating_sub(clipped + self.columns);
         let flop = merges + if self.window == Window::Mean { self.columns } else { 0 };
@@ -79,17 +80,18 @@ impl Pool {
     }
 }
 
-/// What a chunk of the windows costs a team in workgroup memory.
+/// Returns the workgroup memory cost of a chunk of the windows for a team.
 fn chunk(team: usize, width: usize) -> Cost {
     let doublings = width.ilog2() as usize;
-    // Windows of twice `span` elements end at the team's positions and at as many before them as need one.
+    // Windows of twice `span` elements end at the team's positions and at the preceding positions that need
+    // one.
     let doubled: usize = (1..=doublings).map(|level| team + width - (1 << level)).sum();
     let picked = team * width.count_ones() as usize;
     Cost::default().sharing(2 * doubled + picked, team + width - 1 + doubled, 1 + doublings)
 }
 
-/// The sum, mean or maximum of the window of `width` elements that ends at each element, of a vector or of every row of
-/// a matrix. Windows at the start of a row are cut off there.
+/// Computes the sum, mean or maximum of the window of `width` elements that ends at each element, of a vector
+/// or of every row of a matrix. Windows at the start of a row are cut off there.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, Window, pool};
@@ -100,13 +102,13 @@ fn chunk(team: usize, width: usize) -> Cost {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for windows of no elements; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) for windows of no elements; see also [`Compute::run`].
 pub fn pool<T: Tensor<Element = f32>>(compute: &Compute, x: &T, window: Window, width: usize) -> Result<T> {
     if width == 0 {
         let expected = "windows of at least one element".to_owned();
         return Err(shape_error(&SHADER, expected, "windows of 0".to_owned()));
     }
-    // No window reaches further than a row.
+    // No window is longer than a row.
     let kernel = Pool { rows: x.rows(), columns: x.columns(), window, width: width.min(x.columns().max(1)) };
     compute.run_into(x.output_like(compute)?, &kernel, &[x.buffer()], StepRecord::default())
 }

@@ -9,25 +9,25 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::new("reduce", &[Read, Write]);
 
-/// What a reduction computes.
+/// Operation of a reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduction {
-    /// The sum; 0 of nothing.
+    /// Sum; 0 for no elements.
     Sum,
-    /// The largest; NaN if one is NaN.
+    /// Maximum; NaN if an element is NaN.
     Maximum,
-    /// The sum divided by the number of elements.
+    /// Sum divided by the number of elements.
     Mean,
 }
 
-/// One dispatch of a reduction. Buffers: X, Y, as [`Segments`] says.
+/// One dispatch of a reduction. Buffers: X, Y; see [`Segments`].
 #[derive(Debug, Clone, Copy)]
 pub struct Reduce {
     /// Shapes.
     pub segments: Segments,
-    /// Maximum, or else sum.
+    /// Maximum, otherwise sum.
     pub maximum: bool,
-    /// The elements are u32, or else f32.
+    /// u32 elements, otherwise f32.
     pub integers: bool,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn run_passes<T: Element>(
     output.map_or_else(|| Vector::output(compute, 1, 0), Ok)
 }
 
-/// The sum, maximum or mean of a vector: one number, and a tree of any depth. The sum of nothing is 0.
+/// Returns the sum, maximum or mean of a vector, with a tree of any depth. The sum of no elements is 0.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, Reduction, reduce};
@@ -83,7 +83,7 @@ pub(crate) fn run_passes<T: Element>(
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for the maximum or mean of nothing; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) for the maximum or mean of no elements; see also [`Compute::run`].
 pub fn reduce<T: Element>(compute: &Compute, reduction: Reduction, x: &Vector<T>) -> Result<T> {
     if x.is_empty() && reduction == Reduction::Sum {
         return Ok(T::default());
@@ -94,7 +94,7 @@ pub fn reduce<T: Element>(compute: &Compute, reduction: Reduction, x: &Vector<T>
     Ok(result.read(compute)?[0])
 }
 
-/// The sum, maximum or mean of every row, or of every column, of a matrix.
+/// Computes the sum, maximum or mean of every row, or of every column, of a matrix.
 ///
 /// ```
 /// use ndarray::array;
@@ -107,7 +107,8 @@ pub fn reduce<T: Element>(compute: &Compute, reduction: Reduction, x: &Vector<T>
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for the maximum or mean of lines without elements; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) for the maximum or mean of lines without elements; see also
+/// [`Compute::run`].
 pub fn reduce_axis(compute: &Compute, reduction: Reduction, axis: Axis, x: &Matrix) -> Result<Vector> {
     let [lines, length] = axis.lines(x.rows(), x.columns());
     if lines > 0 && length == 0 {
@@ -120,7 +121,7 @@ pub fn reduce_axis(compute: &Compute, reduction: Reduction, axis: Axis, x: &Matr
     run_passes(compute, reduction, passes, x.buffer(), length)
 }
 
-/// The sum of each block of `block` elements; the last block may be shorter.
+/// Computes the sum of each block of `block` elements; the last block may be shorter.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, block_sums};
@@ -131,7 +132,7 @@ pub fn reduce_axis(compute: &Compute, reduction: Reduction, axis: Axis, x: &Matr
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for blocks of no elements; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) for blocks of no elements; see also [`Compute::run`].
 pub fn block_sums<T: Element>(compute: &Compute, block: usize, x: &Vector<T>) -> Result<Vector<T>> {
     if block == 0 {
         let expected = "blocks of at least one element".to_owned();

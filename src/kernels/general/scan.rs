@@ -9,20 +9,21 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::new("scan", &[Read, Write, Write]);
 
-/// The prefix sums of every block of a vector. Buffers: X, `Y [length]`, sums of the blocks.
+/// Prefix sums of every block of a vector. Buffers: X, `Y [length]`, sums of the blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Scan {
-    /// Elements.
+    /// Number of elements.
     pub length: usize,
     /// Elements of a block: twice [`Tuning::team`].
     pub block: usize,
-    /// An element is part of its own prefix sum.
+    /// Whether a prefix sum includes its own element.
     pub inclusive: bool,
-    /// The elements are u32, or else f32.
+    /// u32 elements, otherwise f32.
     pub integers: bool,
-    /// Elements that are not 0 count as 1.
+    /// Whether nonzero elements count as 1.
     pub flags: bool,
-    /// Workgroup memory is laid out so that no two threads of a sweep wait for the same bank. Results are the same.
+    /// Whether workgroup memory is padded so that threads of a sweep do not wait for the same bank. Results
+    /// are the same.
     pub padded: bool,
 }
 
@@ -54,14 +55,14 @@ impl Kernel for Scan {
     }
 }
 
-/// The dispatches of a scan, where its result will stand, and where the sum of all elements will (one element).
+/// Dispatches of a scan, with the buffers for its result and for the sum of all elements (one element).
 pub(crate) struct Scanning<T> {
     pub steps: Vec<Invocation>,
     pub output: Vector<T>,
     pub total: Vector<T>,
 }
 
-/// Demands a team that can sweep a binary tree.
+/// Checks that the team can sweep a binary tree.
 pub(crate) fn power_of_two(shader: &'static Shader, what: &str, team: usize) -> Result<()> {
     if team >= 2 && team.is_power_of_two() {
         return Ok(());
@@ -69,8 +70,8 @@ pub(crate) fn power_of_two(shader: &'static Shader, what: &str, team: usize) -> 
     Err(shape_error(shader, format!("a power of two from 2 on as {what}"), team.to_string()))
 }
 
-/// Makes the buffers of a scan of at least one element: blocks, the sums of the blocks scanned in the same way, and
-/// these added to the blocks. `kernel` says what is scanned how.
+/// Creates the buffers of a scan of at least one element: blocks, the block sums scanned in the same way, and
+/// these added to the blocks. `kernel` is the scan of a block.
 pub(crate) fn scanning<T: Element>(compute: &Compute, x: &wgpu::Buffer, kernel: Scan) -> Result<Scanning<T>> {
     power_of_two(&SHADER, "Tuning::team", compute.tuning.team)?;
     let blocks = kernel.length.div_ceil(kernel.block);
@@ -89,7 +90,7 @@ pub(crate) fn scanning<T: Element>(compute: &Compute, x: &wgpu::Buffer, kernel: 
 }
 
 impl Scan {
-    /// The scan of `length` elements of type `T` that the functions use.
+    /// Creates the scan of `length` elements of type `T` used by the functions below.
     pub fn new<T: Element>(length: usize, inclusive: bool, tuning: &Tuning) -> Self {
         let integers = T::NAME == "u32";
         Self { length, block: 2 * tuning.team, inclusive, integers, flags: false, padded: true }
@@ -100,10 +101,10 @@ impl Scan {
     }
 }
 
-/// Runs a scan of the caller's choice on as many elements as it says.
+/// Runs a given scan on the number of elements in `kernel`.
 ///
 /// # Errors
-/// As [`exclusive_scan`].
+/// See [`exclusive_scan`].
 pub fn scan<T: Element>(compute: &Compute, kernel: Scan, x: &Vector<T>) -> Result<Vector<T>> {
     if x.len() != kernel.length {
         return Err(shape_error(&SHADER, format!("{} elements", kernel.length), x.len().to_string()));
@@ -120,7 +121,8 @@ pub fn scan<T: Element>(compute: &Compute, kernel: Scan, x: &Vector<T>) -> Resul
     Ok(scanning.output)
 }
 
-/// Prefix sums without the element itself: `Y[i]` is the sum of all `X[j]` with j < i. u32 wraps around at 2^32.
+/// Computes prefix sums without the element itself: `Y[i]` is the sum of all `X[j]` with j < i. u32 wraps
+/// around at 2^32.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, exclusive_scan};
@@ -131,12 +133,14 @@ pub fn scan<T: Element>(compute: &Compute, kernel: Scan, x: &Vector<T>) -> Resul
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) when [`Tuning::team`] is no power of two from 2 on; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) when [`Tuning::team`] is not a power of two of at least 2; see also
+/// [`Compute::run`].
 pub fn exclusive_scan<T: Element>(compute: &Compute, x: &Vector<T>) -> Result<Vector<T>> {
     scan(compute, Scan::new::<T>(x.len(), false, &compute.tuning), x)
 }
 
-/// Prefix sums with the element itself: `Y[i]` is the sum of all `X[j]` with j <= i. u32 wraps around at 2^32.
+/// Computes prefix sums with the element itself: `Y[i]` is the sum of all `X[j]` with j <= i. u32 wraps
+/// around at 2^32.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, inclusive_scan};
@@ -147,7 +151,7 @@ pub fn exclusive_scan<T: Element>(compute: &Compute, x: &Vector<T>) -> Result<Ve
 /// ```
 ///
 /// # Errors
-/// As [`exclusive_scan`].
+/// See [`exclusive_scan`].
 pub fn inclusive_scan<T: Element>(compute: &Compute, x: &Vector<T>) -> Result<Vector<T>> {
     scan(compute, Scan::new::<T>(x.len(), true, &compute.tuning), x)
 }

@@ -9,19 +9,19 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::new("scan_add", &[Read, Write]);
 
-/// Adds to every block what comes before it. Buffers: offsets of the blocks, `Y [length]`.
+/// Adds to every block the sum of the blocks before it. Buffers: offsets of the blocks, `Y [length]`.
 #[derive(Debug, Clone, Copy)]
 pub struct ScanAdd {
-    /// Elements.
+    /// Number of elements.
     pub length: usize,
     /// Elements of a block, a multiple of four.
     pub block: usize,
-    /// The elements are u32, or else f32.
+    /// u32 elements, otherwise f32.
     pub integers: bool,
 }
 
 impl ScanAdd {
-    /// vec4s behind the first block.
+    /// Returns the number of vec4s after the first block.
     fn vec4s(&self) -> usize {
         blocks(self.length).saturating_sub(self.block / 4)
     }

@@ -1,18 +1,18 @@
-//! What the kernels of the reduction body share (`shaders/common/segments.wgsl`): shapes, passes, cost.
+//! Shapes, passes and costs of the kernels that share the reduction body (`shaders/common/segments.wgsl`).
 
 use crate::kernels::{Cost, Description, SegmentShape, Shader, ThreadLayout, Tuning, blocks, word, words};
 
-/// Along which axis of a matrix a kernel goes.
+/// Axis of a matrix along which a kernel works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axis {
-    /// Along every row; a reduction makes one number of each.
+    /// Along every row; a reduction returns one number per row.
     Rows,
     /// Down every column.
     Columns,
 }
 
 impl Axis {
-    /// Lines of a matrix and elements of each; and back from these to rows and columns.
+    /// Converts rows and columns to lines and elements per line, and back.
     pub(crate) fn lines(self, rows: usize, columns: usize) -> [usize; 2] {
         match self {
             Axis::Rows => [rows, columns],
@@ -21,10 +21,11 @@ impl Axis {
     }
 }
 
-/// Elements that a thread takes before the tree: few, since they are added one after the other.
+/// Elements per thread before the tree: few, since they are added sequentially.
 const EACH: usize = 16;
 
-/// One dispatch of a reduction: lines of a matrix, each cut into blocks, each cut into parts; one output a part.
+/// One dispatch of a reduction: lines of a matrix, each cut into blocks, each cut into parts; one output per
+/// part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segments {
     /// Whether the lines are rows or columns.
@@ -37,17 +38,17 @@ pub struct Segments {
     pub block: usize,
     /// Elements of a part of a block.
     pub part: usize,
-    /// Elements from one row of the input to the next.
+    /// Distance between rows of the input, in elements.
     pub pitch: usize,
-    /// What results are divided by, or 0.
+    /// Divisor of results, or 0.
     pub count: usize,
 }
 
 impl Segments {
-    /// The dispatches that reduce every block of `block` elements of every line of a matrix to one number. The last
-    /// one's outputs are the result: lines times blocks. Sums of a block of n are trees over runs of 16: the error is
-    /// at most (16 passes + log2 n) eps / 2 times the sum of the magnitudes (Higham, Accuracy and Stability of
-    /// Numerical Algorithms, section 4.2).
+    /// Returns the dispatches that reduce every block of `block` elements of every line of a matrix to one
+    /// number. The outputs of the last dispatch are the result: lines times blocks. Sums of a block of n are
+    /// trees over runs of 16: the error is at most (16 passes + log2 n) eps / 2 times the sum of the
+    /// magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2).
     pub fn passes(axis: Axis, rows: usize, columns: usize, block: usize, tuning: &Tuning) -> Vec<Self> {
         let [lines, length] = axis.lines(rows, columns);
         let mut pass =
@@ -70,17 +71,18 @@ impl Segments {
         self.axis == Axis::Columns
     }
 
-    /// Parts of a block. The last block may need fewer; its other outputs are those of no elements.
+    /// Returns the number of parts of a block. The last block may need fewer; its other outputs are
+    /// reductions of no elements.
     fn parts(&self) -> usize {
         self.block.div_ceil(self.part.max(1)).max(1)
     }
 
-    /// Outputs of a line.
+    /// Returns the number of outputs of a line.
     pub fn outputs(&self) -> usize {
         self.length.div_ceil(self.block.max(1)).saturating_mul(self.parts())
     }
 
-    /// Elements of the whole output.
+    /// Returns the number of elements of the whole output.
     pub fn total(&self) -> usize {
         self.lines.saturating_mul(self.outputs())
     }
@@ -89,7 +91,8 @@ impl Segments {
         if self.down() { self.lines } else { self.outputs() }
     }
 
-    /// What its kernels have in common; those whose merge knows but one operation have no other choice.
+    /// Returns the common description of the kernels; kernels whose merge has only one operation have no
+    /// other choice.
     pub(crate) fn describe(&self, shader: &'static Shader) -> Description {
         let shape = [self.lines, self.length, self.block, self.part, self.parts(), self.outputs()];
         let rest = [self.pitch, self.pitch_out(), self.count, 0, 0, 0];
@@ -103,10 +106,10 @@ impl Segments {
         }
     }
 
-    /// Bytes of the input and of the output.
+    /// Returns the bytes of the input and of the output.
     pub(crate) fn extents(&self) -> (u64, u64) {
         let (lines, length) = (self.lines, self.length);
-        // Rows stand `pitch` apart; the last ends with its last element.
+        // Rows are `pitch` apart; the last ends with its last element.
         let stored = |rows: usize, columns: usize, pitch: usize| match rows {
             0 => 0,
             _ => words(&[&[rows - 1, pitch], &[columns]]),
@@ -116,11 +119,12 @@ impl Segments {
         (input, words(&[&[self.total()]]))
     }
 
-    /// The cost, where reading an element takes `reads` words and the `words` of an item pass through the tree.
+    /// Returns the cost, if reading an element takes `reads` words and an item of `words` words passes
+    /// through the tree.
     pub(crate) fn cost(&self, tuning: &Tuning, reads: usize, words: usize, flop: usize) -> Cost {
         let SegmentShape { lanes, abreast } = tuning.segment_shape(self.part, self.down());
         let (elements, total) = (self.lines * self.length, self.total());
-        // Every segment of every workgroup passes through the tree, also those beyond the last.
+        // Every segment of every workgroup passes through the tree, also the unused ones after the last.
         let segments = total.div_ceil(abreast) * abreast;
         Cost::dispatch(reads * elements, words * total, flop * elements)
             .trees(segments, abreast, lanes, words)

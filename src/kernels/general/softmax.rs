@@ -16,7 +16,7 @@ pub struct Softmax {
     pub rows: usize,
     /// Number of classes.
     pub classes: usize,
-    /// The logarithm of the probabilities.
+    /// Whether to return the logarithm of the probabilities.
     pub log: bool,
 }
 
@@ -35,7 +35,8 @@ impl Kernel for Softmax {
     }
 }
 
-/// softmax of every row: `P[c] = exp(Z[c] - max Z) / sum exp(Z - max Z)`. A row with NaN or +infinity in it gives NaN.
+/// Computes softmax of every row: `P[c] = exp(Z[c] - max Z) / sum exp(Z - max Z)`. A row that contains NaN or
+/// +infinity gives NaN.
 ///
 /// ```
 /// use ndarray::array;
@@ -47,12 +48,13 @@ impl Kernel for Softmax {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for a matrix of no elements; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) for a matrix of no elements; see also [`Compute::run`].
 pub fn softmax(compute: &Compute, z: &Matrix) -> Result<Matrix> {
     run(compute, z, false)
 }
 
-/// log softmax of every row: `Z[c] - max Z - log sum exp(Z - max Z)`, which is finite where softmax underflows to 0.
+/// Computes log softmax of every row: `Z[c] - max Z - log sum exp(Z - max Z)`, which is finite when softmax
+/// underflows to 0.
 ///
 /// ```
 /// use ndarray::array;
@@ -64,7 +66,7 @@ pub fn softmax(compute: &Compute, z: &Matrix) -> Result<Matrix> {
 /// ```
 ///
 /// # Errors
-/// As [`softmax()`].
+/// See [`softmax()`].
 pub fn log_softmax(compute: &Compute, z: &Matrix) -> Result<Matrix> {
     run(compute, z, true)
 }

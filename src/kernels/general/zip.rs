@@ -9,7 +9,7 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::new("zip", &[Read, Read, Write]);
 
-/// What is done with each pair (a, b) of elements. u32 wraps around at 2^32.
+/// Operation on each pair (a, b) of elements. u32 wraps around at 2^32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Zip {
     /// a + b.
@@ -18,18 +18,18 @@ pub enum Zip {
     Subtract,
     /// a b.
     Multiply,
-    /// a / b; of u32, rounded down, and a where b is 0.
+    /// a / b; for u32, rounded down, and a if b is 0.
     Divide,
-    /// The larger; NaN if one of them is NaN.
+    /// Maximum; NaN if one of them is NaN.
     Maximum,
 }
 
-/// How two u32 are compared.
+/// Comparison of two u32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// 1 where a = b, else 0.
+    /// 1 if a = b, else 0.
     Equal,
-    /// 1 where a and b differ, else 0.
+    /// 1 if a and b differ, else 0.
     Different,
 }
 
@@ -42,14 +42,14 @@ pub struct ZipKernel {
     pub columns: usize,
     /// The operation's number in the shader.
     code: u32,
-    /// Which piece defines the operations.
+    /// Piece that defines the operations.
     piece: &'static str,
-    /// How the threads stand.
+    /// Arrangement of the threads.
     pub grid: Grid,
 }
 
 impl ZipKernel {
-    /// Arithmetic on elements of type `T`.
+    /// Creates an arithmetic kernel on elements of type `T`.
     pub fn new<T: Element>(rows: usize, columns: usize, operation: Zip, grid: Grid) -> Self {
         let code = match operation {
             Zip::Add => 0,
@@ -61,7 +61,7 @@ impl ZipKernel {
         Self { rows, columns, code, piece: if T::NAME == "f32" { "zip_f32" } else { "zip_u32" }, grid }
     }
 
-    /// A comparison of u32.
+    /// Creates a comparison kernel on u32.
     pub fn comparing(columns: usize, comparison: Comparison) -> Self {
         let code = match comparison {
             Comparison::Equal => 5,
@@ -88,7 +88,7 @@ impl Kernel for ZipKernel {
     }
 }
 
-/// A op B, element by element, of two vectors or two matrices. Vector addition is `Zip::Add`.
+/// Computes A op B, element by element, of two vectors or two matrices. Vector addition is `Zip::Add`.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, Zip, zip};
@@ -99,7 +99,7 @@ impl Kernel for ZipKernel {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) when the shapes differ; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) when the shapes differ; see also [`Compute::run`].
 pub fn zip<T: Tensor>(compute: &Compute, operation: Zip, a: &T, b: &T) -> Result<T> {
     same_shape(&SHADER, a, b)?;
     let grid = if a.rows() > 1 { Grid::Plane } else { Grid::Line };
@@ -107,7 +107,7 @@ pub fn zip<T: Tensor>(compute: &Compute, operation: Zip, a: &T, b: &T) -> Result
     compute.run_into(a.output_like(compute)?, &kernel, &[a.buffer(), b.buffer()], StepRecord::default())
 }
 
-/// Where two vectors of u32 are equal, or different: 1, else 0.
+/// Compares two vectors of u32 element by element: 1 if they are equal, or different, else 0.
 ///
 /// ```
 /// use tinytrain::kernels::{Comparison, Compute, compare};
@@ -118,7 +118,7 @@ pub fn zip<T: Tensor>(compute: &Compute, operation: Zip, a: &T, b: &T) -> Result
 /// ```
 ///
 /// # Errors
-/// As [`zip()`].
+/// See [`zip()`].
 pub fn compare(
     compute: &Compute,
     comparison: Comparison,

@@ -1,10 +1,10 @@
-//! What a dispatch costs: a model of each kernel, checked against counted accesses in `tests/gpu/cost.rs`.
+//! Cost of dispatches: a model of each kernel, checked against counted accesses in `tests/gpu/cost.rs`.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-/// What dispatches cost. Elements are values of four bytes; uniforms are not counted, neither are the loads that a
-/// guard skips. Where the data decide (a target's logit, a kept element), the model says the most.
+/// Cost of dispatches. Elements are values of four bytes; uniforms are not counted, nor are loads skipped by
+/// a guard. If the cost depends on the data (a target's logit, a kept element), it is an upper bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cost {
     /// Elements read from storage buffers.
@@ -17,14 +17,14 @@ pub struct Cost {
     pub workgroup_writes: u64,
     /// Barriers, counted once for each workgroup that passes one.
     pub barriers: u64,
-    /// Arithmetic that the formula asks for: additions, multiplications, comparisons, exponentials; one each.
+    /// Arithmetic in the formula: additions, multiplications, comparisons, exponentials; one each.
     pub flop: u64,
     /// Dispatches.
     pub dispatches: u64,
 }
 
 impl Cost {
-    /// One dispatch that reads and writes these numbers of elements of storage.
+    /// Returns the cost of one dispatch with these numbers of elements read from and written to storage.
     pub(crate) fn dispatch(global_reads: usize, global_writes: usize, flop: usize) -> Self {
         Self {
             global_reads: global_reads as u64,
@@ -63,12 +63,12 @@ impl Cost {
         )
     }
 
-    /// Bytes that pass between the kernel and storage.
+    /// Returns the bytes transferred between the kernel and storage.
     pub fn bytes(&self) -> u64 {
         4 * (self.global_reads + self.global_writes)
     }
 
-    /// FLOP a byte of storage.
+    /// Returns the FLOP per byte of storage.
     pub fn intensity(&self) -> f64 {
         self.flop as f64 / self.bytes().max(1) as f64
     }
@@ -103,7 +103,7 @@ impl Sum for Cost {
 }
 
 impl Cost {
-    /// The same with `count` workgroup scans by `team` threads each (`shaders/common/scan_team.wgsl`).
+    /// Adds `count` workgroup scans by `team` threads each (`shaders/common/scan_team.wgsl`).
     pub(crate) fn scans(self, count: usize, team: usize) -> Self {
         // Each of the 2 team - 1 inner nodes of the tree is visited on the way up and on the way down.
         let (values, nodes) = (2 * team, 2 * team - 1);

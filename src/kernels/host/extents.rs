@@ -1,38 +1,39 @@
-//! How far into its buffers a kernel reaches, and whether they are that large: kernels run without run-time checks, so
-//! nothing is dispatched before this check.
+//! Checks that buffers are as large as a kernel's accesses: kernels run without run-time checks, so nothing
+//! is dispatched before this check.
 
 use crate::error::{Error, Result};
 use crate::gpu::Context;
 use crate::kernels::{Kernel, Shader, StepRecord, Tuning, blocks, shape_error};
 
-/// The least that wgpu binds: every buffer of ours has as much.
+/// Least size that wgpu binds; all of our buffers have it.
 const LEAST: u64 = 16;
 
-/// No batch has more rows: shaders count them in u32, by steps of a grid.
+/// Most rows of a batch: shaders count them in u32, by steps of a grid.
 const MOST_ROWS: usize = 1 << 31;
 
-/// Bytes of words whose number is the sum of these products. It saturates, so that no size wraps around to a small one.
+/// Returns the bytes of a number of words, the sum of these products. Saturates, so that no size wraps around
+/// to a small one.
 pub(crate) fn words(terms: &[&[usize]]) -> u64 {
     let product = |term: &&[usize]| term.iter().fold(1u64, |all, factor| all.saturating_mul(*factor as u64));
     terms.iter().map(product).fold(0, u64::saturating_add).saturating_mul(4)
 }
 
-/// As [`words`], for vec4s.
+/// Returns the bytes of a number of vec4s, as [`words`] does.
 pub(crate) fn vec4s(terms: &[&[usize]]) -> u64 {
     words(terms).saturating_mul(4)
 }
 
-/// Bytes of a matrix.
+/// Returns the bytes of a matrix.
 pub(crate) fn matrix(rows: usize, columns: usize) -> u64 {
     vec4s(&[&[rows, blocks(columns)]])
 }
 
-/// Bytes of a layer's parameters that begin at vec4 `offset`.
+/// Returns the bytes of a layer's parameters that begin at vec4 `offset`.
 pub(crate) fn layer(offset: usize, inputs: usize, outputs: usize) -> u64 {
     vec4s(&[&[offset], &[inputs.saturating_add(1), blocks(outputs)]])
 }
 
-/// Rows that are live, of a kernel that has room for `most`.
+/// Returns the live rows of a kernel that has room for `most`.
 ///
 /// # Errors
 /// [`Error::Shape`] when this batch or the next has more.
@@ -44,18 +45,18 @@ pub(crate) fn live_rows(record: &StepRecord, shader: &'static Shader, most: usiz
     }
 }
 
-/// Bytes of the order up to the last row of the batch, and of the next.
+/// Returns the bytes of the order up to the last row of the batch, and of the next.
 pub(crate) fn order_bytes(record: &StepRecord, next: bool) -> u64 {
     let next = if next { record.next_rows as usize } else { 0 };
     words(&[&[record.first as usize], &[record.rows as usize], &[next]])
 }
 
-/// Bytes of the metrics up to those of this step, where a step has `groups` pairs.
+/// Returns the bytes of the metrics up to this step, if a step has `groups` pairs.
 pub(crate) fn metrics_bytes(record: &StepRecord, groups: usize) -> u64 {
     words(&[&[2, record.slot as usize + 1, groups]])
 }
-/// Demands that the device can run such tile shapes, that every buffer is as large as the kernel reaches in the step of
-/// `record`, and that the kernel has room for its rows.
+/// Checks that the device can run such tile shapes, that every buffer is at least as large as the kernel's
+/// accesses in the step of `record`, and that the kernel has room for its rows.
 ///
 /// # Errors
 /// [`Error::Device`] for the tile shapes, else [`Error::Shape`].

@@ -1,16 +1,18 @@
-//! A kernel with its shapes, and how it becomes a dispatch.
+//! A kernel with its shapes, and its conversion to a dispatch.
 
 use crate::error::{Error, Result};
 use crate::gpu::{Access, Context, Pipelines, Prepared, Program, RecordTransport};
 use crate::kernels::{Cost, Piece, StepRecord, Tensor, Tuning, blocks, check_extents, compose, shader_text};
 
-/// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
+/// Most storage buffers of a kernel. GL ES guarantees only four; other interfaces have eight and more.
 pub const MOST_BUFFERS: usize = 6;
 
-/// The most records of one dispatch, which every device has room for in a uniform (`shaders/common/record_list.wgsl`).
+/// Most records of one dispatch, for which every device has room in a uniform
+/// (`shaders/common/record_list.wgsl`).
 pub const MOST_RECORDS: usize = 256;
 
-/// A shader file and what its bindings are. Only this crate makes one: nothing else is trusted to keep its bounds.
+/// A shader file and its bindings. Only this crate can create one, since its memory safety depends on the
+/// bounds of shaders.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Shader {
@@ -18,28 +20,28 @@ pub struct Shader {
     pub name: &'static str,
     /// Storage buffers at bindings 1, 2, ... of group 0.
     pub bindings: &'static [Access],
-    /// How many [`StepRecord`]s it reads: none, or that of its step.
+    /// Number of [`StepRecord`]s that it reads: none, or the record of its step.
     pub records: usize,
 }
 
 impl Shader {
-    /// A shader that reads no record.
+    /// Creates a shader that reads no record.
     pub(crate) const fn new(name: &'static str, bindings: &'static [Access]) -> Self {
         Self { name, bindings, records: 0 }
     }
 
-    /// A shader that reads the record of its step.
+    /// Creates a shader that reads the record of its step.
     pub(crate) const fn of_step(name: &'static str, bindings: &'static [Access]) -> Self {
         Self { name, bindings, records: 1 }
     }
 
-    /// The file's text, with its `//#include` lines.
+    /// Returns the file's text, with its `//#include` lines.
     pub fn source(&self) -> &'static str {
         shader_text(self.name)
     }
 }
 
-/// The piece that brings a kernel its record, or records.
+/// Returns the piece that provides a kernel's record or records.
 pub fn record_piece(records: usize, transport: RecordTransport) -> &'static str {
     match transport {
         _ if records > 1 => "record_list",
@@ -48,7 +50,7 @@ pub fn record_piece(records: usize, transport: RecordTransport) -> &'static str 
     }
 }
 
-/// The ways in which the threads of a kernel are laid out; [`Tuning`] says how many of them share what.
+/// Layout of a kernel's threads; [`Tuning`] has the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadLayout {
     /// C [rows, columns] of a matrix product, by the matmul body (`shaders/common/matmul_*.wgsl`).
@@ -57,36 +59,37 @@ pub enum ThreadLayout {
         rows: usize,
         /// Columns of C.
         columns: usize,
-        /// How many such products, one behind the other.
+        /// Number of such products, concatenated.
         matrices: usize,
     },
-    /// Workgroups that own rows of a batch, `rows` in all, and go through all layers with them.
+    /// Workgroups that own rows of a batch, `rows` in total, and process all layers for them.
     BatchRows(usize),
-    /// So many workgroups that own tiles of weights.
+    /// This number of workgroups, which own tiles of weights.
     WeightTiles(usize),
-    /// One thread per element, so many of them (`shaders/common/elementwise.wgsl`).
+    /// One thread for each of this number of elements (`shaders/common/elementwise.wgsl`).
     Elements(usize),
-    /// One thread per element, workgroups of two dimensions (`shaders/common/grid_plane.wgsl`).
+    /// One thread per element, in workgroups of two dimensions (`shaders/common/grid_plane.wgsl`).
     Plane {
         /// Rows of threads.
         rows: usize,
         /// Threads of a row.
         columns: usize,
     },
-    /// Some threads per row, so many rows; few workgroups that stride over them (`shaders/common/rows.wgsl`).
+    /// Some threads for each of this number of rows, in few workgroups that stride over them
+    /// (`shaders/common/rows.wgsl`).
     Rows(usize),
-    /// Some threads a segment, one output a segment (`shaders/common/segments.wgsl`).
+    /// Some threads and one output per segment (`shaders/common/segments.wgsl`).
     Segments {
         /// Number of segments.
         count: usize,
         /// Elements of a segment.
         length: usize,
-        /// The elements of a segment stand one below the other in a matrix, not side by side.
+        /// Whether the elements of a segment are a column of a matrix instead of contiguous.
         down: bool,
     },
     /// Workgroups of one team each, whose threads work together (`shaders/common/team.wgsl`).
     Teams {
-        /// Lines (rows of a matrix); no workgroup reaches into two of them.
+        /// Lines (rows of a matrix); no workgroup spans two of them.
         lines: usize,
         /// Positions of a line.
         length: usize,
@@ -95,7 +98,7 @@ pub enum ThreadLayout {
     },
 }
 
-/// What the host must know to dispatch a kernel with its shapes.
+/// Information that the host needs to dispatch a kernel with its shapes.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Description {
@@ -103,29 +106,30 @@ pub struct Description {
     pub shader: &'static Shader,
     /// The uniform at binding 0 of group 0, a multiple of 16 bytes.
     pub params: Vec<u8>,
-    /// How its threads are laid out; of several networks, those of each.
+    /// Layout of the threads; for several networks, of each network.
     pub layout: ThreadLayout,
-    /// The shapes in words, for people.
+    /// Readable description of the shapes.
     pub shape: String,
     /// The kernel's override constants, which select the variant of the shader.
     pub flags: Vec<(&'static str, bool)>,
     /// Override constants that are numbers.
     pub choices: Vec<(&'static str, u32)>,
-    /// The files for names that the shader includes, where the kernel chooses.
+    /// Files for names that the shader includes, if the kernel chooses them.
     pub pieces: Vec<(&'static str, Piece)>,
-    /// What is fused into it, in words for people, where that is not what its flags are called.
+    /// Readable names of the fused operations, if they differ from the names of the flags.
     pub(crate) fuses: Option<Vec<String>>,
-    /// How many networks of one shape it computes for, each a z of the grid.
+    /// Number of networks of one shape that it computes, each a z of the grid.
     pub members: usize,
-    /// How many [`StepRecord`]s it reads: those of its shader, or one for each of several networks.
+    /// Number of [`StepRecord`]s that it reads: the shader's number, or one for each of several networks.
     pub records: usize,
-    /// What in its uniform may differ between networks of one shape: two numbers, which [`Members`](crate::kernels::Members)
-    /// has for each.
+    /// Values in the uniform that may differ between networks of one shape: two numbers, which
+    /// [`Members`](crate::kernels::Members) has for each.
     pub numbers: [u32; 2],
 }
 
 impl Description {
-    /// The description of a kernel for one network, with these words in its uniform, without constants and pieces.
+    /// Creates the description of a kernel for one network, with these words in its uniform, without
+    /// constants and pieces.
     pub(crate) fn new(shader: &'static Shader, words: &[u32], layout: ThreadLayout, shape: String) -> Self {
         Self {
             shader,
@@ -142,43 +146,45 @@ impl Description {
         }
     }
 
-    /// What is fused into it, in words for people.
+    /// Returns readable names of the fused operations.
     pub fn fused(&self) -> Vec<String> {
         let flags = || self.flags.iter().filter(|(_, set)| *set).map(|(flag, _)| flag.to_lowercase());
         self.fuses.clone().unwrap_or_else(|| flags().collect())
     }
 }
 
-/// One kernel with its shapes. Only this crate has kernels: they are dispatched without run-time checks, which what they say of
-/// themselves makes sound.
+/// One kernel with its shapes. Only this crate has kernels: they are dispatched without run-time checks, and
+/// their descriptions make this sound.
 pub trait Kernel: Send + Sync {
-    /// What it says of itself, for all sizes that [`Kernel::extents`] does not refuse: no buffer may be large enough for them.
-    /// Call [`Kernel::description`].
+    /// Returns the kernel's description, for all sizes that [`Kernel::extents`] accepts; buffers may not be
+    /// large enough for them. Call [`Kernel::description`] instead.
     #[doc(hidden)]
     fn describe(&self, _: Seal) -> Description;
 
-    /// For every storage binding, how many bytes from its start the shader may read or write under `tuning` in the step of
-    /// `record`. This is what makes a dispatch without run-time checks sound: see the safety comment in `gpu/unchecked.rs`.
+    /// Returns for every storage binding the number of bytes from its start that the shader may read or write
+    /// under `tuning` in the step of `record`. This makes a dispatch without run-time checks sound: see the
+    /// safety comment in `gpu/unchecked.rs`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for sizes with which the shader would not stay within any bounds, and for a record with more rows than
-    /// the kernel has room for.
+    /// [`Error::Shape`] for sizes with which the shader would not stay within any bounds, and for a record
+    /// with more rows than the kernel has room for.
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>>;
 
-    /// What a dispatch costs under `tuning`, all rows live; of several steps, one, and of several networks, all.
+    /// Returns the cost of a dispatch under `tuning`, with all rows live; for several steps, of one step, and
+    /// for several networks, of all.
     fn cost(&self, tuning: &Tuning) -> Cost;
 
-    /// What it says of itself.
+    /// Returns the kernel's description.
     fn description(&self) -> Description {
         self.describe(Seal(()))
     }
 
-    /// The shader. As all below it is for sizes that [`Kernel::extents`] takes.
+    /// Returns the shader. As all methods below, valid for sizes that [`Kernel::extents`] accepts.
     fn shader(&self) -> &'static Shader {
         self.description().shader
     }
 
-    /// The kernel's name for people, with what is fused into it: `weight_gradient +sgd`.
+    /// Returns the kernel's readable name, with its fused operations: `weight_gradient +sgd`.
     fn label(&self) -> String {
         let it = self.description();
         it.fused().iter().fold(it.shader.name.to_owned(), |label, fused| label + " +" + fused)
@@ -186,17 +192,17 @@ pub trait Kernel: Send + Sync {
 }
 
 mod seal {
-    /// Whoever can name this can write a kernel: this crate.
+    /// A type that only this crate can name, so that only it can implement kernels.
     #[derive(Debug)]
     pub struct Seal(pub(super) ());
 }
 
 pub(crate) use seal::Seal;
 
-/// How the threads of a kernel stand that has one for each element of a matrix.
+/// Arrangement of the threads of a kernel with one thread for each element of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grid {
-    /// Counted through, row after row (`shaders/common/grid_line.wgsl`).
+    /// Numbered row after row (`shaders/common/grid_line.wgsl`).
     Line,
     /// In tiles of two dimensions (`shaders/common/grid_plane.wgsl`).
     Plane,
@@ -218,7 +224,8 @@ impl Grid {
         ("grid", Piece::Named(piece))
     }
 
-    /// What the kernels with a thread for each vec4 of a matrix have in common; `more` is another word of the uniform.
+    /// Returns the common description of kernels with one thread for each vec4 of a matrix; `more` is another
+    /// word of the uniform.
     pub(crate) fn describe(
         self,
         shader: &'static Shader,
@@ -232,7 +239,7 @@ impl Grid {
     }
 }
 
-/// Everything that shapes the machine code of `kernel`.
+/// Returns everything that determines the machine code of `kernel`.
 pub fn program(kernel: &dyn Kernel, tuning: &Tuning, transport: RecordTransport) -> Program {
     program_of(&kernel.description(), tuning, transport)
 }
@@ -240,7 +247,7 @@ pub fn program(kernel: &dyn Kernel, tuning: &Tuning, transport: RecordTransport)
 fn program_of(kernel: &Description, tuning: &Tuning, transport: RecordTransport) -> Program {
     let Description { shader, layout, records, .. } = *kernel;
     let record = vec![("record_carrier", Piece::Named(record_piece(records, transport)))];
-    // Many have no room among the commands.
+    // Several records do not fit in immediates.
     let transport = if records > 1 { RecordTransport::Offsets } else { transport };
     let flags = kernel.flags.iter().map(|(name, flag)| (*name, f64::from(u8::from(*flag))));
     let choices = kernel.choices.iter().map(|(name, choice)| (*name, f64::from(*choice)));
@@ -257,13 +264,13 @@ fn program_of(kernel: &Description, tuning: &Tuning, transport: RecordTransport)
     }
 }
 
-/// Compiles `kernel` if need be and binds `buffers` to it, in the order of its bindings, for steps whose records reach no
-/// further than `most`: the caller that records the dispatch ensures that.
+/// Compiles `kernel` if needed and binds `buffers` to it, in the order of its bindings, for steps whose
+/// records do not exceed `most`: the caller that records the dispatch ensures this.
 ///
 /// # Errors
-/// [`Error::Shape`] when a buffer is smaller than the kernel reaches, when there is not one buffer for each binding, or when
-/// `most` has more rows than the kernel; [`Error::Device`] when the device cannot run such tile shapes; as
-/// [`Pipelines::prepare`].
+/// [`Error::Shape`] when a buffer is smaller than the kernel's accesses, when there is not one buffer for
+/// each binding, or when `most` has more rows than the kernel; [`Error::Device`] when the device cannot run
+/// such tile shapes; see also [`Pipelines::prepare`].
 pub(crate) fn prepare(
     context: &Context,
     pipelines: &Pipelines,
@@ -278,36 +285,36 @@ pub(crate) fn prepare(
     pipelines.bind(context, &program, &it.params, buffers, grid_of(&it, tuning))
 }
 
-/// The grid of workgroups as dispatched.
+/// Returns the dispatched grid of workgroups.
 pub fn grid(kernel: &dyn Kernel, tuning: &Tuning) -> [u32; 3] {
     grid_of(&kernel.description(), tuning)
 }
 
 fn grid_of(kernel: &Description, tuning: &Tuning) -> [u32; 3] {
-    // What does not fit u32 exceeds every device's limit; `Pipelines::prepare` then says so.
+    // Numbers that do not fit u32 exceed every device's limit; `Pipelines::prepare` then returns an error.
     let [x, y, z] = tuning.grid(kernel.layout);
     [x, y, z * kernel.members].map(|n| u32::try_from(n).unwrap_or(u32::MAX))
 }
 
-/// Which piece says what reductions and scans of u32, or else f32, add up.
+/// Returns the piece with the merge operation of reductions and scans of u32, otherwise f32.
 pub(crate) fn item_piece(integers: bool) -> (&'static str, Piece) {
     ("item", Piece::Named(if integers { "item_u32" } else { "item_f32" }))
 }
 
-/// What the kernels that work on rows of logits have in common (`shaders/common/logits.wgsl`).
+/// Returns the common description of kernels that work on rows of logits (`shaders/common/logits.wgsl`).
 pub(crate) fn of_logits(shader: &'static Shader, rows: usize, classes: usize) -> Description {
     let (layout, shape) = (ThreadLayout::Rows(rows), format!("{rows} x {classes}"));
     Description::new(shader, &[word(classes), 1, 0, 0], layout, shape)
 }
 
-/// Words as a uniform.
+/// Converts words to the bytes of a uniform.
 pub(crate) fn uniform(words: &[u32]) -> Vec<u8> {
     bytemuck::cast_slice(words).to_vec()
 }
 
-/// A count or size as the shaders hold it.
+/// Converts a count or size to the shaders' u32.
 pub(crate) fn word(n: usize) -> u32 {
-    // Buffers hold fewer than u32::MAX words, so extents refuse a size that does not fit.
+    // Buffers have fewer than u32::MAX words, so extents reject a size that does not fit.
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
@@ -315,7 +322,7 @@ pub(crate) fn dimensions<T: Tensor>(tensor: &T) -> String {
     format!("{} x {}", tensor.rows(), tensor.columns())
 }
 
-/// Demands that two tensors have the same shape.
+/// Checks that two tensors have the same shape.
 pub(crate) fn same_shape<T: Tensor>(shader: &'static Shader, a: &T, b: &T) -> Result<()> {
     if (a.rows(), a.columns()) == (b.rows(), b.columns()) {
         return Ok(());
@@ -323,7 +330,7 @@ pub(crate) fn same_shape<T: Tensor>(shader: &'static Shader, a: &T, b: &T) -> Re
     Err(shape_error(shader, format!("two of {}", dimensions(a)), dimensions(b)))
 }
 
-/// Demands that a tensor has elements.
+/// Checks that a tensor has elements.
 pub(crate) fn not_empty<T: Tensor>(shader: &'static Shader, x: &T) -> Result<()> {
     if x.rows() > 0 && x.columns() > 0 {
         return Ok(());

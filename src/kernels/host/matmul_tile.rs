@@ -1,46 +1,47 @@
-//! How a matrix product is divided among threads, by matmul body, and what it then costs.
+//! Division of a matrix product among threads, by matmul body, and its cost.
 
 use crate::gpu::Context;
 use crate::kernels::{Cost, blocks};
 
-/// How the matmul body divides C into workgroups. Counts are in 4x4 blocks.
+/// Division of C into workgroups by the matmul body. Counts are in 4x4 blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatmulTile {
-    /// `shaders/common/matmul_tiled.wgsl`: tiles in workgroup memory, a thread owns one block.
+    /// `shaders/common/matmul_tiled.wgsl`: tiles in workgroup memory; a thread owns one block.
     Tiled {
         /// Blocks of a tile of C across (columns).
         across: usize,
         /// Blocks of a tile of C down (rows).
         down: usize,
-        /// Blocks of the inner dimension that a thread takes a step.
+        /// Blocks of the inner dimension per thread and step.
         inner: usize,
-        /// Threads that share a block, each with its own of those; 1, 2 or 4.
+        /// Threads that share a block, each with separate inner blocks; 1, 2 or 4.
         split: usize,
     },
-    /// As `Tiled`, with two blocks per thread, one below the other: more arithmetic for each access to workgroup memory.
+    /// Like `Tiled`, with two vertically adjacent blocks per thread: more arithmetic per access to workgroup
+    /// memory.
     TiledTall {
         /// Blocks of a tile of C across (columns).
         across: usize,
         /// Blocks of a tile of C down (rows); even.
         down: usize,
-        /// Blocks of the inner dimension a step.
+        /// Blocks of the inner dimension per step.
         inner: usize,
     },
-    /// `shaders/common/matmul_direct.wgsl`: no workgroup memory, a thread owns 2 x 2 blocks.
+    /// `shaders/common/matmul_direct.wgsl`: no workgroup memory; a thread owns 2 x 2 blocks.
     Direct {
         /// Threads of a workgroup across (columns).
         across: usize,
         /// Threads of a workgroup down (rows).
         down: usize,
     },
-    /// `shaders/common/matmul_broadcast.wgsl`: a workgroup is one subgroup of 8, a lane owns 8 x 1 blocks.
+    /// `shaders/common/matmul_broadcast.wgsl`: a workgroup is one subgroup of 8; a lane owns 8 x 1 blocks.
     Broadcast,
     /// `shaders/common/matmul_broadcast_tall.wgsl`: the same with 16 x 1 blocks per lane, in products of more than 32 rows.
     BroadcastTall,
 }
 
 impl MatmulTile {
-    /// Blocks of C that a workgroup owns: down, across.
+    /// Returns the blocks of C that a workgroup owns: down, across.
     pub(crate) fn tile(self) -> [usize; 2] {
         match self {
             MatmulTile::Tiled { across, down, .. } | MatmulTile::TiledTall { across, down, .. } => {
@@ -52,7 +53,7 @@ impl MatmulTile {
         }
     }
 
-    /// The threads of a workgroup: across, down, and those that share the inner dimension.
+    /// Returns the threads of a workgroup: across, down, and sharing the inner dimension.
     pub(crate) fn threads(self) -> [usize; 3] {
         match self {
             MatmulTile::Tiled { across, down, split, .. } => [across, down, split],
@@ -62,7 +63,7 @@ impl MatmulTile {
         }
     }
 
-    /// The override constants of its body.
+    /// Returns the override constants of the body.
     pub(crate) fn constants(self) -> Vec<(&'static str, usize)> {
         let [x, y, split] = self.threads();
         let mut constants = vec![("THREADS_X", x), ("THREADS_Y", y), ("SPLIT", split)];
@@ -72,7 +73,7 @@ impl MatmulTile {
         constants
     }
 
-    /// The tiles in workgroup memory, of a body that has them.
+    /// Returns the tiles in workgroup memory, if the body uses them.
     fn shared(self) -> Option<SharedTiles> {
         let ([down, across], [x, y, split]) = (self.tile(), self.threads());
         let step = match self {
@@ -82,7 +83,7 @@ impl MatmulTile {
         Some(SharedTiles { across, down, step, split, threads: x * y * split })
     }
 
-    /// Whether a workgroup of this shape is within the device's limits, and within what its body can do.
+    /// Returns whether a workgroup of this shape is within the limits of the device and the body.
     pub fn fits(self, context: &Context) -> bool {
         let limits = &context.limits;
         let within = |size: usize, limit: u32| size <= limit as usize;
@@ -108,15 +109,15 @@ impl MatmulTile {
         matches!(self, MatmulTile::Broadcast | MatmulTile::BroadcastTall)
     }
 
-    /// Workgroups of a product C [rows, columns]: down, across.
+    /// Returns the workgroups of a product C [rows, columns]: down, across.
     pub(crate) fn groups(self, rows: usize, columns: usize) -> [usize; 2] {
         let [down, across] = self.tile();
         [blocks(rows).div_ceil(down), blocks(columns).div_ceil(across)]
     }
 
-    /// What a product C [rows, columns] over an inner dimension of `inner` costs without what is stored and what that needs
-    /// beside it. Four values of A are loaded as `words` elements, of B as four. Loads have no guard: outside the matrices
-    /// they read, too.
+    /// Returns the cost of a product C [rows, columns] over an inner dimension of `inner`, without its stores
+    /// and their additional loads. Four values of A are loaded as `words` elements, four of B as four. Loads
+    /// have no guard, so they also read outside the matrices.
     pub(crate) fn cost(self, [rows, columns, inner]: [usize; 3], words: usize) -> Cost {
         let groups: usize = self.groups(rows, columns).iter().product();
         let [x, y, _] = self.threads();
@@ -135,7 +136,8 @@ impl MatmulTile {
         let [of_a, of_b] = tiles.loads();
         let loads = steps * tiles.threads;
         let cost = Cost::dispatch(loads * (of_a * words + of_b * 4), 0, flop);
-        // Every step a workgroup stores a tile of A and of B, and a thread reads a block of B and one of A for each of its own.
+        // In every step a workgroup stores a tile of A and of B, and a thread reads a block of B and one of A
+        // for each of its blocks.
         let blocks_read = tiles.step * (1 + tiles.down / y);
         let cost = cost.sharing(
             16 * blocks_read * loads,
@@ -144,25 +146,26 @@ impl MatmulTile {
         );
         match tiles.split {
             1 => cost,
-            // Each stores its sums, and those that C has are read by as many.
+            // Each thread stores its sums; the sums that belong to C are read once per sharing thread.
             split => {
                 cost.sharing(4 * split * rows * blocks(columns), 16 * split * x * y * groups, 2 * groups)
             }
         }
     }
 
-    /// How often such a product calls `a_place` for the start of a row of A. `transposed`: A is stored transposed.
+    /// Returns the number of calls of `a_place`, for the start of a row of A, in such a product.
+    /// `transposed`: A is stored transposed.
     pub(crate) fn places(self, [rows, columns, inner]: [usize; 3], transposed: bool) -> usize {
         let groups: usize = self.groups(rows, columns).iter().product();
         let [x, y, split] = self.threads();
         let threads = groups * x * y * split;
         let asked = match (self.shared(), self) {
-            // Those of the first step, and while there are more steps those of the one behind the next.
+            // Calls for the first step, and in each step for the step after the next.
             (Some(tiles), _) if transposed => tiles.loads()[0] * (1 + blocks(inner).div_ceil(tiles.depth())),
             (Some(tiles), _) => tiles.loads()[0],
-            // Four rows a block, two blocks a step.
+            // Four rows per block, two blocks per step.
             (None, MatmulTile::Direct { .. }) => 8 * blocks(inner),
-            // A row a lane, once; transposed, four rows a step.
+            // One row per lane; transposed, four rows per step.
             (None, _) if transposed => 4 * blocks(inner),
             (None, MatmulTile::BroadcastTall) => 8,
             (None, _) => 4,
@@ -170,8 +173,8 @@ impl MatmulTile {
         threads * asked
     }
 
-    /// How many rows of vec4s a thread or another loads for what is stored beside the product, of a C of so many rows: the
-    /// bodies that load a block at once load the last row again for those that a block has not.
+    /// Returns the rows of vec4s that are loaded in addition to the product for storing a C of `rows` rows:
+    /// bodies that load a whole block load the last row again for missing rows.
     pub(crate) fn rows_before(self, rows: usize) -> usize {
         match self {
             MatmulTile::Tiled { split: 2.., .. } | MatmulTile::Broadcast | MatmulTile::BroadcastTall => rows,
@@ -191,18 +194,18 @@ struct SharedTiles {
 }
 
 impl SharedTiles {
-    /// Blocks of the inner dimension a step.
+    /// Returns the blocks of the inner dimension per step.
     fn depth(&self) -> usize {
         self.step * self.split
     }
 
-    /// vec4s of the tiles, whose rows are one longer than they, or of the sums that take their place.
+    /// Returns the vec4s of the tiles, whose rows are padded by one, or of the sums that reuse their memory.
     fn vec4s(&self) -> usize {
         let tiles = 4 * self.depth() * (self.down + 1 + self.across + 1);
         if self.split > 1 { tiles.max(4 * self.threads) } else { tiles }
     }
 
-    /// vec4s of A and of B that a thread loads a step: 1, 2 or 4.
+    /// Returns the vec4s of A and of B that a thread loads per step: 1, 2 or 4.
     fn loads(&self) -> [usize; 2] {
         let of = |across: usize| (4 * across * self.depth()).div_ceil(self.threads).next_power_of_two();
         [of(self.down), of(self.across)]

@@ -1,4 +1,4 @@
-//! What puts kernels together and runs them: shader text, tile shapes, tensors, cost.
+//! Composition and execution of kernels: shader text, tile shapes, tensors, cost.
 
 mod compute;
 mod cost;

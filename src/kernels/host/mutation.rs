@@ -1,15 +1,15 @@
-//! A shader that is broken on purpose, for `scripts/mutate-shaders`: so that no mutation needs the compiler.
+//! Deliberately broken shaders for `scripts/mutate-shaders`, without recompiling.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-/// Names two files, separated as in `PATH`: a shader or piece as it stands, and as it is to be.
+/// Environment variable with two file names, separated as in `PATH`: a shader or piece, and its replacement.
 const VARIABLE: &str = "TINYTRAIN_MUTATION";
 
-/// `source` with the text of the one file replaced by that of the other, wherever it stands.
+/// Replaces the text of the first file by the text of the second, wherever it occurs in `source`.
 ///
 /// # Panics
-/// When the variable does not name two files of text.
+/// When the variable does not name two text files.
 pub fn mutated(source: &str) -> Cow<'_, str> {
     static TEXTS: OnceLock<Option<[String; 2]>> = OnceLock::new();
     let texts = TEXTS.get_or_init(|| {

@@ -1,23 +1,23 @@
-//! Puts a shader together from its pieces.
+//! Composes shaders from their pieces.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use include_dir::{Dir, include_dir};
 
-/// `shaders/`, as it was when the crate was compiled.
+/// `shaders/` at compile time.
 static SHADERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/shaders");
 
-/// The texts of kernels and of the pieces that they share, by the names of their files without the ending.
+/// Texts of kernels and shared pieces, by their file names without extension.
 static TEXTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     let folders = SHADERS.get_dir("common").into_iter().chain([&SHADERS]);
     let files = folders.flat_map(Dir::files).chain(SHADERS.get_file("activation/relu.wgsl"));
     let named = files.filter_map(|file| Some((file.path().file_stem()?.to_str()?, file.contents_utf8()?)));
-    // Of one network Params has nothing more.
+    // `Params` of one network has no more fields.
     named.chain([("member_fields", "")]).collect()
 });
 
-/// The text of a kernel or piece.
+/// Returns the text of a kernel or piece.
 ///
 /// # Panics
 /// When there is none of that name: `tests/layout.rs` composes every variant.
@@ -25,11 +25,11 @@ pub(crate) fn shader_text(name: &str) -> &'static str {
     TEXTS.get(name).copied().unwrap_or_else(|| panic!("no shader or piece is named {name}"))
 }
 
-/// Replaces each line `//#include NAME` by the piece of that name, once. `choices` says which piece stands for a name
-/// that is none (`matmul_body` -> `matmul_tiled`).
+/// Replaces each line `//#include NAME` by the piece of that name, once. `choices` maps names that are not
+/// pieces to pieces (`matmul_body` -> `matmul_tiled`).
 ///
 /// # Panics
-/// When a shader of ours names a piece that is not there: `tests/layout.rs` composes every variant.
+/// When a shader of this crate names a missing piece: `tests/layout.rs` composes every variant.
 pub fn compose(source: &str, choices: &[(&'static str, Piece)]) -> String {
     let mut composed = Composed::default();
     put(source, choices, &mut composed);
@@ -48,8 +48,8 @@ pub enum Piece {
 #[derive(Default)]
 struct Composed {
     included: Vec<String>,
-    /// Come first: naga 30 loses count when one follows an array whose length is made of overrides (an assertion in
-    /// `process_override`).
+    /// Placed first: naga 30 miscounts if one follows an array whose length depends on overrides (an
+    /// assertion in `process_override`).
     overrides: String,
     text: String,
 }

@@ -1,26 +1,27 @@
-//! Tile shapes: which are chosen depends on the kind of adapter.
+//! Tile shapes, chosen by the kind of adapter.
 
 use crate::gpu::{Context, DeviceKind};
 
 use crate::kernels::{Cost, MatmulTile, Piece, ThreadLayout, blocks};
 
-/// All sizes that the host may choose. They change the order of sums, so results repeat bit for bit only under the
-/// same tuning.
+/// All sizes that the host may choose. They change the order of sums, so results are bit-identical only with
+/// the same tuning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuning {
-    /// The tile of every kernel that is a matrix product.
+    /// Tile of every matrix product kernel.
     pub product: MatmulTile,
-    /// The larger tile, where C has enough of them.
+    /// Larger tile, used if C has enough of them.
     pub wide: MatmulTile,
     /// Threads of the workgroups that take rows of a batch through all layers.
     pub row: usize,
-    /// The tile of kernels that own tiles of weights.
+    /// Tile of kernels that own tiles of weights.
     pub column: MatmulTile,
-    /// How many of those should share the first layer: its inputs are split into parts until there are this many.
+    /// Least number of such tiles for the first layer: its inputs are split into parts until there are this
+    /// many.
     pub owners: usize,
     /// Threads that share a row in reductions; a power of two.
     pub lanes: usize,
-    /// Rows a workgroup takes at a time in reductions; a power of two.
+    /// Rows per workgroup at a time in reductions; a power of two.
     pub rows: usize,
     /// Threads of a workgroup of the elementwise kernels.
     pub workgroup: usize,
@@ -31,8 +32,8 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// For real GPUs: many workgroups of small tiles whose threads share the inner dimension, and 32 x 32 tiles where there
-    /// are enough of them. Chosen by machine code of several GPUs and measured on an H100.
+    /// Tuning for real GPUs: many workgroups of small tiles whose threads share the inner dimension, and 32 x
+    /// 32 tiles if there are enough of them. Chosen by machine code of several GPUs and measured on an H100.
     pub const GPU: Tuning = Tuning {
         product: MatmulTile::Tiled { across: 4, down: 8, inner: 4, split: 4 },
         wide: MatmulTile::Tiled { across: 8, down: 8, inner: 4, split: 2 },
@@ -46,7 +47,7 @@ impl Tuning {
         team: 256,
     };
 
-    /// For software adapters, where a barrier is dear and a workgroup runs on one processor.
+    /// Tuning for software adapters, where a barrier is expensive and a workgroup runs on one processor.
     pub const SOFTWARE: Tuning = Tuning {
         product: MatmulTile::Direct { across: 8, down: 1 },
         wide: MatmulTile::Direct { across: 8, down: 1 },
@@ -60,7 +61,7 @@ impl Tuning {
         team: 256,
     };
 
-    /// The tuning for software drivers with subgroups of 8.
+    /// Tuning for software drivers with subgroups of 8.
     pub const SOFTWARE_SUBGROUPS: Tuning = Tuning {
         product: MatmulTile::Broadcast,
         wide: MatmulTile::BroadcastTall,
@@ -68,10 +69,10 @@ impl Tuning {
         ..Tuning::SOFTWARE
     };
 
-    /// Every tuning that is shipped: all are tested.
+    /// All shipped tunings; all are tested.
     pub const ALL: [Tuning; 3] = [Tuning::GPU, Tuning::SOFTWARE, Tuning::SOFTWARE_SUBGROUPS];
 
-    /// The tuning for this device.
+    /// Returns the tuning for this device.
     pub fn for_device(context: &Context) -> Self {
         match context.kind {
             DeviceKind::Software if Tuning::SOFTWARE_SUBGROUPS.runs_on(context) => Tuning::SOFTWARE_SUBGROUPS,
@@ -80,7 +81,7 @@ impl Tuning {
         }
     }
 
-    /// Whether the device has what this tuning needs.
+    /// Returns whether the device supports this tuning.
     pub fn runs_on(&self, context: &Context) -> bool {
         let Self { row, owners, lanes, rows, workgroup, plane, team, .. } = *self;
         let sizes = [owners, lanes, rows, workgroup, plane[0], plane[1], team];
@@ -89,29 +90,29 @@ impl Tuning {
             && row_fits(row, context)
     }
 
-    /// Workgroups in x, y and z.
+    /// Returns the workgroups in x, y and z.
     pub(crate) fn grid(&self, layout: ThreadLayout) -> [usize; 3] {
         self.threads_of(layout).grid
     }
 
-    /// Workgroups in all.
+    /// Returns the total number of workgroups.
     pub(crate) fn groups(&self, layout: ThreadLayout) -> usize {
         self.grid(layout).into_iter().product()
     }
 
-    /// Threads of a workgroup.
+    /// Returns the threads of a workgroup.
     pub fn threads(&self, layout: ThreadLayout) -> usize {
         self.threads_of(layout).count
     }
 
-    /// The override constants of the layout's piece.
+    /// Returns the override constants of the layout's piece.
     pub(crate) fn constants(&self, layout: ThreadLayout) -> Vec<(&'static str, usize)> {
         self.threads_of(layout).constants
     }
 
     fn threads_of(&self, layout: ThreadLayout) -> Threads {
         let fold = |groups: usize| {
-            // More workgroups than a dimension may have are folded into y.
+            // Workgroups beyond the limit of a dimension are folded into y.
             const MOST: usize = 65_535;
             let folds = groups.div_ceil(MOST).max(1);
             [groups.div_ceil(folds), folds, 1]
@@ -158,41 +159,41 @@ impl Tuning {
         Threads { grid: fold(groups), count, constants }
     }
 
-    /// How a workgroup of the team's size divides into segments of `length` elements (`shaders/common/segments.wgsl`).
-    /// `down` says that neighbouring segments, not neighbouring elements of one, stand side by side in memory: then
-    /// sixteen segments and more stand abreast, so that loads coalesce.
+    /// Returns the division of a workgroup of the team's size into segments of `length` elements
+    /// (`shaders/common/segments.wgsl`). If `down`, adjacent segments instead of adjacent elements of one are
+    /// contiguous in memory: then sixteen or more segments are processed together, so that loads coalesce.
     pub fn segment_shape(&self, length: usize, down: bool) -> SegmentShape {
         let most = if down { (self.team / 16).max(1) } else { self.team };
         let lanes = length.max(1).next_power_of_two().min(most);
         SegmentShape { lanes, abreast: (self.team / lanes).max(1) }
     }
 
-    /// Workgroups of a reduction over the rows of a matrix. They stride over the rows, so that the metrics of a step
-    /// have few slots however large the batch is.
+    /// Returns the workgroups of a reduction over the rows of a matrix. They stride over the rows, so that
+    /// the metrics of a step have few slots for any batch size.
     pub fn row_groups(&self, rows: usize) -> usize {
         const MOST: usize = 64;
         rows.div_ceil(self.rows).clamp(1, MOST)
     }
 
-    /// Rows of a batch of `rows` that a workgroup takes through all layers: one where it has many threads and a large GPU has
-    /// room for all workgroups at once; else two, which halves the loads of weights.
+    /// Returns the rows of a batch of `rows` that a workgroup processes together: one if it has many threads
+    /// and a large GPU has room for all workgroups at once; else two, which halves the loads of weights.
     pub(crate) fn rows_together(&self, rows: usize) -> usize {
         const THREADS: usize = 256;
         const ROOM: usize = 128;
         if self.row >= THREADS && rows <= ROOM { 1 } else { 2 }
     }
 
-    /// Workgroups of a kernel whose workgroups own rows of a batch.
+    /// Returns the workgroups of a kernel whose workgroups own rows of a batch.
     pub fn batch_groups(&self, rows: usize) -> usize {
         rows.div_ceil(self.rows_together(rows))
     }
 
-    /// The shape that a product C [rows, columns] takes: [`Tuning::wide`] where C fills so many of those tiles that all of a
-    /// large device has work, and a still larger one where it fills enough of that.
+    /// Returns the tile of a product C [rows, columns]: [`Tuning::wide`] if C has enough of these tiles to
+    /// occupy a large device, and a still larger one if it has enough of that.
     pub(crate) fn product_for(&self, rows: usize, columns: usize) -> MatmulTile {
         const ENOUGH: usize = 240;
-        // Two workgroups for each unit of such a device: a tile has half as many threads as two of the others. It takes less
-        // memory than one of those, so it fits where they do.
+        // Two workgroups for each unit of such a device: a tile has half the threads of two of the others. It
+        // takes less memory than one of them, so it fits if they do.
         const ENOUGH_OF_WIDEST: usize = 264;
         const WIDEST: MatmulTile = MatmulTile::TiledTall { across: 16, down: 16, inner: 4 };
         let tiles = |shape: MatmulTile| {
@@ -203,14 +204,14 @@ impl Tuning {
             return WIDEST;
         }
         let fills = match self.wide {
-            // A processor has few cores: what counts is that no thread is idle.
+            // A processor has few cores, so no thread should be idle.
             MatmulTile::BroadcastTall => blocks(rows) > self.wide.tile()[0] / 2,
             wide => tiles(wide) >= ENOUGH,
         };
         if fills { self.wide } else { self.product }
     }
 
-    /// The tiles of a layout that is made of matrix products.
+    /// Returns the tiles of a layout that consists of matrix products.
     pub fn tile_of(&self, layout: ThreadLayout) -> Option<MatmulTile> {
         match layout {
             ThreadLayout::Product { rows, columns, .. } => Some(self.product_for(rows, columns)),
@@ -219,18 +220,18 @@ impl Tuning {
         }
     }
 
-    /// The cost with `trees` reductions over each of `rows` rows.
+    /// Adds the cost of `trees` reductions over each of `rows` rows.
     pub(crate) fn row_trees(&self, cost: Cost, rows: usize, trees: usize) -> Cost {
-        // Rows of a workgroup that are not there take part.
+        // Missing rows of a workgroup take part.
         cost.trees(trees * rows.div_ceil(self.rows) * self.rows, self.rows, self.lanes, 1)
     }
 
-    /// The cost with the two reductions over whole workgroups that make the metrics.
+    /// Adds the cost of the two reductions over whole workgroups for the metrics.
     pub(crate) fn metrics_trees(&self, cost: Cost, rows: usize) -> Cost {
         cost.trees(2 * self.row_groups(rows), 1, self.lanes * self.rows, 1)
     }
 
-    /// The files for names that a shader of this layout includes.
+    /// Returns the files for names that a shader of this layout includes.
     pub fn pieces(&self, layout: ThreadLayout) -> Vec<(&'static str, Piece)> {
         let body = self.tile_of(layout).map(|product| match product {
             MatmulTile::Tiled { .. } | MatmulTile::TiledTall { .. } => "matmul_tiled",
@@ -249,7 +250,7 @@ struct Threads {
     constants: Vec<(&'static str, usize)>,
 }
 
-/// How a workgroup divides into segments that are reduced side by side.
+/// Division of a workgroup into segments that are reduced in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentShape {
     /// Threads that share a segment.
@@ -258,11 +259,11 @@ pub struct SegmentShape {
     pub abreast: usize,
 }
 
-/// Whether a workgroup of [`Tuning::row`] threads is within the device's limits.
+/// Returns whether a workgroup of [`Tuning::row`] threads is within the device's limits.
 fn row_fits(threads: usize, context: &Context) -> bool {
     let limits = &context.limits;
     let within = |size: usize, limit: u32| size <= limit as usize;
-    // A chunk has room for a block at least, and the rows' losses have threads.
+    // A chunk has room for at least one block, and there are threads for the rows' losses.
     threads >= 4
         && threads.is_multiple_of(2)
         && within(threads, limits.max_compute_invocations_per_workgroup)

@@ -10,7 +10,7 @@ use crate::step::Activation;
 
 static SHADER: Shader = Shader::of_step("activate", &[Read, Write]);
 
-/// Y = f(Z), and what dropout leaves of it. Buffers: Z, Y [rows, columns].
+/// Y = f(Z), with optional dropout. Buffers: Z, Y [rows, columns].
 #[derive(Debug, Clone, Copy)]
 pub struct Activate {
     /// Most rows of a batch.
@@ -38,7 +38,7 @@ impl Kernel for Activate {
     }
 }
 
-/// f(z), element by element, of a vector or a matrix. NaN stays NaN.
+/// Computes f(z), element by element, of a vector or a matrix. NaN stays NaN.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, activate};
@@ -50,7 +50,7 @@ impl Kernel for Activate {
 /// ```
 ///
 /// # Errors
-/// As [`Compute::run`].
+/// See [`Compute::run`].
 pub fn activate<T: Tensor<Element = f32>>(compute: &Compute, activation: Activation, z: &T) -> Result<T> {
     let nonlinearity = Nonlinearity { activation, dropout: None };
     let kernel = Activate { rows: z.rows(), columns: z.columns(), nonlinearity };

@@ -8,7 +8,8 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::of_step("activate_backward", &[Read, Read, Write]);
 
-/// dZ = dY f'(Z), where dropout kept Y. Buffers: Z or Y, as [`Nonlinearity::keeps_z`] says, dY, dZ [rows, columns].
+/// dZ = dY f'(Z), if dropout kept Y. Buffers: Z or Y, depending on [`Nonlinearity::keeps_z`], dY, dZ [rows,
+/// columns].
 #[derive(Debug, Clone, Copy)]
 pub struct ActivateBackward {
     /// Most rows of a batch.

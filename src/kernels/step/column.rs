@@ -9,9 +9,9 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::of_step("column", &[Read, Read, Read, Write]);
 
-/// All of a step that goes along the units: every update, and the first layer's sums of the next batch.
-/// Buffers: features, order, activations with their deltas behind them, parameters with the partial sums and the
-/// optimizer's state behind them.
+/// The part of a step that works along the units: every update, and the first layer's sums of the next batch.
+/// Buffers: features, order, activations followed by their deltas, parameters followed by the partial sums
+/// and the optimizer's state.
 #[derive(Debug, Clone)]
 pub struct Column {
     shape: StepShape,
@@ -20,12 +20,12 @@ pub struct Column {
 }
 
 impl Column {
-    /// For steps of this shape, over this data set.
+    /// Creates the kernel for steps of this shape, over this data set.
     pub fn new(shape: &StepShape, samples: Samples, tuning: &Tuning) -> Self {
         Self { shape: shape.clone(), samples, product: tuning.column }
     }
 
-    /// Workgroups: those of the first layer, and one per tile of each other.
+    /// Returns the workgroups: those for the first layer's parts, and one per tile of each other layer.
     fn groups(&self) -> usize {
         let [down, across] = self.product.tile();
         let tiles = |inputs: usize, outputs: usize| {

@@ -9,9 +9,9 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::of_step("cross_entropy", &[Read, Read, Write, Write]);
 
-/// Loss and prediction of every row, from the logits.
-/// Buffers: Z [rows, classes], `targets [rows]`, `predictions [samples]`,
-/// metrics [slots, groups] as [`Tuning::row_groups`](crate::kernels::Tuning::row_groups) counts them.
+/// Loss and prediction of every row, from the logits. Buffers: Z [rows, classes], `targets [rows]`,
+/// `predictions [samples]`, metrics [slots, groups] with the groups of
+/// [`Tuning::row_groups`](crate::kernels::Tuning::row_groups).
 #[derive(Debug, Clone, Copy)]
 pub struct CrossEntropy {
     /// Most rows of a batch.
@@ -39,19 +39,19 @@ impl Kernel for CrossEntropy {
     }
 }
 
-/// What the cross-entropy of some rows is.
+/// Cross-entropy of some rows.
 #[derive(Debug, Clone)]
 pub struct Losses {
-    /// The sum of the rows' losses.
+    /// Sum of the rows' losses.
     pub total: f64,
-    /// Rows whose prediction is their target.
+    /// Number of rows whose prediction is their target.
     pub correct: u64,
-    /// The first class of each row's largest logit.
+    /// First class with the largest logit of each row.
     pub predictions: Vector<u32>,
 }
 
-/// Cross-entropy of every row of the logits with its target class, `log sum exp Z - Z[target]`, and what is predicted.
-/// A target that is not a class has probability 0: its loss is infinite.
+/// Computes the cross-entropy of every row of the logits with its target class, `log sum exp Z - Z[target]`,
+/// and the predictions. A target that is not a class has probability 0: its loss is infinite.
 ///
 /// ```
 /// use ndarray::array;
@@ -65,7 +65,8 @@ pub struct Losses {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) when there is not one target a row, or no element; as [`Compute::run`].
+/// [`Error::Shape`](crate::Error::Shape) unless there is one target per row and at least one element; see
+/// also [`Compute::run`].
 pub fn cross_entropy(compute: &Compute, z: &Matrix, targets: &Vector<u32>) -> Result<Losses> {
     not_empty(&SHADER, z)?;
     if targets.len() != z.rows() {

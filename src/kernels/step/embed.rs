@@ -10,8 +10,8 @@ use crate::model::{InputColumn, InputLayer, InputLayout, PERIODIC_BLOCKS};
 
 static SHADER: Shader = Shader::of_step("embed", &[Read, Read, Write]);
 
-/// X = E s, where E are the inputs that some columns of a table become; see [`InputLayer`]. Buffers: rows [rows, columns],
-/// parameters, X [rows, inputs], and with factors of inputs E behind it.
+/// X = E s, where E are the inputs computed from some columns of a table; see [`InputLayer`]. Buffers: rows
+/// [rows, columns], parameters, X [rows, inputs], followed by E if inputs have factors.
 #[derive(Debug, Clone)]
 pub struct Embed {
     rows: usize,
@@ -19,14 +19,14 @@ pub struct Embed {
 }
 
 impl Embed {
-    /// The kernels of all columns of a layer with this layout, for batches of at most `rows` rows: as many dispatches as it
-    /// takes.
+    /// Returns the kernels of all columns of a layer with this layout, for batches of at most `rows` rows, in
+    /// one or more dispatches.
     pub fn all(rows: usize, layer: &InputLayer, layout: InputLayout) -> Vec<Self> {
         let all = InputColumns::all(layer, layout, |_| true);
         all.into_iter().map(|columns| Self { rows, columns }).collect()
     }
 
-    /// The number of the last column of a row, if it is among these: with it goes the padding.
+    /// Returns the number of the last column of a row, if it is among these: it includes the padding.
     fn last(&self) -> Option<usize> {
         let numbers = || self.columns.columns.iter().map(|column| column.number);
         numbers().find(|number| number + 1 == self.columns.row)

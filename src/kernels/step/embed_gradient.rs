@@ -11,12 +11,12 @@ use crate::model::{InputColumn, InputLayer, InputLayout, MIXED};
 
 static SHADER: Shader = Shader::of_step("embed_gradient", &[Read, Read, Write]);
 
-/// The shader where gradients are stored.
+/// Shader variant that stores gradients.
 static APART: Shader = Shader::of_step("embed_gradient", &[Read, Read, Read, Write]);
 
-/// The gradient by the weights of the columns of a table, or the optimizer's update with it in place; see [`InputLayer`].
-/// Buffers: rows [rows, columns], dX [rows, inputs], parameters with the optimizer's state behind them; without `update`
-/// parameters and gradients.
+/// Gradient with respect to the weights of the columns of a table, or the optimizer's update with it in
+/// place; see [`InputLayer`]. Buffers: rows [rows, columns], dX [rows, inputs], parameters followed by the
+/// optimizer's state; without `update` parameters and gradients.
 #[derive(Debug, Clone)]
 pub struct EmbedGradient {
     rows: usize,
@@ -25,8 +25,8 @@ pub struct EmbedGradient {
 }
 
 impl EmbedGradient {
-    /// The kernels of all columns with weights of a layer with this layout, for batches of at most `rows` rows: as many
-    /// dispatches as it takes.
+    /// Returns the kernels of all columns with weights of a layer with this layout, for batches of at most
+    /// `rows` rows, in one or more dispatches.
     pub fn all(
         rows: usize,
         layer: &InputLayer,
@@ -86,7 +86,8 @@ impl Kernel for EmbedGradient {
                     reads += apart + threads * MIXED * (scaled + self.rows) + (threads - 1) * self.rows;
                 }
                 InputColumn::Embedding { size, .. } => {
-                    // Whichever categories the rows have, each row's is read by those who own it.
+                    // For any categories in the rows, each row's category is read by the owners of its
+                    // weights.
                     reads += self.rows * (owned + size) + owned / blocks(size).max(1) * scaled * size;
                 }
             }

@@ -9,11 +9,11 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::of_step("forward", &[Read, Read, Write]);
 
-/// The shader for a layer whose inputs are the data set's.
+/// Shader for a layer whose inputs come from the data set.
 static FIRST: Shader = Shader::of_step("forward", &[Read, Read, Read, Write]);
 
-/// Y = f(X W + b), and what dropout leaves of it. Buffers: X [rows, inputs], parameters, Y [rows, outputs] with Z behind it
-/// where the activation keeps that; with inputs from the data set: features, parameters, order, Y.
+/// Y = f(X W + b), with optional dropout. Buffers: X [rows, inputs], parameters, Y [rows, outputs] followed
+/// by Z if the activation keeps it; with inputs from the data set: features, parameters, order, Y.
 #[derive(Debug, Clone, Copy)]
 pub struct Forward {
     /// Most rows of a batch.
@@ -22,11 +22,11 @@ pub struct Forward {
     pub inputs: usize,
     /// Outputs of the layer.
     pub outputs: usize,
-    /// Where the layer's parameters begin, in vec4s.
+    /// Start of the layer's parameters, in vec4s.
     pub offset: usize,
     /// f, and dropout.
     pub nonlinearity: Nonlinearity,
-    /// Where X comes from.
+    /// Source of X.
     pub source: LayerInputs,
 }
 

@@ -17,7 +17,7 @@ pub struct Gather {
     pub rows: usize,
     /// Inputs of the network.
     pub inputs: usize,
-    /// Words of the targets of a row.
+    /// Words of a row's targets.
     pub words: usize,
     /// The data set.
     pub samples: Samples,
@@ -42,7 +42,7 @@ impl Kernel for Gather {
         let width = blocks(self.inputs);
         let words = self.samples.stored.words();
         let flop = if self.samples.stored == FeatureFormat::Bytes { 4 } else { 0 };
-        // Of each vec4 its row number and its values; of each row its targets.
+        // For each vec4 its row number and its values; for each row its targets.
         let reads = self.rows * (width * (1 + words) + self.words);
         Cost::dispatch(reads, self.rows * (4 * width + self.words), self.rows * width * flop)
     }

@@ -1,19 +1,19 @@
-//! Which columns a dispatch of the kernels of an input layer takes: the table of `shaders/common/input_columns.wgsl`.
+//! Columns for a dispatch of the input layer's kernels: the table of `shaders/common/input_columns.wgsl`.
 
 use crate::kernels::{Description, Shader, ThreadLayout, blocks, vec4s, word};
 use crate::model::{FREQUENCIES, InputColumn, InputLayer, InputLayout, PlacedColumn};
 
-/// The most columns of one dispatch, as many as fit in the uniform.
+/// Most columns of one dispatch, limited by the uniform.
 pub const MOST_COLUMNS: usize = 128;
 
 /// Words of a column.
 const COLUMN_WORDS: usize = 8;
 
-/// In place of where weights begin.
+/// Start of the weights for a column without weights.
 const NO_WEIGHTS: u32 = u32::MAX;
 
-/// Threads that own the weights of a column: of each row of an embedding one a vec4; of a periodic column one for four
-/// frequencies, and one for the biases.
+/// Returns the number of threads that own the weights of a column: one per vec4 of each row of an embedding;
+/// for a periodic column one per four frequencies, and one for the biases.
 pub(super) fn units(column: InputColumn) -> usize {
     match column {
         InputColumn::Number | InputColumn::OneHot { .. } => 0,
@@ -22,19 +22,19 @@ pub(super) fn units(column: InputColumn) -> usize {
     }
 }
 
-/// Some columns of an input layer, at most [`MOST_COLUMNS`], and where its parameters stand.
+/// Some columns of an input layer, at most [`MOST_COLUMNS`], and the layout of its parameters.
 #[derive(Debug, Clone)]
 pub(super) struct InputColumns {
     pub columns: Vec<PlacedColumn>,
     pub layout: InputLayout,
-    /// Numbers of a row.
+    /// Length of a row.
     pub row: usize,
-    /// Inputs of all columns.
+    /// Number of inputs of all columns.
     pub inputs: usize,
 }
 
 impl InputColumns {
-    /// The columns of a layer for which `wanted` is true, in as many dispatches as it takes.
+    /// Returns the columns of a layer for which `wanted` is true, in one or more dispatches.
     pub fn all(layer: &InputLayer, layout: InputLayout, wanted: impl Fn(&PlacedColumn) -> bool) -> Vec<Self> {
         let columns: Vec<PlacedColumn> = layer.placed().filter(wanted).collect();
         let (row, inputs) = (layer.columns().len(), layer.inputs());
@@ -42,17 +42,18 @@ impl InputColumns {
         columns.chunks(MOST_COLUMNS).map(some).collect()
     }
 
-    /// Whether inputs have learnt factors.
+    /// Returns whether inputs have learnt factors.
     pub fn is_scaled(&self) -> bool {
         self.layout.scales > 0
     }
 
-    /// Threads that own weights of these columns.
+    /// Returns the number of threads that own weights of these columns.
     pub fn units(&self) -> usize {
         self.columns.iter().map(|it| units(it.column)).fold(0, usize::saturating_add)
     }
 
-    /// What the kernels of these columns have in common: so many words in their uniforms, before the table, and so many threads.
+    /// Returns the common description of the kernels of these columns, with these words in their uniforms
+    /// before the table, and this number of threads.
     pub fn describe(
         &self,
         shader: &'static Shader,
@@ -66,20 +67,20 @@ impl InputColumns {
         Description { flags, ..Description::new(shader, &words, layout, shape) }
     }
 
-    /// Bytes up to the last of their weights; none where they have no weights.
+    /// Returns the bytes up to the last of their weights; 0 if they have no weights.
     pub fn weight_bytes(&self) -> u64 {
         let ends = self.columns.iter().filter(|it| it.column.weights() > 0);
         let ends = ends.map(|it| vec4s(&[&[self.layout.offset], &[it.weights], &[it.column.weights()]]));
         ends.max().unwrap_or(0)
     }
 
-    /// Bytes up to the last of their factors; none where there are none.
+    /// Returns the bytes up to the last of their factors; 0 if they have none.
     pub fn scale_bytes(&self) -> u64 {
         let last = self.columns.last().map_or(0, |column| column.inputs().end);
         if self.is_scaled() { vec4s(&[&[self.layout.scale()], &[blocks(last)]]) } else { 0 }
     }
 
-    /// The table.
+    /// Returns the table.
     fn table(&self) -> Vec<u32> {
         let mut table = Vec::with_capacity(COLUMN_WORDS * MOST_COLUMNS);
         let mut first = 0usize;

@@ -9,9 +9,9 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::of_step("input_gradient", &[Read, Read, Read, Write]);
 
-/// dX = dY W', or behind it the gradient by the pre-activations Z of the layer below, dX f'(Z) where dropout kept X = f(Z).
-/// Buffers: dY [rows, outputs], parameters, X [rows, inputs] with Z behind it where the activation keeps that (read with a
-/// layer below only), dX [rows, inputs].
+/// dX = dY W', or the gradient with respect to the pre-activations Z of the layer below, dX f'(Z) if dropout
+/// kept X = f(Z). Buffers: dY [rows, outputs], parameters, X [rows, inputs] followed by Z if the activation
+/// keeps it (read only with a layer below), dX [rows, inputs].
 #[derive(Debug, Clone, Copy)]
 pub struct InputGradient {
     /// Most rows of a batch.
@@ -20,9 +20,9 @@ pub struct InputGradient {
     pub inputs: usize,
     /// Outputs of the layer.
     pub outputs: usize,
-    /// Where the layer's parameters begin, in vec4s.
+    /// Start of the layer's parameters, in vec4s.
     pub offset: usize,
-    /// What follows the products of the layer below, if its gradient is wanted.
+    /// Nonlinearity of the layer below, if its gradient is requested.
     pub below: Option<Nonlinearity>,
 }
 

@@ -1,18 +1,18 @@
-//! Where the inputs of a layer come from, and what the kernels that read them receive.
+//! Source of a layer's inputs, and the parameters of kernels that read them.
 
 use crate::kernels::{Nonlinearity, Piece, StepRecord, blocks, matrix, order_bytes, word, words};
 
-/// How feature values stand on the device.
+/// Format of feature values on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeatureFormat {
-    /// One byte each, scaled by 1/255 as they are read; rows padded to whole words.
+    /// One byte each, scaled by 1/255 when read; rows padded to whole words.
     Bytes,
-    /// f32 each, taken as they are; rows padded to whole vec4s.
+    /// f32 each, unscaled; rows padded to whole vec4s.
     Floats,
 }
 
 impl FeatureFormat {
-    /// The shader piece that reads them.
+    /// Returns the shader piece that reads them.
     pub(crate) fn piece(self) -> Piece {
         Piece::Named(match self {
             FeatureFormat::Bytes => "features_bytes",
@@ -20,7 +20,7 @@ impl FeatureFormat {
         })
     }
 
-    /// Elements to load for four values.
+    /// Returns the elements loaded for four values.
     pub(crate) fn words(self) -> usize {
         match self {
             FeatureFormat::Bytes => 1,
@@ -29,39 +29,39 @@ impl FeatureFormat {
     }
 }
 
-/// A data set on the device: how its values stand, and how many rows it has room for.
+/// A data set on the device: the format of its values, and its capacity in rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Samples {
-    /// How its values stand.
+    /// Format of the values.
     pub stored: FeatureFormat,
-    /// Rows that it has room for, at least one; an order that names others means the last.
+    /// Capacity in rows, at least one; larger row numbers in an order mean the last row.
     pub count: usize,
 }
 
 impl Samples {
-    /// Rows that it has room for.
+    /// Returns the capacity in rows.
     pub(crate) fn rows(&self) -> usize {
-        // Shaders look for rows up to the last, so there must be one.
+        // Shaders clamp row numbers to the last row, so there must be one.
         self.count.max(1)
     }
 }
 
-/// Where the inputs of a layer come from.
+/// Source of a layer's inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerInputs {
     /// A matrix of activations, [rows, inputs].
     Matrix,
-    /// The rows of the data set that the order names.
+    /// Rows of the data set in the order's sequence.
     DataSet(Samples),
 }
 
 impl LayerInputs {
-    /// Whether they are rows of the data set.
+    /// Returns whether inputs are rows of the data set.
     pub fn is_data_set(&self) -> bool {
         matches!(self, LayerInputs::DataSet(_))
     }
 
-    /// Rows of the data set; 1 where there is none.
+    /// Returns the rows of the data set; 1 if there is none.
     pub(crate) fn samples(&self) -> usize {
         match self {
             LayerInputs::Matrix => 1,
@@ -69,7 +69,8 @@ impl LayerInputs {
         }
     }
 
-    /// Bytes that a product reaches of its inputs, so many live rows and columns, of another operand, of the order where there is one, and of its result.
+    /// Returns the bytes that a product accesses of its inputs, with these live rows and columns, of another
+    /// operand, of the order if there is one, and of its result.
     pub(crate) fn extents(&self, other: u64, result: u64, live: [usize; 2], record: &StepRecord) -> Vec<u64> {
         match self {
             LayerInputs::Matrix => vec![matrix(live[0], live[1]), other, result],
@@ -86,31 +87,31 @@ impl LayerInputs {
         }
     }
 
-    /// The shader pieces that read them.
+    /// Returns the shader pieces that read them.
     pub(crate) fn pieces(&self) -> Vec<(&'static str, Piece)> {
         let samples = if self.is_data_set() { "samples_order" } else { "samples_batch" };
         vec![("features", self.stored().piece()), ("samples", Piece::Named(samples))]
     }
 
-    /// Elements that are loaded for four values.
+    /// Returns the elements loaded for four values.
     pub(crate) fn words(&self) -> usize {
         self.stored().words()
     }
 
-    /// Elements of the order that a product reads which asks `places` times where a row begins.
+    /// Returns the elements of the order read by a product that needs the start of a row `places` times.
     pub(crate) fn order_reads(&self, places: usize) -> usize {
         if self.is_data_set() { places } else { 0 }
     }
 }
 
-/// The uniform of the kernels whose operand B are a layer's weights (`shaders/common/layer.wgsl`): inputs, outputs, offset,
-/// rows of the data set, and how far behind the activations their pre-activations stand.
+/// Returns the uniform of kernels whose operand B are a layer's weights (`shaders/common/layer.wgsl`):
+/// inputs, outputs, offset, rows of the data set, and distance from activations to their pre-activations.
 pub(crate) fn layer_params(sizes: [usize; 5], nonlinearity: &Nonlinearity) -> Vec<u32> {
     [&sizes.map(word)[..], &nonlinearity.params()].concat()
 }
 
 impl Samples {
-    /// Bytes of the values of all rows.
+    /// Returns the bytes of the values of all rows.
     pub(crate) fn bytes(&self, inputs: usize) -> u64 {
         words(&[&[self.rows(), blocks(inputs), self.stored.words()]])
     }

@@ -9,22 +9,22 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::of_step("loss_gradient", &[Read, Read, Write, Write]);
 
-/// The shader for targets of the data set.
+/// Shader for targets in the data set.
 static BY_ORDER: Shader = Shader::of_step("loss_gradient", &[Read, Read, Read, Write, Write]);
 
-/// D = the gradient by the outputs of the mean of weight * loss over the rows, with the loss.
-/// Buffers: Z [rows, outputs], targets of the batch, D [rows, outputs], metrics [slots, groups] as
-/// [`Tuning::row_groups`](crate::kernels::Tuning::row_groups) counts them; by way of the order: Z, targets of the data set,
-/// order, D, metrics.
+/// D = the gradient with respect to the outputs of the mean of weight * loss over the rows, with the loss.
+/// Buffers: Z [rows, outputs], targets of the batch, D [rows, outputs], metrics [slots, groups] with the
+/// groups of [`Tuning::row_groups`](crate::kernels::Tuning::row_groups); with targets in the data set: Z,
+/// targets of the data set, order, D, metrics.
 #[derive(Debug, Clone, Copy)]
 pub struct LossGradient {
     /// Most rows of a batch.
     pub rows: usize,
     /// Outputs of the network.
     pub outputs: usize,
-    /// The loss, and how targets stand.
+    /// The loss, and the format of targets.
     pub targets: LossTargets,
-    /// Rows of the data set, if the targets are its, by way of the order.
+    /// Rows of the data set, if targets are read from it by the order.
     pub samples: Option<usize>,
 }
 

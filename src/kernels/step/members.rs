@@ -6,25 +6,26 @@ use crate::kernels::{
     word,
 };
 
-/// The most networks of a dispatch, as many as fit in the list of records.
+/// Most networks of a dispatch, limited by the list of records.
 pub const MOST_MEMBERS: usize = MOST_RECORDS;
 
-/// Bindings of a kernel of which the uniform says what belongs to a network.
+/// Most bindings of a kernel for several networks; the uniform has a network's share of each.
 const BINDINGS: usize = 7;
 
-/// How the buffer at a binding is divided among networks.
+/// Division of the buffer at a binding among networks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
-    /// All have the same.
+    /// All networks use the same data.
     Common,
-    /// Each network has this many vec4s, one network after the other.
+    /// Each network has this number of vec4s, in sequence.
     Own(usize),
-    /// Each slot has the numbers of those that are trained, one behind the other: metrics.
+    /// Each slot has the numbers of all trained networks, concatenated: metrics.
     Slots,
 }
 
-/// A kernel for several networks of one shape, each a z of the grid. It takes as many records as the grid has z: record z is
-/// that of the network whose number, from 0, is its `next_rows`. All have the same `first`, `rows` and `slot`.
+/// A kernel for several networks of one shape, each a z of the grid. It uses one record per z: record z
+/// belongs to the network whose number, from 0, is its `next_rows`. All have the same `first`, `rows` and
+/// `slot`.
 pub struct Members {
     kernel: Box<dyn Kernel>,
     shares: Vec<Share>,
@@ -32,8 +33,8 @@ pub struct Members {
 }
 
 impl Members {
-    /// `kernel` for as many networks as there are pairs of [`Description::numbers`], at most [`MOST_MEMBERS`], with a share for each
-    /// of its bindings.
+    /// Creates `kernel` for one network per pair of [`Description::numbers`], at most [`MOST_MEMBERS`], with
+    /// a share for each of its bindings.
     pub fn new(kernel: Box<dyn Kernel>, shares: Vec<Share>, numbers: Vec<[u32; 2]>) -> Self {
         Self { kernel, shares, numbers }
     }

@@ -1,10 +1,11 @@
-//! What the loss kernels leave: pairs of (sum of losses, number correct), one per workgroup.
+//! Results of the loss kernels: pairs of (sum of losses, number correct), one per workgroup.
 
-/// Losses are multiplied by this, the inverse of `LOSS_SCALE` in `shaders/common/loss_scale.wgsl`.
+/// Factor of stored losses, the inverse of `LOSS_SCALE` in `shaders/common/loss_scale.wgsl`.
 const LOSS_UNIT: f64 = (1u64 << 32) as f64;
 
-/// The sum of the losses and the number of correct rows over these pairs, as `cross_entropy`, `softmax_cross_entropy` and
-/// `row` write them. The sum is finite if every row's own loss is; a loss that f32 cannot hold is infinite.
+/// Sums the losses and the numbers of correct rows over these pairs, as `cross_entropy`,
+/// `softmax_cross_entropy` and `row` write them. The sum is finite if every row's loss is; a loss that f32
+/// cannot represent is infinite.
 pub fn sum_metrics(pairs: &[f32]) -> (f64, u64) {
     let (loss, correct) = pairs
         .chunks_exact(2)

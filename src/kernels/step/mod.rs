@@ -1,4 +1,4 @@
-//! The kernels of a training step, and what they receive of it.
+//! Kernels of a training step, and their parameters.
 
 mod activate;
 mod activate_backward;

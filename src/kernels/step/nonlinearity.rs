@@ -1,10 +1,10 @@
-//! What follows the products of a layer: its activation, and dropout.
+//! Operations after the products of a layer: its activation, and dropout.
 
 use crate::kernels::{Description, Piece, Shader, ThreadLayout, blocks, word};
 use crate::model::Network;
 use crate::step::{Activation, Dropout};
 
-/// What follows the products of a layer.
+/// Operations after the products of a layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Nonlinearity {
     /// The activation.
@@ -19,25 +19,25 @@ impl Nonlinearity {
     /// ReLU.
     pub const RELU: Self = Self { activation: Activation::Relu, dropout: None };
 
-    /// The nonlinearity of layer `layer` of a network, from 0; with dropout only in training.
+    /// Returns the nonlinearity of layer `layer` of a network, from 0; with dropout only in training.
     pub fn for_layer(network: &Network, layer: usize, training: bool) -> Self {
         let dropout = network.dropout(layer).filter(|_| training);
         Self { activation: network.dense()[layer].activation, dropout }
     }
 
-    /// Whether the backward pass needs the pre-activations.
+    /// Returns whether the backward pass needs the pre-activations.
     pub fn keeps_z(&self) -> bool {
         self.activation.keeps_z()
     }
 
-    /// Layer, threshold and scale of dropout, as the shaders hold them.
+    /// Returns layer, threshold and scale of dropout, in the shaders' format.
     pub(crate) fn params(&self) -> [u32; 3] {
         self.dropout.map_or([0, 0, 1f32.to_bits()], |dropout| {
             [word(dropout.layer()), dropout.threshold(), dropout.scale().to_bits()]
         })
     }
 
-    /// What the kernels that are nothing else have in common, of matrices of so many rows and columns.
+    /// Returns the common description of purely elementwise kernels, for matrices of these rows and columns.
     pub(crate) fn describe(&self, shader: &'static Shader, rows: usize, columns: usize) -> Description {
         let ([layer, threshold, scale], shape) = (self.params(), format!("{rows} x {columns}"));
         let layout = ThreadLayout::Elements(rows.saturating_mul(blocks(columns)));
@@ -49,23 +49,23 @@ impl Nonlinearity {
         }
     }
 
-    /// What of that may differ between networks of one shape: threshold and scale.
+    /// Returns the parameters that may differ between networks of one shape: threshold and scale.
     pub(crate) fn numbers(&self) -> [u32; 2] {
         let [_, threshold, scale] = self.params();
         [threshold, scale]
     }
 
-    /// The piece that includes it.
+    /// Returns the piece that includes it.
     pub(crate) fn piece(&self) -> (&'static str, Piece) {
         ("activation", activations(&[self.activation]))
     }
 
-    /// Its override constants.
+    /// Returns its override constants.
     pub(crate) fn flags(&self) -> [(&'static str, bool); 2] {
         [("KEEP_Z", self.keeps_z()), ("DROPOUT", self.dropout.is_some())]
     }
 
-    /// What it adds to the name of a kernel.
+    /// Returns the suffix of a kernel's name.
     pub(crate) fn fused(&self) -> Vec<String> {
         let activation = (self.activation != Activation::Identity).then(|| self.activation.to_string());
         let dropout = self.dropout.map(|_| "dropout".to_owned());
@@ -73,8 +73,8 @@ impl Nonlinearity {
     }
 }
 
-/// The piece of some activations: `activation_value`, `activation_gradient` and `activation_keeps_z` of the one that a
-/// number says.
+/// Returns the piece of some activations: `activation_value`, `activation_gradient` and `activation_keeps_z`
+/// of the activation with a given number.
 pub(crate) fn activations(all: &[Activation]) -> Piece {
     let mut text: String = all.iter().map(|activation| activation.shader()).collect();
     let mut function = |signature: &str, result: &dyn Fn(Activation) -> String| {

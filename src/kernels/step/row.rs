@@ -14,13 +14,13 @@ static SHADER: Shader = Shader::of_step("row", &[Read, Read, Read, Write, Write]
 /// Partial sums of the first layer that a thread loads at a time (`first_sums.wgsl`).
 const PARTS_AT_ONCE: usize = 16;
 
-/// Blocks of outputs of a network of which each thread finds out by itself what the loss needs to know of a row (`few` in the
+/// Most blocks of outputs for which each thread computes the row's loss statistics itself (`few` in the
 /// shader).
 const FEW: usize = 8;
 
-/// All of a step that goes along the rows of a batch: from the first layer's sums to the loss, and back to its delta.
-/// Buffers: parameters with the partial sums behind them, targets, order, activations with their deltas behind them,
-/// metrics [slots, groups] as [`Tuning::batch_groups`] counts them.
+/// The part of a step that works along the rows of a batch: from the first layer's sums to the loss, and back
+/// to its delta. Buffers: parameters followed by the partial sums, targets, order, activations followed by
+/// their deltas, metrics [slots, groups] with the groups of [`Tuning::batch_groups`].
 #[derive(Debug, Clone)]
 pub struct Row {
     shape: StepShape,
@@ -28,7 +28,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// For steps of this shape, over a data set of `samples` rows.
+    /// Creates the kernel for steps of this shape, over a data set of `samples` rows.
     pub fn new(shape: &StepShape, samples: usize) -> Self {
         Self { shape: shape.clone(), samples }
     }
@@ -65,7 +65,7 @@ impl Kernel for Row {
         let copies = |layer: usize| {
             if layer + 1 < layers.len() && layers[layer].nonlinearity.keeps_z() { 2 } else { 1 }
         };
-        // What is kept of a layer's outputs or deltas in workgroup memory, and the barrier where that has no room.
+        // Outputs or deltas of a layer kept in workgroup memory, and the barrier if they do not fit.
         let held = |width: usize| if width <= most { 4 * together * width } else { 0 };
         let published = |width: usize| usize::from(width > most);
 
@@ -74,7 +74,7 @@ impl Kernel for Row {
         let stores = copies(0) * rows * 4 * width;
         let slices = team.slices_of_parts(width, *parts);
         let whole = PARTS_AT_ONCE * parts.div_ceil(PARTS_AT_ONCE * slices);
-        // By itself a thread of a known network leaves out the parts that are not there.
+        // A single thread of a known network skips the missing parts.
         let loads = if slices == 1 && self.shape.is_known() { *parts } else { whole };
         let mut cost =
             Cost::dispatch(rows * 4 * width * slices * (1 + loads), stores, (parts + 1) * rows * 4 * width);
@@ -91,13 +91,13 @@ impl Kernel for Row {
                 let (stored, waits) = (groups * held(pass.outer), groups * published(pass.outer));
                 cost = cost.with(0, 0, flop).sharing(0, stored, waits);
             }
-            // What was kept of the layer below, and its deltas.
+            // Kept outputs of the layer below, and its deltas.
             cost = cost.with(0, copies(number) * rows * 4 * outputs, 0);
             cost = cost.with(rows * 4 * inputs, rows * 4 * inputs, 0);
         }
 
-        // A pass over the outputs, and for losses of classes one for the prediction and two for the softmax, of few outputs by
-        // each thread; a row's number, targets and weight.
+        // One pass over the outputs; for losses of classes one more for the prediction and two for the
+        // softmax, by each thread if there are few outputs; a row's number, targets and weight.
         let width = blocks(layers[layers.len() - 1].outputs);
         let classes = targets.loss.of_classes();
         let few = width <= FEW && together * width <= threads;
@@ -112,8 +112,9 @@ impl Kernel for Row {
             rows * 4 * width + 2 * groups,
             rows * (targets.loss.flop() * 4 * width + 3),
         );
-        // A sample is two numbers, the statistics three, unless each thread finds them itself, and the prediction one: samples and
-        // statistics are read for each block, one of a sample and the prediction at the end.
+        // A sample takes two numbers, the statistics three (unless each thread computes them itself), and the
+        // prediction one: samples and statistics are read for each block, one number of a sample and the
+        // prediction at the end.
         let losses = threads.min(together * width);
         let of_block = if few { 2 } else { 5 };
         let at_end = if classes { 2 * together * groups } else { 0 };
@@ -135,7 +136,7 @@ impl Kernel for Row {
 #[derive(Clone, Copy)]
 struct Team {
     threads: usize,
-    /// Rows that it takes together.
+    /// Rows processed together.
     rows: usize,
 }
 
@@ -144,7 +145,7 @@ impl Team {
         Self { threads: tuning.row, rows: tuning.rows_together(rows) }
     }
 
-    /// Most blocks of a chunk.
+    /// Returns the most blocks of a chunk.
     fn most(self) -> usize {
         self.threads / self.rows
     }
@@ -154,7 +155,7 @@ impl Team {
         (0..outer).step_by(self.most()).map(|start| self.most().min(outer - start)).collect()
     }
 
-    /// Threads that share the parts of a block of the first layer, of which a row has so many.
+    /// Returns the threads that share the `parts` parts of a block of the first layer.
     fn slices_of_parts(self, width: usize, parts: usize) -> usize {
         (self.threads / (self.rows * width.min(self.most()))).min(parts.div_ceil(PARTS_AT_ONCE))
     }
@@ -165,15 +166,15 @@ impl Team {
 struct Through {
     inner: usize,
     outer: usize,
-    /// Blocks of the inner dimension that a thread takes at a time.
+    /// Blocks of the inner dimension per thread at a time.
     at_once: usize,
-    /// Whether it is the forward one, which has a bias.
+    /// Whether this is the forward product, which has a bias.
     forward: bool,
     team: Team,
 }
 
 impl Through {
-    /// Forward and back through a layer.
+    /// Returns the forward and backward products of a layer.
     fn both(team: Team, layer: &LayerPlace) -> [Self; 2] {
         let (inputs, outputs) = (blocks(layer.inputs), blocks(layer.outputs));
         [
@@ -182,13 +183,13 @@ impl Through {
         ]
     }
 
-    /// Blocks of the units, and slices of the inner dimension, of each chunk.
+    /// Returns the blocks of the units, and slices of the inner dimension, of each chunk.
     fn chunks(self) -> Vec<[usize; 2]> {
         let slices = |chunk: usize| (self.team.threads / chunk).min(self.inner.div_ceil(self.at_once));
         self.team.chunks(self.outer).into_iter().map(|chunk| [chunk, slices(chunk)]).collect()
     }
 
-    /// What the weights, the operand and the sums cost.
+    /// Returns the cost of the weights, the operand and the sums.
     fn cost(self, rows: usize, groups: usize) -> Cost {
         let together = self.team.rows;
         let most = self.team.most();
@@ -200,7 +201,7 @@ impl Through {
             }
             for piece in 0..pieces {
                 let count = most.min(self.inner - piece * most);
-                // Behind the last block comes the last again, times 0.
+                // After the last block the last is repeated, times 0.
                 let taken = count.next_multiple_of(self.at_once * slices);
                 let weights = groups * chunk * taken * 4;
                 cost += Cost::dispatch(4 * weights, 0, 0).sharing(weights * together, 0, 0);

@@ -9,17 +9,18 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::of_step("scale_gradient", &[Read, Read, Write]);
 
-/// `ds[j]` = sum over the rows of E[r, j] dX[r, j], or the optimizer's update of s with it in place. Buffers: X [rows,
-/// inputs] with E behind it, dX [rows, inputs], gradients (with `update`: parameters with the optimizer's state behind them).
+/// `ds[j]` = sum over the rows of E[r, j] dX[r, j], or the optimizer's update of s with it in place. Buffers:
+/// X [rows, inputs] followed by E, dX [rows, inputs], gradients (with `update`: parameters followed by the
+/// optimizer's state).
 #[derive(Debug, Clone, Copy)]
 pub struct ScaleGradient {
     /// Most rows of a batch.
     pub rows: usize,
     /// Inputs of the first dense layer.
     pub inputs: usize,
-    /// Where s begins, in vec4s.
+    /// Start of s, in vec4s.
     pub offset: usize,
-    /// How s is updated at once, as biases are, instead of storing the gradient.
+    /// In-place update of s, as for biases, instead of storing the gradient.
     pub update: Option<LayerUpdate>,
 }
 

@@ -1,4 +1,5 @@
-//! A whole step in numbers, for the kernels that do many layers: the uniform that `shaders/common/network.wgsl` declares.
+//! A whole step in numbers, for the kernels that process many layers: the uniform declared in
+//! `shaders/common/network.wgsl`.
 
 use crate::kernels::{LossTargets, Nonlinearity, Piece, Tuning, activations, blocks, word};
 use crate::model::{Network, ParameterLayout};
@@ -6,7 +7,7 @@ use crate::step::{Activation, UpdateRule};
 
 use super::LayerUpdate;
 
-/// The most layers that these kernels take, as many as fit in the uniform.
+/// Most layers of these kernels, limited by the uniform.
 pub const MOST_LAYERS: usize = 64;
 
 /// Layers of the largest network that gets a specialised program.
@@ -18,36 +19,36 @@ const NETWORK_WORDS: usize = 16;
 /// Words of the uniform of one layer.
 const LAYER_WORDS: usize = 12;
 
-/// A layer and its places.
+/// A layer and its locations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LayerPlace {
     pub inputs: usize,
     pub outputs: usize,
-    /// Where its parameters begin, in vec4s.
+    /// Start of the layer's parameters, in vec4s.
     pub offset: usize,
-    /// Where its outputs begin in the activations, in vec4s.
+    /// Start of the layer's outputs in the activations, in vec4s.
     pub place: usize,
-    /// What follows its products.
+    /// Operations after its products.
     pub nonlinearity: Nonlinearity,
-    /// How its parameters are updated.
+    /// Update of its parameters.
     pub update: LayerUpdate,
 }
 
-/// A training step of a network: its batches, its targets, and how the first layer's inputs are split.
+/// A training step of a network: its batches, its targets, and the split of the first layer's inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepShape {
     pub(crate) layers: Vec<LayerPlace>,
     pub(crate) layout: ParameterLayout,
     pub(crate) rows: usize,
     pub(crate) targets: LossTargets,
-    /// Blocks of inputs of a part: whole tiles.
+    /// Blocks of inputs per part: whole tiles.
     pub(crate) part: usize,
     pub(crate) parts: usize,
 }
 
 impl StepShape {
-    /// The two-dispatch step of batches of at most `rows` rows, whose rows have weights in the loss if `weighted`. Nothing
-    /// where the network has more layers than the kernels have room for.
+    /// Creates the two-dispatch step of batches of at most `rows` rows, whose rows have weights in the loss
+    /// if `weighted`. Returns `None` if the network has more layers than the kernels support.
     pub fn new(
         network: &Network,
         rule: &UpdateRule,
@@ -82,42 +83,42 @@ impl StepShape {
         Some(Self { layers, layout, rows, targets, part: part * down, parts })
     }
 
-    /// Outputs of the last layer.
+    /// Returns the outputs of the last layer.
     pub(crate) fn outputs(&self) -> usize {
         self.layers[self.layers.len() - 1].outputs
     }
 
-    /// Most rows of a batch.
+    /// Returns the most rows of a batch.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Parts into which the first layer's inputs are split.
+    /// Returns the number of parts of the first layer's inputs.
     pub fn parts(&self) -> usize {
         self.parts
     }
 
-    /// The layout of the parameters, with the partial sums and the optimizer's state behind them.
+    /// Returns the layout of the parameters, followed by the partial sums and the optimizer's state.
     pub fn layout(&self) -> &ParameterLayout {
         &self.layout
     }
 
-    /// vec4s of the outputs of all layers. As many of their deltas stand behind them.
+    /// Returns the vec4s of the outputs of all layers. Their deltas follow, of the same size.
     pub fn activations(&self) -> usize {
         self.layers.iter().map(|layer| self.rows * blocks(layer.outputs)).sum()
     }
 
-    /// Where the outputs of a layer (from 1) stand, in vec4s.
+    /// Returns the start of the outputs of a layer (from 1), in vec4s.
     pub fn place(&self, layer: usize) -> usize {
         self.layers[layer - 1].place
     }
 
-    /// Whether a layer has dropout.
+    /// Returns whether a layer has dropout.
     pub(crate) fn has_dropout(&self) -> bool {
         self.layers.iter().any(|layer| layer.nonlinearity.dropout.is_some())
     }
 
-    /// The activations of the hidden layers, each once; ReLU where there are none.
+    /// Returns the activations of the hidden layers, each once; ReLU if there are none.
     pub(crate) fn activations_used(&self) -> Vec<Activation> {
         let hidden = &self.layers[..self.layers.len() - 1];
         let mut used: Vec<Activation> = hidden.iter().map(|layer| layer.nonlinearity.activation).collect();
@@ -126,7 +127,7 @@ impl StepShape {
         if used.is_empty() { vec![Activation::Relu] } else { used }
     }
 
-    /// What the kernels that go along the rows have fused into them, in words for people.
+    /// Returns readable names of the operations fused into kernels that work along the rows.
     pub(crate) fn fused_into_rows(&self) -> Vec<String> {
         let used = if self.layers.len() > 1 { self.activations_used() } else { Vec::new() };
         let dropout = self.has_dropout().then(|| "dropout".to_owned());
@@ -134,25 +135,26 @@ impl StepShape {
         used.iter().map(|activation| activation.to_string()).chain(dropout).chain([loss]).collect()
     }
 
-    /// The piece of those activations.
+    /// Returns the piece of these activations.
     pub(crate) fn activation_piece(&self) -> (&'static str, Piece) {
         ("activation", activations(&self.activations_used()))
     }
 
-    /// Blocks of inputs in each part that the next batch's sums are made of; the bias has none.
+    /// Returns the blocks of inputs in each part of the next batch's sums; the bias has none.
     pub(crate) fn part_blocks(&self) -> impl Iterator<Item = usize> + '_ {
         let inputs = blocks(self.layers[0].inputs);
         (0..self.parts).map(move |part| inputs.min((part + 1) * self.part).saturating_sub(part * self.part))
     }
 
-    /// Sizes of the network in words.
+    /// Returns the network's sizes as text.
     pub(crate) fn describe(&self) -> String {
         let sizes = self.layers.iter().map(|layer| layer.outputs.to_string());
         let sizes: Vec<String> = [self.layers[0].inputs.to_string()].into_iter().chain(sizes).collect();
         format!("{} x {}", self.rows, sizes.join("-"))
     }
 
-    /// The uniform for a kernel with tiles of these numbers of blocks, down and across, over a data set of `samples` rows.
+    /// Returns the uniform for a kernel with tiles of these numbers of blocks, down and across, over a data
+    /// set of `samples` rows.
     pub(crate) fn params(&self, tile: [usize; 2], samples: usize) -> Vec<u32> {
         let mut words = self.network_words(tile, samples).to_vec();
         words.extend(self.layer_words());
@@ -160,12 +162,12 @@ impl StepShape {
         words
     }
 
-    /// Whether the network gets a specialised program.
+    /// Returns whether the network gets a specialised program.
     pub(super) fn is_known(&self) -> bool {
         self.layers.len() <= MOST_KNOWN
     }
 
-    /// The override constants of `shaders/common/known_network.wgsl`.
+    /// Returns the override constants of `shaders/common/known_network.wgsl`.
     pub(super) fn known(&self) -> Vec<(&'static str, u32)> {
         const NAMES: [&str; 9] =
             ["LAYERS", "INPUTS", "PARTS", "PARTIALS", "CAPACITY", "UNITS_0", "UNITS_1", "UNITS_2", "UNITS_3"];
@@ -176,7 +178,7 @@ impl StepShape {
         NAMES.into_iter().zip(all.map(|size| if known { word(size) } else { 0 })).collect()
     }
 
-    /// The words of the network without its layers.
+    /// Returns the words of the network without its layers.
     fn network_words(&self, [down, across]: [usize; 2], samples: usize) -> [u32; NETWORK_WORDS] {
         let [own, other] = self.targets.probabilities(self.outputs()).map(f32::to_bits);
         let [state, region, .., bias_decay] = LayerUpdate::params(Some(self.layers[0].update));
@@ -189,7 +191,7 @@ impl StepShape {
         ]
     }
 
-    /// The words of the layers.
+    /// Returns the words of the layers.
     fn layer_words(&self) -> Vec<u32> {
         let used = self.activations_used();
         let words = |layer: &LayerPlace| {

@@ -8,8 +8,8 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::new("sum_squares", &[Read, Write]);
 
-/// Sums of squares of G, one per workgroup, as many as [`Tuning::row_groups`] counts for its length.
-/// Buffers: G, `length` vec4s; `squares [groups]`.
+/// Sums of squares of G, one for each of [`Tuning::row_groups`] workgroups for its length. Buffers: G,
+/// `length` vec4s; `squares [groups]`.
 #[derive(Debug, Clone, Copy)]
 pub struct SumSquares {
     /// Length of G in vec4s.

@@ -11,42 +11,42 @@ use crate::step::UpdateRule;
 
 static SHADER: Shader = Shader::of_step("update", &[Read, Write]);
 
-/// The shader with the sums of squares by which gradients are clipped.
+/// Shader with the sums of squares for gradient clipping.
 static CLIPPING: Shader = Shader::of_step("update", &[Read, Read, Write]);
 
-/// The most layers of one dispatch, as many as fit in the uniform.
+/// Most layers of one dispatch, limited by the uniform.
 pub const MOST_UPDATED: usize = 64;
 
-/// Parameters that stand one behind the other, in vec4s: weights, and behind them a bias.
+/// Contiguous parameters, in vec4s: weights followed by a bias.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Updated {
-    /// Where the weights begin.
+    /// Start of the weights.
     pub start: usize,
-    /// Where the bias begins.
+    /// Start of the bias.
     pub bias: usize,
-    /// Where it ends.
+    /// End of the bias.
     pub end: usize,
 }
 
-/// The optimizer applied to some layers. Buffers: gradients, with `clip` their sums of squares `[groups]`, and parameters with
-/// the optimizer's state behind them.
+/// The optimizer applied to some layers. Buffers: gradients, with `clip` their sums of squares `[groups]`,
+/// and parameters followed by the optimizer's state.
 #[derive(Debug, Clone)]
 pub struct Update {
-    /// The layers and how each is updated, at most [`MOST_UPDATED`], one behind the other.
+    /// The layers and their updates, at most [`MOST_UPDATED`], concatenated.
     pub layers: Vec<(Updated, LayerUpdate)>,
     /// Numbers in the sums of squares, if gradients are clipped.
     pub clip: Option<usize>,
 }
 
 impl Update {
-    /// The kernels that update all layers of a network by this rule: as many dispatches as it takes.
+    /// Returns the kernels that update all layers of a network by this rule, in one or more dispatches.
     pub fn all(rule: &UpdateRule, layout: &ParameterLayout, clip: Option<usize>) -> Vec<Self> {
         let dense = layout.layers().iter().enumerate().map(|(number, layer)| {
             let end = layer.offset + layer.length();
             let at = Updated { start: layer.offset, bias: end - blocks(layer.outputs), end };
             (at, LayerUpdate::for_layer(rule, layout, number))
         });
-        // The factors of an input layer are taken as a bias.
+        // The factors of an input layer are updated as a bias.
         let input = layout.input().filter(|input| input.length() > 0).map(|input| {
             let (start, end) = (input.offset, input.offset + input.length());
             (Updated { start, bias: input.scale(), end }, LayerUpdate::for_input_layer(rule, layout))
@@ -55,7 +55,7 @@ impl Update {
         layers.chunks(MOST_UPDATED).map(|layers| Self { layers: layers.to_vec(), clip }).collect()
     }
 
-    /// vec4s of all layers.
+    /// Returns the vec4s of all layers.
     fn length(&self) -> usize {
         self.layers.iter().map(|(at, _)| at.end - at.start).sum()
     }

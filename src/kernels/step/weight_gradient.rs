@@ -9,12 +9,12 @@ use crate::kernels::{
 
 static SHADER: Shader = Shader::of_step("weight_gradient", &[Read, Read, Write]);
 
-/// The shader for a layer whose inputs are the data set's.
+/// Shader for a layer whose inputs come from the data set.
 static FIRST: Shader = Shader::of_step("weight_gradient", &[Read, Read, Read, Write]);
 
-/// dW = X' dY and db = column sums of dY, or the optimizer's update with them in place.
-/// Buffers: X [rows, inputs], dY [rows, outputs], gradients (with `update`: parameters with the optimizer's state behind
-/// them); with inputs from the data set: features, dY, order, gradients.
+/// dW = X' dY and db = column sums of dY, or the optimizer's update with them in place. Buffers: X [rows,
+/// inputs], dY [rows, outputs], gradients (with `update`: parameters followed by the optimizer's state); with
+/// inputs from the data set: features, dY, order, gradients.
 #[derive(Debug, Clone, Copy)]
 pub struct WeightGradient {
     /// Most rows of a batch.
@@ -23,11 +23,11 @@ pub struct WeightGradient {
     pub inputs: usize,
     /// Outputs of the layer.
     pub outputs: usize,
-    /// Where the layer's parameters begin, in vec4s.
+    /// Start of the layer's parameters, in vec4s.
     pub offset: usize,
-    /// How the parameters are updated at once, instead of storing the gradient.
+    /// In-place update of the parameters, instead of storing the gradient.
     pub update: Option<LayerUpdate>,
-    /// Where X comes from.
+    /// Source of X.
     pub source: LayerInputs,
 }
 

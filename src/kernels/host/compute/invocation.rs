@@ -1,4 +1,4 @@
-//! Several dispatches as one list, so that what is made of many kernels can run at once or be recorded again and again.
+//! Lists of dispatches, to run several kernels at once or record them repeatedly.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ impl Invocation {
 }
 
 impl Compute {
-    /// Dispatches all of them, one after the other. Does not wait.
+    /// Dispatches all steps in sequence. Does not wait.
     ///
     /// # Errors
-    /// As [`Compute::run`].
+    /// See [`Compute::run`].
     pub(crate) fn run_steps(&self, steps: &[Invocation]) -> Result<()> {
         steps.iter().try_for_each(|step| self.run(&*step.kernel, &step.bound(), StepRecord::default()))
     }

@@ -1,4 +1,4 @@
-//! A device on which single kernels run, by themselves or one after the other.
+//! A device on which single kernels run, separately or in sequence.
 
 mod invocation;
 mod replay;
@@ -18,9 +18,9 @@ use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, Pipelines, Prepared, StepRecords, adapters};
 use crate::kernels::{Cost, Kernel, MOST_BUFFERS, StepRecord, Tuning, check_extents, prepare};
 
-/// Behind every guarded buffer stand this many words that no kernel may touch.
+/// Number of trap words after every guarded buffer, which no kernel may access.
 pub(crate) const TRAP_WORDS: usize = 64;
-/// What stands in them.
+/// Value of the trap words.
 pub(crate) const TRAP: u32 = 0xABCD_1234;
 
 /// An open device with its compiled kernels. Clones share both, and the counted cost.
@@ -37,18 +37,18 @@ pub(crate) const TRAP: u32 = 0xABCD_1234;
 pub struct Compute {
     /// The device.
     pub context: Arc<Context>,
-    /// What was compiled for it.
+    /// Kernels compiled for the device.
     pub pipelines: Arc<Pipelines>,
     /// Tile shapes.
     pub tuning: Tuning,
     cost: Arc<Mutex<Cost>>,
     guarded: bool,
-    /// What was read before, where work begins again instead of waiting.
+    /// Earlier reads, if work is restarted instead of waiting.
     replay: Option<SharedReplay>,
 }
 
 impl Compute {
-    /// An open device, with the tile shapes for its kind.
+    /// Wraps an open device, with the tile shapes for its kind.
     pub fn new(context: Context) -> Self {
         let tuning = Tuning::for_device(&context);
         Self {
@@ -64,15 +64,15 @@ impl Compute {
     /// Opens an adapter.
     ///
     /// # Errors
-    /// [`Error::Device`] when the driver refuses.
+    /// [`Error::Device`] when the driver rejects it.
     pub fn open(adapter: &Adapter) -> Result<Self> {
         Context::open(adapter).map(Self::new)
     }
 
-    /// As [`Compute::open`], as a future.
+    /// Opens an adapter as [`Compute::open`] does, as a future.
     ///
     /// # Errors
-    /// As there.
+    /// See [`Compute::open`].
     pub async fn open_async(adapter: &Adapter) -> Result<Self> {
         Context::open_async(adapter).await.map(Self::new)
     }
@@ -90,31 +90,33 @@ impl Compute {
         }
     }
 
-    /// The same device with other tile shapes.
+    /// Returns the same device with other tile shapes.
     pub fn with_tuning(&self, tuning: Tuning) -> Self {
         Self { tuning, ..self.clone() }
     }
 
-    /// The same device, distrusted: outputs made from now on are full of NaN before a kernel runs, and behind every
-    /// buffer stands a trap that reading it looks at. Tensors made before must not be used with it.
+    /// Returns the same device in a distrustful mode: outputs created from now on are filled with NaN before
+    /// a kernel runs, and every buffer is followed by trap words, which are checked on reading. Tensors
+    /// created before must not be used with it.
     pub fn guarded(&self) -> Self {
         Self { guarded: true, ..self.clone() }
     }
 
-    /// Whether it is distrusted.
+    /// Returns whether the device is in the distrustful mode.
     pub(crate) fn is_guarded(&self) -> bool {
         self.guarded
     }
 
-    /// Dispatches a kernel on `buffers`, in the order of its bindings. `batch` says which rows are live, for kernels
-    /// that ask. Does not wait. Kernels run without run-time checks, unless the device was opened
-    /// [`checked`](crate::gpu::DeviceOptions::checked): so the buffers are compared with [`Kernel::extents`] first. What stands in
-    /// the buffers is no danger: an index that leads out of bounds gives a wrong result.
+    /// Dispatches a kernel on `buffers`, in the order of its bindings. `batch` has the live rows, for kernels
+    /// that use it. Does not wait. Kernels run without run-time checks, unless the device was opened
+    /// [`checked`](crate::gpu::DeviceOptions::checked), so the sizes of buffers are compared with
+    /// [`Kernel::extents`] first. The contents of buffers cannot break memory safety: an out-of-bounds index
+    /// in them gives a wrong result.
     ///
     /// # Errors
-    /// [`Error::Shape`] when a buffer is too small, when there is not one for each binding, or when the batch has more rows
-    /// than the kernel; [`Error::Device`] when the device cannot run [`Compute::tuning`] or the number of workgroups;
-    /// [`Error::Gpu`] when the driver refuses the kernel, or the device has failed.
+    /// [`Error::Shape`] when a buffer is too small, when there is not one for each binding, or when the batch
+    /// has more rows than the kernel; [`Error::Device`] when the device cannot run [`Compute::tuning`] or the
+    /// number of workgroups; [`Error::Gpu`] when the driver rejects the kernel, or the device has failed.
     pub fn run(&self, kernel: &dyn Kernel, buffers: &[&wgpu::Buffer], batch: StepRecord) -> Result<()> {
         check_extents(&self.context, kernel, &self.tuning, buffers, &batch)?;
         let [x, y, z] = super::grid(kernel, &self.tuning);
@@ -126,10 +128,10 @@ impl Compute {
         self.context.check()
     }
 
-    /// As [`Compute::run`], for a kernel whose last binding is its output, which is returned.
+    /// Dispatches a kernel as [`Compute::run`] does and returns `output`, the kernel's last binding.
     ///
     /// # Errors
-    /// As [`Compute::run`].
+    /// See [`Compute::run`].
     pub(crate) fn run_into<T: Tensor>(
         &self,
         output: T,
@@ -141,7 +143,7 @@ impl Compute {
         Ok(output)
     }
 
-    /// The commands of `dispatches` dispatches of a kernel, one after the other.
+    /// Records `dispatches` dispatches of a kernel in sequence.
     pub(crate) fn recorded(
         &self,
         kernel: &dyn Kernel,
@@ -168,11 +170,11 @@ impl Compute {
         Ok(encoder.finish())
     }
 
-    /// Compiles a kernel and binds `buffers` to it, to be recorded by the caller with records that reach no further than
+    /// Compiles a kernel and binds `buffers` to it. The caller records it, with records that do not exceed
     /// `most`.
     ///
     /// # Errors
-    /// As [`Compute::run`].
+    /// See [`Compute::run`].
     pub(crate) fn prepare(
         &self,
         kernel: &dyn Kernel,
@@ -182,7 +184,7 @@ impl Compute {
         prepare(&self.context, &self.pipelines, kernel, &self.tuning, buffers, most)
     }
 
-    /// Waits until everything that was dispatched has ended.
+    /// Waits until all dispatches have ended.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails.
@@ -190,12 +192,12 @@ impl Compute {
         self.context.wait(self.context.queue.submit([]))
     }
 
-    /// What all dispatches cost since this was last asked, by the kernels' models.
+    /// Returns the cost of all dispatches since the last call, by the kernels' models.
     pub fn take_cost(&self) -> Cost {
         std::mem::take(&mut *self.cost.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A buffer that holds `values`.
+    /// Creates a buffer with `values`.
     ///
     /// # Errors
     /// [`Error::Device`] when the device has no buffers of that size.
@@ -216,7 +218,8 @@ impl Compute {
         Ok(buffer)
     }
 
-    /// A buffer of `words` words, of which a kernel must write the first `live`; the others are 0 and stay so.
+    /// Creates a buffer of `words` words, of which a kernel must write the first `live`; the others are and
+    /// stay 0.
     pub(crate) fn output_buffer(&self, live: usize, words: usize) -> Result<wgpu::Buffer> {
         if !self.guarded {
             return self.context.storage("output", 4 * words as u64);
@@ -228,11 +231,12 @@ impl Compute {
 }
 
 impl Compute {
-    /// The time of one dispatch of `kernel`, seen from the host: the shortest average over many in one submission,
-    /// of as many submissions as fit into `budget` (at least three). The first dispatch, which compiles, is not counted.
+    /// Measures the time of one dispatch of `kernel` on the host: the shortest average over many dispatches
+    /// in one submission, over all submissions that fit into `budget` (at least three). The first dispatch,
+    /// which compiles, is not counted.
     ///
     /// # Errors
-    /// As [`Compute::run`].
+    /// See [`Compute::run`].
     pub fn time(
         &self,
         kernel: &dyn Kernel,
@@ -240,7 +244,7 @@ impl Compute {
         batch: StepRecord,
         budget: Duration,
     ) -> Result<Duration> {
-        // As many dispatches per submission as make it long beside the submission itself.
+        // Enough dispatches per submission to make its overhead negligible.
         let mut dispatches = 1;
         while self.time_once(kernel, buffers, batch, dispatches)? < budget / 8 && dispatches < 1 << 10 {
             dispatches *= 2;
@@ -253,10 +257,10 @@ impl Compute {
         Ok(best)
     }
 
-    /// The time from the submission of `dispatches` dispatches to the end of the last.
+    /// Measures the time from the submission of `dispatches` dispatches to the end of the last.
     ///
     /// # Errors
-    /// As [`Compute::run`].
+    /// See [`Compute::run`].
     pub fn time_once(
         &self,
         kernel: &dyn Kernel,

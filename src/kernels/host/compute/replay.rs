@@ -1,5 +1,5 @@
-//! Work that reads what kernels have written, on a thread that must not wait: where it would have to, it ends, and begins again when
-//! what it reads is there. It has to do the same again each time.
+//! Work that reads results of kernels on a thread that must not block: instead of waiting it ends, and is
+//! restarted when the data has arrived. It must do the same each time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,17 +7,17 @@ use super::Compute;
 use crate::error::{Error, Result};
 use crate::gpu::{read_buffer, read_buffer_at};
 
-/// What such work has read so far.
+/// Data read so far by such work.
 #[derive(Default)]
 pub struct Replay {
     contents: Vec<Vec<u8>>,
-    /// How much of that this turn has read.
+    /// Number of reads in this turn.
     next: usize,
-    /// What this turn has ended for.
+    /// Buffer and bytes for which this turn has ended.
     awaited: Option<(wgpu::Buffer, u64)>,
 }
 
-/// A [`Replay`] that a device and whoever works with it share.
+/// A [`Replay`] shared by a device and its user.
 pub type SharedReplay = Arc<Mutex<Replay>>;
 
 fn of(replay: &SharedReplay) -> MutexGuard<'_, Replay> {
@@ -25,13 +25,13 @@ fn of(replay: &SharedReplay) -> MutexGuard<'_, Replay> {
 }
 
 impl Compute {
-    /// The same device for work that begins again, see [`Compute::arrived`].
+    /// Returns the same device for work that is restarted, see [`Compute::arrived`].
     pub(crate) fn replaying(&self) -> Self {
         Self { replay: Some(Arc::default()), ..self.clone() }
     }
 
-    /// Waits for what a turn of the work has ended for: true if it is there and the work is to begin again, false if it has ended
-    /// by itself.
+    /// Waits for the data for which a turn of the work has ended. Returns true if it has arrived and the work
+    /// must be restarted, false if the work is complete.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails.
@@ -45,19 +45,19 @@ impl Compute {
         Ok(true)
     }
 
-    /// Some work has ended, and other work begins.
+    /// Clears the reads when other work begins.
     pub(crate) fn begin_other(&self) {
         if let Some(replay) = &self.replay {
             *of(replay) = Replay::default();
         }
     }
 
-    /// Whether a turn has ended for something that it reads.
+    /// Returns whether a turn has ended to wait for data.
     pub(crate) fn awaits(&self) -> bool {
         self.replay.as_ref().is_some_and(|replay| of(replay).awaited.is_some())
     }
 
-    /// The first `bytes` of a buffer.
+    /// Reads the first `bytes` of a buffer.
     pub(super) fn read_bytes(&self, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>> {
         let Some(replay) = &self.replay else { return read_buffer(&self.context, buffer, bytes) };
         let mut replay = of(replay);

@@ -15,9 +15,9 @@ mod sealed {
     impl Sealed for u32 {}
 }
 
-/// What the elements of a vector can be.
+/// Element type of a vector.
 pub trait Element: sealed::Sealed + Pod + Default + PartialEq + std::fmt::Debug {
-    /// Its name in WGSL, and the ending of the shader pieces made for it.
+    /// Name of the type in WGSL, and suffix of its shader pieces.
     const NAME: &'static str;
 }
 
@@ -29,31 +29,31 @@ impl Element for u32 {
     const NAME: &'static str = "u32";
 }
 
-/// What a kernel that works row by row takes and gives: a matrix, or a vector as a matrix of one row. Rows stand one
-/// after the other, each padded by zeros to whole vec4s.
+/// Operand or result of kernels that work row by row: a matrix, or a vector as a matrix of one row. Rows are
+/// stored in sequence, each padded by zeros to whole vec4s.
 pub trait Tensor: Sized {
-    /// What its elements are.
+    /// Type of the elements.
     type Element: Element;
 
-    /// Where it stands.
+    /// Returns the buffer with the elements.
     fn buffer(&self) -> &wgpu::Buffer;
 
-    /// Number of rows; 1 for a vector.
+    /// Returns the number of rows; 1 for a vector.
     fn rows(&self) -> usize;
 
-    /// Number of columns; the length of a vector.
+    /// Returns the number of columns; the length of a vector.
     fn columns(&self) -> usize;
 
-    /// An output with these rows and columns. Of a vector, `rows` is 1.
+    /// Creates an output with these rows and columns. For a vector, `rows` is 1.
     ///
     /// # Errors
     /// [`Error::Device`] when the device has no buffers of that size.
     fn output(compute: &Compute, rows: usize, columns: usize) -> Result<Self>;
 
-    /// An output of the same shape as this.
+    /// Creates an output of the same shape.
     ///
     /// # Errors
-    /// As [`Tensor::output`].
+    /// See [`Tensor::output`].
     fn output_like(&self, compute: &Compute) -> Result<Self> {
         Self::output(compute, self.rows(), self.columns())
     }
@@ -92,7 +92,7 @@ impl<T: Element> Tensor for Vector<T> {
 
     fn output(compute: &Compute, rows: usize, columns: usize) -> Result<Self> {
         debug_assert_eq!(rows, 1, "a vector is one row");
-        // A kernel with a thread an element leaves the padding as it was.
+        // A kernel with one thread per element does not write the padding.
         let buffer = compute.output_buffer(columns, 4 * blocks(columns))?;
         Ok(Self { buffer, length: columns, element: PhantomData })
     }
@@ -120,7 +120,7 @@ impl Tensor for Matrix {
 }
 
 impl Compute {
-    /// Puts a vector on the device.
+    /// Copies a vector to the device.
     ///
     /// # Errors
     /// [`Error::Device`] when the device has no buffers of that size.
@@ -129,7 +129,7 @@ impl Compute {
         Ok(Vector { buffer, length: values.len(), element: PhantomData })
     }
 
-    /// Puts a matrix on the device.
+    /// Copies a matrix to the device.
     ///
     /// # Errors
     /// [`Error::Device`] when the device has no buffers of that size.
@@ -141,17 +141,17 @@ impl Compute {
 }
 
 impl<T: Element> Vector<T> {
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether it has no elements.
+    /// Returns whether the vector has no elements.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Copies it to the host. Waits for everything that was dispatched before.
+    /// Copies the vector to the host. Waits for all earlier dispatches.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails.
@@ -163,10 +163,10 @@ impl<T: Element> Vector<T> {
 }
 
 impl Matrix {
-    /// Copies it to the host. Waits for everything that was dispatched before.
+    /// Copies the matrix to the host. Waits for all earlier dispatches.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when the device fails, or (see [`Compute::guarded`]) when a kernel left the padding untidy.
+    /// [`Error::Gpu`] when the device fails, or (see [`Compute::guarded`]) when a kernel changed the padding.
     pub fn read(&self, compute: &Compute) -> Result<Array2<f32>> {
         let stride = 4 * blocks(self.columns);
         let padded = read_words::<f32>(compute, &self.buffer, self.rows * stride)?;
