@@ -1,4 +1,4 @@
-//! Which adapters the machine has.
+//! Adapters of the machine.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use super::limits::{USED_FEATURES, largest_storage, storage_size};
 use crate::error::Result;
 use crate::threads::block;
 
-/// The graphics interface of this name, as messages have it. The dummy that wgpu tests itself with has none.
+/// Returns the graphics interface of this name, as in messages. wgpu's dummy for tests has none.
 pub(crate) fn backend_named(text: &str) -> Option<Backend> {
     Backend::ALL.into_iter().find(|backend| *backend != Backend::Noop && backend.to_str() == text)
 }
 
-/// What kind of machine stands behind an adapter. The order is that of preference.
+/// Kind of an adapter's device, in order of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeviceKind {
-    /// A GPU with memory of its own.
+    /// A GPU with separate memory.
     Discrete,
     /// A GPU that shares the processor's memory.
     Integrated,
-    /// A GPU seen through a virtual machine.
+    /// A GPU inside a virtual machine.
     Virtual,
-    /// wgpu cannot tell.
+    /// Unknown to wgpu.
     Unknown,
     /// A driver that computes on the processor.
     Software,
@@ -53,37 +53,37 @@ impl fmt::Display for DeviceKind {
     }
 }
 
-/// One adapter: a GPU, or a software driver, seen through one back end.
+/// One adapter: a GPU, or a software driver, of one back end.
 #[derive(Debug, Clone)]
 pub struct Adapter {
-    /// Its place in the list of all adapters.
+    /// Index in the list of all adapters.
     pub index: usize,
-    /// The name that the driver gives it.
+    /// Name reported by the driver.
     pub name: String,
     /// Real or software.
     pub kind: DeviceKind,
-    /// The interface.
+    /// Graphics interface.
     pub backend: Backend,
-    /// The driver and its version.
+    /// Driver and its version.
     pub driver: String,
-    /// How it will be opened.
+    /// Options for opening it.
     pub device_options: DeviceOptions,
     pub(super) handle: wgpu::Adapter,
 }
 
 impl Adapter {
-    /// The same adapter, to be opened like this.
+    /// Returns the same adapter with these options for opening it.
     #[must_use]
     pub fn with_options(self, device_options: DeviceOptions) -> Self {
         Self { device_options, ..self }
     }
 
-    /// How many storage buffers a kernel may bind.
+    /// Returns the number of storage buffers that a kernel may bind.
     pub fn storage_buffers(&self) -> usize {
         self.handle.limits().max_storage_buffers_per_shader_stage as usize
     }
 
-    /// The most bytes that one storage buffer may have.
+    /// Returns the largest size of a storage buffer, in bytes.
     pub fn largest_storage(&self) -> u64 {
         largest_storage(&self.handle.limits())
     }
@@ -96,25 +96,26 @@ impl Adapter {
         storage_size(&self.name, &self.handle.limits(), label, bytes).map(|_| ())
     }
 
-    /// The optional features that this program uses of it, by their wgpu names.
+    /// Returns the optional features that this program uses, by their wgpu names.
     pub fn features(&self) -> Vec<String> {
         let used = self.handle.features() & USED_FEATURES;
         used.iter_names().map(|(name, _)| name.to_lowercase().replace('_', "-")).collect()
     }
 }
 
-/// All adapters that can compute, of all back ends or of one. The order, and with it the index, stays the same from
-/// call to call: back ends in the order of [`Backend`], each with real GPUs first.
+/// Returns all adapters that can compute, of all back ends or of one. The order, and with it the index, is
+/// the same for each call: back ends in the order of [`Backend`], each with real GPUs first.
 pub fn adapters(only: Option<Backend>) -> Vec<Adapter> {
     block(adapters_async(only))
 }
 
-/// As [`adapters`], as a future.
+/// Returns the same as [`adapters`], as a future.
 pub async fn adapters_async(only: Option<Backend>) -> Vec<Adapter> {
     through(only.map_or_else(wgpu::Backends::all, wgpu::Backends::from)).await
 }
 
-/// Those of all back ends but OpenGL, which come first in [`adapters`]: loading its driver takes a while.
+/// Returns the adapters of all back ends except OpenGL, which come first in [`adapters`]: loading its driver
+/// takes a while.
 pub(crate) fn adapters_without_gl() -> Vec<Adapter> {
     block(through(wgpu::Backends::all() - wgpu::Backends::GL))
 }
@@ -122,7 +123,7 @@ pub(crate) fn adapters_without_gl() -> Vec<Adapter> {
 async fn through(wanted: wgpu::Backends) -> Vec<Adapter> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wanted;
-    // Debug builds would switch the validation layers on, which only driver developers have.
+    // Debug builds would enable the validation layers, which only driver developers have.
     descriptor.flags = wgpu::InstanceFlags::empty();
     let instance = wgpu::Instance::new(descriptor);
     let mut found: Vec<Adapter> = instance
@@ -142,7 +143,7 @@ async fn through(wanted: wgpu::Backends) -> Vec<Adapter> {
                 backend: info.backend,
                 kind: DeviceKind::from_info(&info),
                 driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
-                // A browser may tell none.
+                // A browser may report no name.
                 name: if info.name.is_empty() { "GPU".to_owned() } else { info.name },
                 device_options: DeviceOptions::default(),
                 handle,
@@ -156,9 +157,9 @@ async fn through(wanted: wgpu::Backends) -> Vec<Adapter> {
     found
 }
 
-/// Whether a driver of OpenGL, which begins with its version, is too old for kernels. wgpu also takes extensions for enough, but
-/// compiles for the version: it asks for 3.3, and NVIDIA's drivers give no more (https://github.com/gfx-rs/wgpu/issues/4751). Drivers
-/// of OpenGL ES begin with that name.
+/// Returns whether a driver of OpenGL, whose name begins with its version, is too old for kernels. wgpu
+/// accepts extensions instead, but compiles for the version: it requests 3.3, and NVIDIA's drivers provide no
+/// more (https://github.com/gfx-rs/wgpu/issues/4751). Names of OpenGL ES drivers begin with that name.
 fn is_old_opengl(driver: &str) -> bool {
     let mut numbers = driver.split(['.', ' ']).map_while(|number| number.parse::<u32>().ok());
     numbers.next().is_some_and(|major| (major, numbers.next().unwrap_or(0)) < (4, 3))

@@ -1,18 +1,18 @@
-//! Reading buffers back to the host.
+//! Readback of buffers to the host.
 
 use super::context::Context;
 use super::wait::Arrival;
 use crate::error::{Error, Result};
 use crate::threads::block;
 
-/// A host-visible copy target whose contents arrive some time after the submission that fills it.
+/// A host-visible copy target whose contents arrive after the submission that fills it.
 pub struct Readback {
     buffer: wgpu::Buffer,
     mapped: Arrival<Result<(), wgpu::BufferAsyncError>>,
 }
 
 impl Readback {
-    /// A target of `bytes` bytes, a multiple of 4.
+    /// Creates a target of `bytes` bytes, a multiple of 4.
     pub fn new(context: &Context, bytes: u64) -> Self {
         let buffer = context.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("readback"),
@@ -23,12 +23,13 @@ impl Readback {
         Self { buffer, mapped: Arrival::new() }
     }
 
-    /// The most bytes that it takes.
+    /// Returns the capacity in bytes.
     pub fn size(&self) -> u64 {
         self.buffer.size()
     }
 
-    /// Records the copy of `bytes` of `source` from `start` on, both multiples of 4, to be mapped when the submission has ended.
+    /// Records the copy of `bytes` of `source` from `start` on, both multiples of 4, which is mapped when the
+    /// submission has ended.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, start: u64, bytes: u64) {
         encoder.copy_buffer_to_buffer(source, start, &self.buffer, 0, Some(bytes));
         self.record_end(encoder, bytes);
@@ -39,7 +40,7 @@ impl Readback {
         encoder.copy_buffer_to_buffer(source, 0, &self.buffer, at, Some(bytes));
     }
 
-    /// Records that all copies are there, the first `bytes`: they are mapped when the submission has ended.
+    /// Records the end of all copies, of `bytes` in total: they are mapped when the submission has ended.
     pub fn record_end(&self, encoder: &wgpu::CommandEncoder, bytes: u64) {
         let sender = self.mapped.sender();
         encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Read, ..bytes, move |result| {
@@ -47,7 +48,7 @@ impl Readback {
         });
     }
 
-    /// Whether the contents are there; never waits.
+    /// Returns whether the contents have arrived; never waits.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the mapping failed.
@@ -68,7 +69,8 @@ impl Readback {
         }
     }
 
-    /// The first `bytes`; only after [`Readback::is_ready`] or [`Readback::ready`]. The target may then be used again.
+    /// Returns the first `bytes`; only after [`Readback::is_ready`] or [`Readback::ready`]. The target may
+    /// then be used again.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the mapping failed.
@@ -85,7 +87,7 @@ fn unread(error: impl std::fmt::Display) -> Error {
     Error::Gpu(format!("reading back: {error}"))
 }
 
-/// The first `bytes` of a buffer (a multiple of 4). Waits for all that was submitted before.
+/// Reads the first `bytes` of a buffer (a multiple of 4). Waits for all earlier submissions.
 ///
 /// # Errors
 /// [`Error::Gpu`] when the device fails.
@@ -93,7 +95,7 @@ pub fn read_buffer(context: &Context, source: &wgpu::Buffer, bytes: u64) -> Resu
     block(read_buffer_at(context, source, 0, bytes))
 }
 
-/// As above, for the `bytes` from `start` on, also a multiple of 4.
+/// Reads `bytes` from `start` on, also a multiple of 4, as [`read_buffer`] does.
 ///
 /// # Errors
 /// [`Error::Gpu`] when the device fails.

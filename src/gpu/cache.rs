@@ -1,4 +1,4 @@
-//! Compiled pipelines in a file, for drivers that let wgpu keep them (Vulkan).
+//! Compiled pipelines in a file, for drivers that let wgpu store them (Vulkan).
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use crate::input;
 use crate::output::Destination;
 use crate::threads::block;
 
-/// What a file begins with: what it is, and in which version.
+/// Start of a file: its type and version.
 const MAGIC: &[u8; 8] = b"tinytrn1";
 
-/// The compiled pipelines of a device, and the file from which they come and into which they go.
+/// Compiled pipelines of a device, and the file that they are read from and written to.
 pub(super) struct Cache {
     pub handle: wgpu::PipelineCache,
     file: Destination,
-    /// The check sum of what was read.
+    /// Checksum of the file's contents when read.
     known: Option<u64>,
 }
 
 impl Cache {
-    /// The cache of this adapter in `folder`, with what is there already. Nothing where the driver keeps no pipelines
-    /// or the folder takes no files: a cache is no reason to fail.
+    /// Opens the cache of this adapter in `folder`, with existing contents. Returns `None` if the driver does
+    /// not store pipelines or the folder is not writable: a cache is optional.
     pub fn open(device: &wgpu::Device, info: &wgpu::AdapterInfo, folder: &Path) -> Option<Self> {
         if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
             return None;
@@ -33,17 +33,18 @@ impl Cache {
         Some(Self { handle, file, known })
     }
 
-    /// Writes the file, if there is anything new.
+    /// Writes the file, if there is new data.
     pub fn save(&self) {
         let Some(data) = self.handle.get_data() else { return };
         if self.known != Some(sum(&data)) {
-            // Next time the driver compiles again: nobody has to hear of it.
+            // Errors are ignored, since the driver just compiles again next time.
             let _ = self.file.write(&pack(&data));
         }
     }
 }
 
-/// A cache that begins with `data`; nothing where wgpu refuses them, as it does those of another adapter.
+/// Creates a cache with initial `data`; returns `None` if wgpu rejects them, for example data of another
+/// adapter.
 fn begin(device: &wgpu::Device, data: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
     let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
     let handle = unchecked_shaders::pipeline_cache(device, data);
@@ -61,7 +62,7 @@ fn pack(data: &[u8]) -> Vec<u8> {
     [MAGIC, &sum(data).to_le_bytes()[..], data].concat()
 }
 
-/// What [`pack`] was given, if it is all there.
+/// Returns the data given to [`pack`], if they are complete.
 fn unpack(contents: &[u8]) -> Option<&[u8]> {
     let (head, data) = contents.strip_prefix(MAGIC)?.split_first_chunk()?;
     (u64::from_le_bytes(*head) == sum(data)).then_some(data)

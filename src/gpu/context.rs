@@ -1,4 +1,4 @@
-//! An open device: what lives as long as the program does.
+//! An open device, used for the lifetime of the program.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,37 +12,38 @@ use super::wait::PATIENCE;
 use crate::error::{Error, Result};
 use crate::threads::block;
 
-/// Bytes that a kernel may take as immediates: what every device with that feature has room for.
+/// Bytes of immediates that a kernel may use, supported by every device with that feature.
 const IMMEDIATE_BYTES: u32 = 64;
 
-/// A device, its queue and its limits. All errors that wgpu reports outside a call are kept for [`Context::check`].
+/// A device, its queue and its limits. Errors that wgpu reports outside a call are stored for
+/// [`Context::check`].
 pub struct Context {
     /// The device.
     pub device: wgpu::Device,
-    /// Its only queue.
+    /// The device's only queue.
     pub queue: wgpu::Queue,
-    /// What this device allows.
+    /// Limits of the device.
     pub limits: wgpu::Limits,
-    /// The adapter's name.
+    /// Name of the adapter.
     pub name: String,
     /// Real or software.
     pub kind: DeviceKind,
-    /// The interface.
+    /// Graphics interface.
     pub backend: wgpu::Backend,
-    /// Threads of a subgroup, where the device has subgroup operations and only one size of them.
+    /// Threads of a subgroup, if the device has subgroup operations and a single subgroup size.
     pub subgroup_size: Option<u32>,
-    /// How kernels receive what changes from step to step.
+    /// Transport of the records of steps to kernels.
     pub transport: RecordTransport,
-    /// How it was opened.
+    /// Options with which it was opened.
     pub device_options: DeviceOptions,
-    /// What drivers have compiled, from one run to the next.
+    /// Compiled pipelines, kept between runs.
     pub(super) cache: Option<Cache>,
     failure: Arc<Mutex<Option<String>>>,
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // Whatever else was compiled meanwhile is in it too.
+        // Includes pipelines compiled since the last save.
         if let Some(cache) = &self.cache {
             cache.save();
         }
@@ -53,15 +54,16 @@ impl Context {
     /// Opens an adapter with all its limits.
     ///
     /// # Errors
-    /// [`Error::Device`] when the driver refuses.
+    /// [`Error::Device`] when the driver rejects it.
     pub fn open(adapter: &Adapter) -> Result<Self> {
         block(Self::open_async(adapter))
     }
 
-    /// As [`Context::open`], as a future. Only the check of a cache of pipelines blocks, which browsers do not have.
+    /// Opens an adapter as [`Context::open`] does, as a future. Only the check of a pipeline cache blocks,
+    /// which browsers do not have.
     ///
     /// # Errors
-    /// [`Error::Device`] when the driver refuses.
+    /// [`Error::Device`] when the driver rejects it.
     pub async fn open_async(adapter: &Adapter) -> Result<Self> {
         opens_device();
         let limits = adapter.handle.limits();
@@ -122,7 +124,7 @@ impl Context {
         })
     }
 
-    /// The first error that the device has reported, if any.
+    /// Returns the first error that the device has reported, if any.
     ///
     /// # Errors
     /// [`Error::Gpu`] with that report.
@@ -133,12 +135,12 @@ impl Context {
         }
     }
 
-    /// Drops the error that the device has reported.
+    /// Clears the error that the device has reported.
     pub(crate) fn forget(&self) {
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// As [`Context::ended`], on a thread that may wait.
+    /// Waits as [`Context::ended`] does, on a thread that may block.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails or hangs.
@@ -146,9 +148,9 @@ impl Context {
         block(self.ended(submission))
     }
 
-    /// Waits until a submission, and with it all earlier ones, has ended and its callbacks have run. Nobody but the caller
-    /// drives a device outside browsers, so that the first poll of this future does, and waits there. A browser drives it by
-    /// itself: there nothing waits but for what the callbacks bring.
+    /// Waits until a submission, and all earlier ones, have ended and their callbacks have run. Outside
+    /// browsers, only the caller drives a device, so the first poll of this future blocks. A browser drives
+    /// its device itself, so this returns at once and the results of callbacks have to be awaited.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails or hangs.
@@ -158,7 +160,7 @@ impl Context {
         }
         self.device
             .poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) })
-            // What the device has reported before is why.
+            // Prefer an error that the device has reported before, as the cause.
             .map_err(|error| {
                 let waiting = Error::Gpu(format!("waiting for {}: {error}", self.name));
                 self.check().err().unwrap_or(waiting)
@@ -166,7 +168,7 @@ impl Context {
         self.check()
     }
 
-    /// Runs the callbacks of what has ended, without waiting.
+    /// Runs the callbacks of finished work, without waiting.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails.
@@ -177,24 +179,24 @@ impl Context {
         self.check()
     }
 
-    /// Whether the device writes time stamps.
+    /// Returns whether the device supports time stamps.
     pub fn has_timestamps(&self) -> bool {
         self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    /// The most bytes that one storage buffer may have on this device.
+    /// Returns the largest size of a storage buffer on this device, in bytes.
     pub fn largest_storage(&self) -> u64 {
         largest_storage(&self.limits)
     }
 
-    /// A storage buffer of at least `bytes` (and at least one vec4), which copies may read and write.
+    /// Creates a storage buffer of at least `bytes` (and at least one vec4), which copies may read and write.
     ///
     /// # Errors
     /// [`Error::Device`] when the device has no buffers of that size.
     pub fn storage(&self, label: &str, bytes: u64) -> Result<wgpu::Buffer> {
         let mut size = storage_size(&self.name, &self.limits, label, bytes)?;
         if !self.has_room(size) {
-            // No device has such buffers.
+            // Larger than any buffer, so that the device reports an error.
             size = self.limits.max_buffer_size.saturating_add(16) & !15;
         }
         Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -205,14 +207,14 @@ impl Context {
         }))
     }
 
-    /// Whether `bytes` more bytes are within the memory limit that the device was opened with.
+    /// Returns whether `bytes` more bytes are within the memory limit that the device was opened with.
     fn has_room(&self, bytes: u64) -> bool {
         let Some(room) = self.device_options.room else { return true };
         let report = self.device.generate_allocator_report();
         report.is_none_or(|report| report.total_allocated_bytes.saturating_add(bytes) <= room)
     }
 
-    /// A uniform buffer with these contents; copies may replace them.
+    /// Creates a uniform buffer with these contents; copies may replace them.
     pub fn uniform(&self, label: &str, contents: &[u8]) -> wgpu::Buffer {
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
@@ -228,7 +230,7 @@ impl Context {
     }
 }
 
-/// Driver messages span many lines; ours are one.
+/// Joins lines, since driver messages have many and ours have one.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

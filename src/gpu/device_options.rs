@@ -1,20 +1,22 @@
-//! How a device is opened.
+//! Options for opening a device.
 
 use std::path::PathBuf;
 
-/// What the caller decides before a device is opened. The default is what trains fastest.
+/// Options for opening a device. The default trains fastest.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeviceOptions {
-    /// Shaders check what they need not: every index is clamped, every loop counted and every divisor looked at, and
-    /// workgroup memory is 0 before a kernel runs. Else what `gpu/trusted.rs` says of shaders and buffers is.
+    /// Whether shaders do redundant checks: they clamp every index, count every loop and check every divisor,
+    /// and workgroup memory is zeroed before a kernel runs. Otherwise safety depends on the conditions in
+    /// `gpu/unchecked_shaders.rs`.
     pub checked: bool,
-    /// What changes from step to step comes by offsets, also where the device has immediates.
+    /// Whether records of steps are passed by offsets, even if the device has immediates.
     pub offsets: bool,
-    /// Folder for compiled pipelines, where the driver hands them out. What is broken there is compiled again.
+    /// Folder for compiled pipelines, if the driver exports them. Corrupt files are recompiled.
     pub cache: Option<PathBuf>,
-    /// The device writes no time stamps, also where it could: what it does is timed by the host's clock.
+    /// Whether to use the host's clock instead of time stamps, even if the device supports them.
     pub no_timestamps: bool,
-    /// Bytes that all buffers of the device may take, also where it has more memory, if its driver tells how many they take. A
-    /// storage buffer beyond that fails as one for which there is no memory: the device reports it later.
+    /// Most bytes of all buffers of the device, even if it has more memory, if its driver reports how many
+    /// are allocated. A storage buffer beyond the limit fails like one without memory: the device reports it
+    /// later.
     pub room: Option<u64>,
 }

@@ -1,15 +1,17 @@
-//! Whether the machine may have a GPU, decided before drivers are loaded: loading a software driver takes 50 MiB of memory and 0.1 s.
+//! Detection of GPUs before drivers are loaded, since loading a software driver takes 50 MiB of memory and
+//! 0.1 s.
 
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// Longest time that drivers may take to list their adapters. Drivers on slow machines take some seconds; a driver whose GPU hangs
-/// never returns.
+/// Longest time for drivers to list their adapters. Drivers on slow machines take some seconds; a driver
+/// whose GPU hangs never returns.
 pub const LISTING_LIMIT: Duration = Duration::from_secs(60);
 
-/// Whether there may be a GPU. On Linux: whether there is a device node of one, NVIDIA's kernel module (which makes its nodes on first
-/// use), or a variable that names a driver. On other systems always.
+/// Returns whether there may be a GPU. On Linux: whether there is a device node of one, NVIDIA's kernel
+/// module (which creates its nodes on first use), or a variable that names a driver. On other systems always
+/// true.
 pub fn may_have_gpu() -> bool {
     #[cfg(target_os = "linux")]
     return linux::has_node("/dev".as_ref())
@@ -19,7 +21,8 @@ pub fn may_have_gpu() -> bool {
     true
 }
 
-/// The result of `list` on a separate thread, or [`Error::Device`] after `limit`. Without a thread there is no limit.
+/// Returns the result of `list` on a separate thread, or [`Error::Device`] after `limit`. Without threads
+/// there is no limit.
 ///
 /// # Errors
 /// [`Error::Device`] if `list` takes longer.
@@ -55,7 +58,7 @@ mod linux {
     /// Variables that name Vulkan drivers, which may reach a GPU without a node.
     pub const VARIABLES: [&str; 3] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"];
 
-    /// Whether a folder has a node of a GPU; also if it cannot be read.
+    /// Returns whether a folder has a node of a GPU; also true if it cannot be read.
     pub fn has_node(folder: &Path) -> bool {
         let Ok(entries) = folder.read_dir() else { return true };
         entries.flatten().any(|entry| {

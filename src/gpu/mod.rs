@@ -1,4 +1,4 @@
-//! The GPU as wgpu shows it: adapters, device, pipelines, buffers. Knows nothing of networks.
+//! GPU access through wgpu: adapters, device, pipelines, buffers. Independent of networks.
 
 mod adapters;
 mod buffers;
@@ -15,9 +15,9 @@ mod timestamps;
 mod unchecked_shaders;
 mod wait;
 
-/// Runs a future to its end, on a thread that may wait.
+/// Runs a future to completion, on a thread that may block.
 pub use crate::threads::block;
-/// A graphics interface that wgpu can go through.
+/// A graphics interface used by wgpu.
 pub use wgpu::Backend;
 
 pub use adapters::{Adapter, DeviceKind, adapters, adapters_async};

@@ -1,4 +1,4 @@
-//! Compute pipelines, made once each, and dispatches with everything bound.
+//! Compute pipelines, compiled once each, and fully bound dispatches.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use super::unchecked_shaders;
 use crate::error::{Error, Result};
 use crate::threads::{EXIST, available, block, each};
 
-/// How a kernel uses a storage buffer.
+/// A kernel's access to a storage buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Read only.
@@ -19,14 +19,15 @@ pub enum Access {
     Write,
 }
 
-/// A complete compute program: everything that shapes its machine code. [`program`](crate::kernels::program()) makes it.
+/// A complete compute program, with everything that determines its machine code, created by
+/// [`program`](crate::kernels::program()).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Program {
-    /// Entry point, and the name in messages.
+    /// Entry point, and name in messages.
     pub(crate) entry: &'static str,
-    /// WGSL, all pieces put in.
+    /// WGSL, with all pieces inserted.
     pub(crate) source: String,
-    /// Whether the source is as it stands in `shaders/`, where its bounds are proven.
+    /// Whether the source is unmodified from `shaders/`, where its bounds are proven.
     pub(crate) unchecked: bool,
     /// Override constants, as bit patterns of f64 so that programs can be compared.
     pub(crate) constants: Vec<(&'static str, u64)>,
@@ -34,40 +35,40 @@ pub struct Program {
     pub(crate) bindings: Vec<Access>,
     /// Bytes of the uniform at binding 0 of group 0.
     pub(crate) params_bytes: u64,
-    /// Bytes of the record that changes from step to step, or of as many as it reads; 0 for none.
+    /// Bytes of the record that changes from step to step, or of all records read; 0 for none.
     pub(crate) step_bytes: u64,
-    /// How the record is passed.
+    /// Transport of the record.
     pub(crate) transport: RecordTransport,
 }
 
 impl Program {
-    /// Entry point, and the name in messages.
+    /// Returns the entry point, which is also the name in messages.
     pub fn entry(&self) -> &'static str {
         self.entry
     }
 
-    /// WGSL, all pieces put in.
+    /// Returns the WGSL, with all pieces inserted.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Bytes of the records that change from step to step.
+    /// Returns the bytes of the records that change from step to step.
     pub fn step_bytes(&self) -> usize {
         self.step_bytes as usize
     }
 
-    /// Override constants: names and values.
+    /// Returns names and values of the override constants.
     pub fn constants(&self) -> impl Iterator<Item = (&'static str, f64)> {
         self.constants.iter().map(|(name, bits)| (*name, f64::from_bits(*bits)))
     }
 
-    /// Bindings 1, 2, ... of group 0.
+    /// Returns the bindings 1, 2, ... of group 0.
     pub fn bindings(&self) -> &[Access] {
         &self.bindings
     }
 
-    /// A program with another source without override constants, and other bindings. Its bounds are unknown, so it is
-    /// compiled with all checks.
+    /// Returns a program with another source without override constants, and other bindings. Its bounds are
+    /// unknown, so it is compiled with all checks.
     #[must_use]
     pub fn rewritten(&self, source: String, bindings: Vec<Access>) -> Self {
         Self { source, bindings, constants: Vec::new(), unchecked: false, ..self.clone() }
@@ -85,7 +86,7 @@ pub struct Pipelines {
     made: Mutex<HashMap<Program, Arc<Pipeline>>>,
 }
 
-/// A dispatch with its pipeline, buffers and size: what is left is to record it.
+/// A dispatch with its pipeline, buffers and size, ready to be recorded.
 pub struct Prepared {
     pipeline: Arc<Pipeline>,
     group: wgpu::BindGroup,
@@ -94,12 +95,12 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Records the dispatch. `step` is the record of this step, for those that ask.
+    /// Records the dispatch. `step` is the record of this step, for kernels that read one.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<StepBinding<'_>>) {
         self.record_first(pass, step, [u32::MAX; 3]);
     }
 
-    /// As [`Prepared::record`], with at most `most` workgroups in each dimension.
+    /// Records the dispatch as [`Prepared::record`] does, with at most `most` workgroups in each dimension.
     pub fn record_first(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -109,7 +110,7 @@ impl Prepared {
         pass.set_pipeline(&self.pipeline.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
         if let (true, Some(step)) = (self.needs_step, step) {
-            // Also of immediates, each time: another pipeline's layout has cleared them.
+            // Set every time, also for immediates, since another pipeline's layout clears them.
             step.set(pass);
         }
         let [x, y, z] = std::array::from_fn(|at| self.workgroups[at].min(most[at]));
@@ -118,19 +119,20 @@ impl Prepared {
 }
 
 impl Pipelines {
-    /// No pipelines yet.
+    /// Creates an empty collection.
     pub fn new() -> Self {
         Self { made: Mutex::new(HashMap::new()) }
     }
 
-    /// Compiles those of `programs` that are new, side by side: as many at a time as the machine has cores.
+    /// Compiles the new ones of `programs` in parallel, one per core.
     ///
     /// # Errors
-    /// As [`Pipelines::prepare`].
+    /// See [`Pipelines::prepare`].
     pub fn compile(&self, context: &Context, programs: impl IntoIterator<Item = Program>) -> Result<()> {
         let programs: Vec<Program> = programs.into_iter().collect::<HashSet<_>>().into_iter().collect();
         let cores = match context.backend {
-            // wgpu takes threads that wait some seconds for GL's only context for a deadlock; a browser's device belongs to one thread.
+            // wgpu reports a deadlock if threads wait some seconds for GL's only context; a browser's device
+            // belongs to one thread.
             wgpu::Backend::Gl | wgpu::Backend::BrowserWebGpu => 1,
             _ => available(),
         };
@@ -147,7 +149,7 @@ impl Pipelines {
         failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
-    /// The pipeline of a program, compiled if it is new.
+    /// Returns the pipeline of a program, compiled if it is new.
     fn pipeline(&self, context: &Context, program: &Program) -> Result<Arc<Pipeline>> {
         let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pipeline) = made().get(program) {
@@ -158,12 +160,12 @@ impl Pipelines {
         Ok(pipeline)
     }
 
-    /// Binds `params` and `buffers` to a program, compiling it if it is new, with all checks: nothing is known of the
-    /// buffers.
+    /// Binds `params` and `buffers` to a program, compiling it if it is new, with all checks, since nothing
+    /// is known about the buffers.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when the driver refuses the program, [`Error::Shape`] when there is not one buffer for each binding,
-    /// [`Error::Device`] when the grid or the bindings exceed the device's limits.
+    /// [`Error::Gpu`] when the driver rejects the program, [`Error::Shape`] when there is not one buffer for
+    /// each binding, [`Error::Device`] when the grid or the bindings exceed the device's limits.
     pub fn prepare(
         &self,
         context: &Context,
@@ -176,10 +178,11 @@ impl Pipelines {
         self.bind(context, &program, params, buffers, workgroups)
     }
 
-    /// As [`Pipelines::prepare`], without checks where the program is `unchecked`: the caller has compared the buffers with its extents.
+    /// Binds as [`Pipelines::prepare`] does, without checks if the program is `unchecked`: the caller has
+    /// compared the buffers with its extents.
     ///
     /// # Errors
-    /// As [`Pipelines::prepare`].
+    /// See [`Pipelines::prepare`].
     pub(crate) fn bind(
         &self,
         context: &Context,
@@ -237,7 +240,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
             context.name
         )));
     }
-    // What is wrong with a program a browser tells later: `Context::check` has it.
+    // A browser reports errors of a program later, through `Context::check`.
     let scope = EXIST.then(|| context.device.push_error_scope(wgpu::ErrorFilter::Validation));
     let descriptor = wgpu::ShaderModuleDescriptor {
         label: Some(program.entry),

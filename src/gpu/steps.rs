@@ -1,4 +1,4 @@
-//! How a kernel receives what changes from step to step while its buffers stay bound.
+//! Records that change from step to step while a kernel's buffers stay bound.
 
 use super::context::Context;
 use super::record_transport::RecordTransport;
@@ -8,7 +8,7 @@ pub struct StepRecords {
     bytes: usize,
     /// Most records of a dispatch.
     together: usize,
-    /// Where they stand, if they are not part of the commands.
+    /// The uniform with the records, unless they are immediates.
     uniform: Option<Uniform>,
 }
 
@@ -18,12 +18,12 @@ struct Uniform {
     alignment: usize,
 }
 
-/// The record of a step, as a dispatch takes it.
+/// Record of a step, in the form for a dispatch.
 #[derive(Clone, Copy)]
 pub enum StepBinding<'a> {
     /// The record itself.
     Immediates(&'a [u8]),
-    /// Group 1, and where the record stands in it.
+    /// Group 1, and the record's offset in it.
     Offset(&'a wgpu::BindGroup, u32),
 }
 
@@ -37,8 +37,8 @@ impl StepBinding<'_> {
 }
 
 impl StepRecords {
-    /// Room for `dispatches` dispatches of up to `count` records of `bytes` bytes, a multiple of 4; each sees a window of
-    /// `together` of them, wherever its records begin.
+    /// Allocates room for `dispatches` dispatches of up to `count` records of `bytes` bytes, a multiple of 4;
+    /// each sees a window of `together` records that starts at its first record.
     pub fn new(context: &Context, bytes: usize, dispatches: usize, count: usize, together: usize) -> Self {
         let mut records = Self { bytes, together, uniform: None };
         if together > 1 || context.transport == RecordTransport::Offsets {
@@ -52,8 +52,9 @@ impl StepRecords {
         records
     }
 
-    /// Puts `records` where the next submission looks for them, `together` for a dispatch: call it after the submission
-    /// before, and before this one. Behind the records of a dispatch that takes less than it might, the next one is 0.
+    /// Writes `records` for the next submission, `together` per dispatch. Call this after the previous
+    /// submission, and before the next. If a dispatch has fewer records than its window, they are followed by
+    /// one of 0.
     pub fn write(&self, context: &Context, records: &[u8], together: usize) {
         if let Some(uniform) = &self.uniform {
             let stride = self.stride(uniform.alignment, together);
@@ -66,7 +67,7 @@ impl StepRecords {
         }
     }
 
-    /// The bindings of each dispatch, in order, for [`Prepared::record`](super::Prepared::record).
+    /// Returns the bindings of each dispatch, in order, for [`Prepared::record`](super::Prepared::record).
     pub fn each<'a>(&'a self, records: &'a [u8], together: usize) -> impl Iterator<Item = StepBinding<'a>> {
         records.chunks(self.bytes * together).enumerate().map(move |(number, record)| match &self.uniform {
             None => StepBinding::Immediates(record),
@@ -77,14 +78,14 @@ impl StepRecords {
         })
     }
 
-    /// Bytes from the `count` records of one dispatch to those of the next.
+    /// Returns the distance in bytes between dispatches with `count` records each.
     fn stride(&self, alignment: usize, count: usize) -> usize {
         let ended = if count < self.together { count + 1 } else { count };
         (self.bytes * ended).next_multiple_of(alignment)
     }
 }
 
-/// A buffer at a binding of a group.
+/// Returns the layout entry of a buffer at a binding of a group.
 pub(super) fn entry(
     binding: u32,
     ty: wgpu::BufferBindingType,
@@ -103,7 +104,7 @@ pub(super) fn entry(
     }
 }
 
-/// The layout of group 1: one uniform with a dynamic offset.
+/// Returns the layout of group 1: one uniform with a dynamic offset.
 pub(super) fn step_layout(context: &Context, bytes: u64) -> wgpu::BindGroupLayout {
     context.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("step"),
@@ -111,7 +112,7 @@ pub(super) fn step_layout(context: &Context, bytes: u64) -> wgpu::BindGroupLayou
     })
 }
 
-/// Group 1: the uniforms of many steps in one buffer, of which a dispatch sees `bytes` at its offset.
+/// Creates group 1: the uniforms of many steps in one buffer, of which a dispatch sees `bytes` at its offset.
 fn step_group(context: &Context, steps: &wgpu::Buffer, bytes: u64) -> wgpu::BindGroup {
     context.device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("step"),

@@ -1,4 +1,4 @@
-//! Time stamps that the device writes round compute passes, and their readback.
+//! Time stamps that the device writes at the start and end of compute passes, and their readback.
 
 use super::buffers::Readback;
 use super::context::Context;
@@ -6,24 +6,24 @@ use crate::error::Result;
 use crate::threads::block;
 use crate::timing::Span;
 
-/// Pairs of stamps in one set of queries: the most that WebGPU allows.
+/// Pairs of stamps per query set: the most that WebGPU allows.
 const SET_PAIRS: usize = wgpu::QUERY_SET_MAX_QUERIES as usize / 2;
 
 /// Bytes of a stamp.
 const STAMP_BYTES: u64 = wgpu::QUERY_SIZE as u64;
 
-/// Stamps at the begin and the end of some passes of one submission.
+/// Stamps at the start and the end of some passes of one submission.
 pub struct Timestamps {
     sets: Vec<wgpu::QuerySet>,
     resolved: wgpu::Buffer,
     readback: Readback,
     capacity: usize,
-    /// Nanoseconds of a tick of the device's clock.
+    /// Nanoseconds per tick of the device's clock.
     period: f64,
 }
 
 impl Timestamps {
-    /// Stamps for up to `pairs` passes. The device must [have](Context::has_timestamps) them.
+    /// Creates stamps for up to `pairs` passes. The device must [support](Context::has_timestamps) them.
     pub fn new(context: &Context, pairs: usize) -> Self {
         let device = &context.device;
         let set = |number: usize| {
@@ -49,12 +49,12 @@ impl Timestamps {
         }
     }
 
-    /// For how many passes.
+    /// Returns the number of passes.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// A pass whose begin and end are stamp pair `pair`.
+    /// Begins a pass with stamp pair `pair` at its start and end.
     pub fn pass<'a>(&self, encoder: &'a mut wgpu::CommandEncoder, pair: usize) -> wgpu::ComputePass<'a> {
         let first = 2 * (pair % SET_PAIRS) as u32;
         encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -67,7 +67,7 @@ impl Timestamps {
         })
     }
 
-    /// Records the readback of the first `pairs`, behind all passes.
+    /// Records the readback of the first `pairs`, after all passes.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, pairs: usize) {
         for (number, set) in self.sets.iter().enumerate().take(pairs.div_ceil(SET_PAIRS)) {
             let first = number * SET_PAIRS;
@@ -77,8 +77,8 @@ impl Timestamps {
         self.readback.record(encoder, &self.resolved, 0, 2 * STAMP_BYTES * pairs as u64);
     }
 
-    /// The first `pairs` of a submission that has ended, on the device's clock. Nothing in the place of those that cannot
-    /// be true: a device that wrote none leaves zeros, and some write the end before the begin.
+    /// Returns the first `pairs` of a submission that has ended, on the device's clock. Impossible pairs give
+    /// `None`: a device that wrote none leaves zeros, and some write the end before the start.
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when they cannot be read.
@@ -90,7 +90,7 @@ impl Timestamps {
     }
 }
 
-/// A pair of time stamps as a span, if end > begin > 0.
+/// Converts a pair of time stamps to a span, if end > begin > 0.
 fn accepted(begin: u64, end: u64, period: f64) -> Option<Span> {
     let nanoseconds = |ticks: u64| (ticks as f64 * period) as u64;
     (end > begin && begin > 0).then(|| Span { begin: nanoseconds(begin), end: nanoseconds(end) })

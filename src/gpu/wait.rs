@@ -1,5 +1,5 @@
-//! Where the host waits for a device. All that waits is an `async fn`; [`block`](crate::threads::block) is for threads that may wait,
-//! which those of a browser may not.
+//! Waiting of the host for a device. All waiting functions are `async`; [`block`](crate::threads::block) is
+//! for threads that may block, which a browser's threads may not.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,37 +8,39 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 
-/// How long a single wait for the device may take before it counts as hung.
+/// Longest single wait for the device before it counts as hung.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A value that a callback brings: [`Sender::send`] there, [`Arrival::taken`] here. It may be used again once it was taken.
+/// A value delivered by a callback: [`Sender::send`] there, [`Arrival::taken`] here. It can be reused once
+/// the value was taken.
 pub(super) struct Arrival<T>(Arc<Mutex<Slot<T>>>);
 
 struct Slot<T> {
     value: Option<T>,
-    /// Callbacks that may still bring one.
+    /// Callbacks that may still deliver a value.
     senders: usize,
     waker: Option<Waker>,
 }
 
 impl<T> Arrival<T> {
-    /// Begins with nothing arrived.
+    /// Creates an arrival without a value.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(Slot { value: None, senders: 0, waker: None })))
     }
 
-    /// What the callback holds.
+    /// Returns a sender for a callback.
     pub fn sender(&self) -> Sender<T> {
         slot(&self.0).senders += 1;
         Sender(Arc::clone(&self.0))
     }
 
-    /// The value if it is there; never waits.
+    /// Returns the value if it has arrived; never waits.
     pub fn take(&self) -> Option<T> {
         slot(&self.0).value.take()
     }
 
-    /// Waits for the value; nothing if the callback is gone without one, or does not come within [`PATIENCE`].
+    /// Waits for the value; returns `None` if the callback is dropped without one, or does not come within
+    /// [`PATIENCE`].
     pub async fn taken(&self) -> Option<T> {
         let begun = Instant::now();
         poll_fn(|context| {

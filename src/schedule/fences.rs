@@ -1,11 +1,12 @@
-//! Between which dispatches of a schedule the device waits.
+//! Barriers between the dispatches of a schedule.
 
 use std::ops::Range;
 
 use crate::gpu::Access;
 use crate::schedule::Dispatch;
 
-/// Whether wgpu puts a barrier between two dispatches that follow one another: one writes a buffer that the other binds.
+/// Returns whether wgpu puts a barrier between two consecutive dispatches: one writes a buffer that the other
+/// binds.
 pub fn is_fenced(one: &Dispatch, other: &Dispatch) -> bool {
     let writes = |dispatch: &Dispatch, other: &Dispatch| {
         let bindings = dispatch.shader.bindings;
@@ -15,8 +16,8 @@ pub fn is_fenced(one: &Dispatch, other: &Dispatch) -> bool {
     writes(one, other) || writes(other, one)
 }
 
-/// Divides a sequence of dispatches, each named by its place in `dispatches`, into runs as long as possible without a
-/// barrier within. The device may overlap the dispatches of such a run.
+/// Divides a sequence of dispatches, given as indices into `dispatches`, into the longest possible runs
+/// without a barrier. The device may overlap the dispatches of such a run.
 pub fn unfenced(dispatches: &[Dispatch], sequence: &[usize]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, next) in sequence.iter().enumerate() {
@@ -77,7 +78,7 @@ mod tests {
             "weight_gradient + input_gradient",
             "activate_backward",
             "weight_gradient",
-            // The next batch is gathered while the weights are updated.
+            // Gathering the next batch overlaps updating the weights.
             "update + gather",
             "forward",
         ];

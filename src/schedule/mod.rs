@@ -1,4 +1,4 @@
-//! One step of training as a list of dispatches, and which list a run takes.
+//! Lists of dispatches for a training step, and the choice between them.
 
 mod dispatch_plan;
 mod fences;

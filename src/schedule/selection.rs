@@ -1,20 +1,20 @@
-//! Which schedule a run takes.
+//! Choice of a run's schedule.
 
 use crate::gpu::{Context, DeviceKind};
 use crate::kernels::{MOST_LAYERS, Tuning};
 use crate::model::ParameterLayout;
 use crate::schedule::{ScheduleKind, TrainingStep};
 
-/// Most multiply-adds of a forward pass that two dispatches train faster than `fused` on a discrete GPU: each workgroup of `row`
-/// reads all weights, which costs little until the weights times the rows exceed the caches. An H100 trains 784-256-256-10 in batches
-/// of 1,024 (0.28e9) 1.2 times as fast in two dispatches, 784-2500-2000-1500-1000-500-10 in batches of 256 (3.1e9) 2.8 times as fast
-/// fused.
+/// Most multiply-adds of a forward pass for which two dispatches train faster than `fused` on a discrete GPU:
+/// each workgroup of `row` reads all weights, which costs little until the weights times the rows exceed the
+/// caches. An H100 trains 784-256-256-10 in batches of 1,024 (0.28e9) 1.2 times as fast in two dispatches,
+/// 784-2500-2000-1500-1000-500-10 in batches of 256 (3.1e9) 2.8 times as fast fused.
 const MOST_ON_DISCRETE: u64 = 1 << 30;
 
 /// The same for an integrated GPU, which has about a sixteenth of the units.
 const MOST_ON_INTEGRATED: u64 = 1 << 26;
 
-/// The properties of a device that the choice depends on.
+/// Properties of a device that affect the choice.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceLimits<'a> {
     /// Tile shapes.
@@ -26,7 +26,7 @@ pub struct DeviceLimits<'a> {
 }
 
 impl<'a> DeviceLimits<'a> {
-    /// The limits of a device.
+    /// Returns the limits of a device.
     pub fn from_context(context: &Context, tuning: &'a Tuning) -> Self {
         Self { tuning, kind: context.kind, largest: context.largest_storage() }
     }
@@ -37,12 +37,13 @@ impl<'a> DeviceLimits<'a> {
 pub struct SelectedPlan {
     /// The schedule.
     pub kind: ScheduleKind,
-    /// Why not another schedule; `None` for a requested one.
+    /// Reason against other schedules; `None` for a requested schedule.
     pub reason: Option<String>,
 }
 
 impl SelectedPlan {
-    /// The requested schedule, if it is available; else `two-dispatch` for small steps on a GPU, and `fused` for others.
+    /// Chooses the requested schedule, if it is available; else `two-dispatch` for small steps on a GPU, and
+    /// `fused` for others.
     pub fn choose(asked: Option<ScheduleKind>, step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Self {
         let hindrance = asked.and_then(|kind| refusal(kind, step, limits));
         if let (Some(kind), None) = (asked, &hindrance) {
@@ -54,7 +55,7 @@ impl SelectedPlan {
     }
 }
 
-/// The schedule that should be the fastest, and why.
+/// Returns the schedule that is expected to be the fastest, and the reason.
 fn fastest(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> (ScheduleKind, String) {
     let most = match limits.kind {
         DeviceKind::Software => {
@@ -71,7 +72,8 @@ fn fastest(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> (ScheduleKind,
     (kind, format!("{:.1} million multiply-adds forward", work as f64 / 1e6))
 }
 
-/// The layout of the parameters under this schedule, followed by the partial sums of its steps and the optimizer's state.
+/// Returns the layout of the parameters under this schedule, followed by the partial sums of its steps and
+/// the optimizer's state.
 pub fn parameter_layout(kind: ScheduleKind, step: &TrainingStep<'_>, tuning: &Tuning) -> ParameterLayout {
     let shape = match kind {
         ScheduleKind::TwoDispatch => step.shape(tuning),
@@ -83,7 +85,7 @@ pub fn parameter_layout(kind: ScheduleKind, step: &TrainingStep<'_>, tuning: &Tu
     )
 }
 
-/// Why a schedule is unavailable, if it is.
+/// Returns the reason why a schedule is unavailable, if it is.
 pub(crate) fn refusal(
     kind: ScheduleKind,
     step: &TrainingStep<'_>,

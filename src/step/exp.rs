@@ -1,16 +1,16 @@
-//! Exponentials of numbers up to 0, of which the smooth activations and softmax are made, and logarithms, of which its loss is. They are
-//! plain arithmetic without branches, so that the compiler turns loops over them into vector instructions; `f32::exp` is a call for each
-//! number.
+//! Exponentials of numbers up to 0, for smooth activations and softmax, and logarithms, for its loss. They
+//! are plain arithmetic without branches, so that the compiler vectorizes loops over them; `f32::exp` is a
+//! call per number.
 
-/// Below this, exp(x) is taken as 0: it is less than the smallest normal number, 2^-126.
+/// Below this, exp(x) is treated as 0: it is less than the smallest normal number, 2^-126.
 const LOWEST: f32 = -87.336_54;
-/// Adding this to a small number rounds it to an integer, which then stands in the last bits of the sum.
+/// Adding this to a small number rounds it to an integer, in the last bits of the sum.
 const ROUNDER: f32 = 12_582_912.0;
 /// ln 2 as two numbers; products of the first by integers up to 126 are exact.
 const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
 
-/// 2^n and exp(r) - 1, where x = n ln 2 + r and |r| <= ln 2 / 2, for x from [`LOWEST`] to 0. NaN gives NaN, and what is
-/// above 0 some number.
+/// Returns 2^n and exp(r) - 1 with x = n ln 2 + r and |r| <= ln 2 / 2, for x from [`LOWEST`] to 0. NaN gives
+/// NaN; numbers above 0 give an arbitrary number.
 #[inline(always)]
 fn parts(x: f32) -> (f32, f32) {
     let shifted = x * std::f32::consts::LOG2_E + ROUNDER;
@@ -22,19 +22,19 @@ fn parts(x: f32) -> (f32, f32) {
     (f32::from_bits(shifted.to_bits().wrapping_add(127) << 23), rest)
 }
 
-/// exp(x) for x <= 0.
+/// Returns exp(x) for x <= 0.
 #[inline(always)]
 pub(in crate::step) fn exp(x: f32) -> f32 {
     let (power, rest) = parts(if x < LOWEST { LOWEST } else { x });
     if x < LOWEST { 0.0 } else { power + power * rest }
 }
 
-/// Below this, exp(x) is taken as 0: it is less than the smallest normal number, 2^-1022.
+/// Below this, exp(x) is treated as 0: it is less than the smallest normal number, 2^-1022.
 const LOWEST_WIDE: f64 = -708.396_418_532_264_1;
 /// ln 2 as two numbers; products of the first by integers up to 2^20 are exact.
 const LN_2_WIDE: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
 
-/// exp(x) for x <= 0 in f64, in the same way.
+/// Returns exp(x) for x <= 0 in f64, computed the same way.
 #[inline(always)]
 pub(crate) fn exp_wide(x: f64) -> f64 {
     let bounded = if x < LOWEST_WIDE { LOWEST_WIDE } else { x };
@@ -50,21 +50,21 @@ pub(crate) fn exp_wide(x: f64) -> f64 {
     if x < LOWEST_WIDE { 0.0 } else { power + power * rest }
 }
 
-/// exp(x) - 1 for x <= 0, with a small relative error near 0 too.
+/// Returns exp(x) - 1 for x <= 0, also with a small relative error near 0.
 #[inline(always)]
 pub(in crate::step) fn exp_m1(x: f32) -> f32 {
     let (power, rest) = parts(if x < LOWEST { LOWEST } else { x });
     power * rest + (power - 1.0)
 }
 
-/// 1 / (1 + exp(-x)), for any x.
+/// Returns 1 / (1 + exp(-x)), for any x.
 #[inline(always)]
 pub(in crate::step) fn logistic(x: f32) -> f32 {
     let e = exp(-x.abs());
     (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
 }
 
-/// x, or the nearest number from -100 to 100: beyond, f32 holds the limits of all slopes. NaN stays NaN.
+/// Clamps x to -100 to 100: beyond that, all derivatives have reached their limits in f32. NaN stays NaN.
 #[inline(always)]
 pub(in crate::step) fn clamped(x: f32) -> f32 {
     let x = if x < -100.0 { -100.0 } else { x };
@@ -73,11 +73,11 @@ pub(in crate::step) fn clamped(x: f32) -> f32 {
 
 /// sqrt(1/2), the smallest mantissa of [`ln`].
 const LEAST_MANTISSA: f64 = std::f64::consts::FRAC_1_SQRT_2;
-/// Adding the bits of an integer to those of this number adds the integer.
+/// Adding the bits of an integer to the bits of this number adds the integer.
 const INTEGERS: f64 = 6_755_399_441_055_744.0;
 
-/// The natural logarithm of a normal number above 0; NaN gives NaN. With x = 2^n m, m from sqrt(1/2) to sqrt 2, and
-/// s = (m - 1) / (m + 1), it is n ln 2 + 2 (s + s^3/3 + s^5/5 + ...).
+/// Returns the natural logarithm of a normal number above 0; NaN gives NaN. With x = 2^n m, m from sqrt(1/2)
+/// to sqrt 2, and s = (m - 1) / (m + 1), it is n ln 2 + 2 (s + s^3/3 + s^5/5 + ...).
 #[inline(always)]
 pub(in crate::step) fn ln(x: f64) -> f64 {
     let n = ((x.to_bits().wrapping_sub(LEAST_MANTISSA.to_bits())) as i64 >> 52) as u64;
@@ -97,7 +97,7 @@ pub(in crate::step) fn ln(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Two roundings in s and its double, one in the sum; where n is not 0, those of n ln 2.
+    /// Two roundings in s and its double, one in the sum; if n is not 0, also the roundings of n ln 2.
     #[test]
     fn logarithms_agree_with_the_standard_library() {
         let near_1 = (-1000..1000).map(|i| 1.0 + f64::from(i) * f64::from(f32::EPSILON));
@@ -111,7 +111,7 @@ mod tests {
         assert!(ln(f64::NAN).is_nan());
     }
 
-    /// A relative error of 1.5 eps each: two roundings in the sum, and those of r and of the series.
+    /// A relative error of 1.5 eps each: two roundings in the sum, and the roundings of r and of the series.
     #[test]
     fn exponentials_agree_with_f64() {
         let bound = 1.5 * f64::from(f32::EPSILON);

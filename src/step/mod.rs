@@ -1,5 +1,5 @@
-//! What a step of training computes, apart from where it is computed: activations, losses, optimizers, learning rates,
-//! dropout. Plain values; knows neither GPU nor files.
+//! Computations of a training step, independent of the device: activations, losses, optimizers, learning
+//! rates, dropout. Plain values, without GPU or files.
 
 mod activation;
 mod dropout;

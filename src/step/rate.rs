@@ -1,4 +1,4 @@
-//! Learning rates as functions of the step. Names and formulas are PyTorch's, where it has them.
+//! Learning rates as functions of the step. Names and formulas are PyTorch's, if it has them.
 
 use std::f64::consts::{PI, TAU};
 
@@ -7,11 +7,11 @@ use crate::named::named;
 
 use super::setting::demand;
 
-/// How the learning rate changes during a run.
+/// Schedule of the learning rate during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RateSchedule {
-    /// Always the same.
+    /// Constant rate.
     Constant,
     /// peak gamma^floor(epoch / every): `StepLR`.
     Step,
@@ -38,67 +38,68 @@ named!(RateSchedule {
 });
 
 impl RateSchedule {
-    /// Whether it depends on the number of steps of an epoch or of the run, which must be known then.
+    /// Returns whether it depends on the number of steps of an epoch or of the run, which must then be known.
     pub fn needs_steps(self) -> bool {
         self != Self::Constant
     }
 
-    /// Whether it multiplies by [`Rates::gamma`].
+    /// Returns whether it multiplies by [`Rates::gamma`].
     pub fn uses_gamma(self) -> bool {
         matches!(self, Self::Step | Self::Exponential)
     }
 
-    /// The default gamma: 0.1 for steps, 0.9 for epochs.
+    /// Returns the default gamma: 0.1 for steps, 0.9 for epochs.
     pub fn default_gamma(self) -> f32 {
         if self == Self::Exponential { 0.9 } else { 0.1 }
     }
 }
 
-/// The learning rate of every step of a run.
+/// Learning rate of every step of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
-    /// How it changes.
+    /// Schedule of the rate.
     pub schedule: RateSchedule,
-    /// The given learning rate: the largest of the run.
+    /// Given learning rate: the largest of the run.
     pub peak: f32,
-    /// The factor of [`RateSchedule::Step`] and [`RateSchedule::Exponential`].
+    /// Factor of [`RateSchedule::Step`] and [`RateSchedule::Exponential`].
     pub gamma: f32,
-    /// Epochs from one step of [`RateSchedule::Step`] to the next.
+    /// Epochs between steps of [`RateSchedule::Step`].
     pub every: u64,
-    /// Steps over which it rises from 0 first.
+    /// Steps over which the rate first rises from 0.
     pub warmup: u64,
-    /// Steps of an epoch; 0 if that is not known, which only a constant rate allows.
+    /// Steps of an epoch; 0 if unknown, which only a constant rate allows.
     pub epoch_steps: u64,
-    /// Steps of the run; 0 likewise.
+    /// Steps of the run; 0 if unknown.
     pub steps: u64,
 }
 
 impl Rates {
-    /// A constant rate.
+    /// Creates a constant rate.
     pub fn constant(rate: f32) -> Self {
         Self::new(RateSchedule::Constant, rate, 0, 0)
     }
 
-    /// A schedule with its default settings and without warm-up, for a run of `epochs` epochs of `epoch_steps` steps.
+    /// Creates a schedule with its default settings and without warm-up, for a run of `epochs` epochs of
+    /// `epoch_steps` steps.
     pub fn new(schedule: RateSchedule, peak: f32, epoch_steps: u64, epochs: u64) -> Self {
         let (gamma, every) = (schedule.default_gamma(), (epochs / 3).max(1));
         let steps = epoch_steps.saturating_mul(epochs);
         Self { schedule, peak, gamma, every, warmup: 0, epoch_steps, steps }
     }
 
-    /// Whether [`Rates::epoch_steps`] and [`Rates::steps`] must be known.
+    /// Returns whether [`Rates::epoch_steps`] and [`Rates::steps`] must be known.
     pub fn needs_steps(&self) -> bool {
         self.schedule.needs_steps()
     }
 
-    /// The learning rate of step `step`, from 0. The first `warmup` steps have the share (step + 1) / warmup of what the
-    /// schedule gives. Computed in f64. Behind the end of the run it stays where it has come to.
+    /// Returns the learning rate of step `step`, from 0. The first `warmup` steps have the share (step + 1) /
+    /// warmup of the schedule's rate. Computed in f64. After the end of the run the rate stays constant.
     pub fn at(&self, step: u64) -> f32 {
         let warm = if step < self.warmup { (step + 1) as f64 / self.warmup as f64 } else { 1.0 };
         (f64::from(self.peak) * self.factor(step) * warm) as f32
     }
 
-    /// What the schedule multiplies the peak by.
+    /// Returns the schedule's factor of the peak.
     fn factor(&self, step: u64) -> f64 {
         let gamma = f64::from(self.gamma);
         let epoch = step / self.epoch_steps.max(1);
@@ -116,7 +117,7 @@ impl Rates {
     /// Checks whether all settings are in range.
     ///
     /// # Errors
-    /// [`Error::Setting`](crate::error::Error::Setting) for the first that is not.
+    /// [`Error::Setting`](crate::error::Error::Setting) for the first setting that is not.
     pub fn validate(&self) -> Result<()> {
         let peak = self.peak.is_finite() && self.peak > 0.0;
         demand(peak, "lr", "a finite number above 0", self.peak)?;
@@ -131,7 +132,8 @@ impl Rates {
     }
 }
 
-/// PyTorch's `OneCycleLR` with pct_start 0.3, div_factor 25, final_div_factor 1e4 and two phases, as a factor of the peak.
+/// Computes PyTorch's `OneCycleLR` with pct_start 0.3, div_factor 25, final_div_factor 1e4 and two phases, as
+/// a factor of the peak.
 fn one_cycle(step: f64, steps: f64) -> f64 {
     let (first, last) = (1.0 / 25.0, 1.0 / 25.0 / 1e4);
     let (summit, end) = (0.3 * steps - 1.0, steps - 1.0);

@@ -1,4 +1,4 @@
-//! How a run changes its parameters, step by step.
+//! Update of a run's parameters, step by step.
 
 use serde::Serialize;
 
@@ -10,22 +10,22 @@ use super::{Optimizer, OptimizerKind, Rates, StepRecord};
 /// Factors of the learning rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RateFactors {
-    /// The factor of all weights.
+    /// Factor of all weights.
     #[serde(rename = "lr_weights")]
     pub weights: f32,
-    /// The factor of all biases.
+    /// Factor of all biases.
     #[serde(rename = "lr_biases")]
     pub biases: f32,
     /// Factors of single layers, first to last; missing ones are 1.
     #[serde(rename = "lr_layers")]
     pub layers: Vec<f32>,
-    /// Further factors of the weights of single layers, likewise.
+    /// Further factors of the weights of single layers, first to last; missing ones are 1.
     #[serde(rename = "lr_layer_weights")]
     pub layer_weights: Vec<f32>,
-    /// The factor of the weights of an input layer: its embeddings.
+    /// Factor of the weights of an input layer: its embeddings.
     #[serde(rename = "lr_embeddings")]
     pub embeddings: f32,
-    /// The factor of the input factors that an input layer learns.
+    /// Factor of the input factors that an input layer learns.
     #[serde(rename = "lr_scale")]
     pub scale: f32,
 }
@@ -38,20 +38,20 @@ impl Default for RateFactors {
 }
 
 impl RateFactors {
-    /// Factors of the weights and of the bias of a layer, from 0.
+    /// Returns the factors of the weights and of the bias of a layer, from 0.
     pub fn for_layer(&self, layer: usize) -> [f32; 2] {
         let of = |list: &[f32]| list.get(layer).copied().unwrap_or(1.0);
         let factor = of(&self.layers);
         [factor * of(&self.layer_weights) * self.weights, factor * self.biases]
     }
 
-    /// Factors of the weights of an input layer and of its factors of inputs.
+    /// Returns the factors of the weights of an input layer and of its input factors.
     pub fn for_input_layer(&self) -> [f32; 2] {
         [self.embeddings, self.scale]
     }
 }
 
-/// How parameters change.
+/// Update rule of the parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UpdateRule {
     /// The optimizer.
@@ -64,12 +64,12 @@ pub struct UpdateRule {
     pub clip_norm: Option<f32>,
     /// Label smoothing.
     pub label_smoothing: f32,
-    /// The seed of dropout.
+    /// Seed of dropout.
     pub seed: u64,
 }
 
 impl UpdateRule {
-    /// Plain stochastic gradient descent at one rate.
+    /// Creates the rule of plain stochastic gradient descent at a constant rate.
     pub fn sgd(rate: f32) -> Self {
         Self {
             optimizer: OptimizerKind::Sgd.defaults(),
@@ -84,7 +84,7 @@ impl UpdateRule {
     /// Checks whether all settings are in range.
     ///
     /// # Errors
-    /// [`Error::Setting`](crate::Error::Setting) for the first that is not.
+    /// [`Error::Setting`](crate::Error::Setting) for the first setting that is not.
     pub fn validate(&self) -> Result<()> {
         self.optimizer.validate()?;
         self.rates.validate()?;
@@ -107,7 +107,7 @@ impl UpdateRule {
         demand(smoothing, "label-smoothing", "a number from 0 to below 1", self.label_smoothing)
     }
 
-    /// The record of step `step`, from 0; which rows it takes is left open.
+    /// Returns the record of step `step`, from 0, without its rows.
     pub fn record(&self, step: u64) -> StepRecord {
         let mut record = StepRecord {
             step: step as u32,
@@ -120,12 +120,13 @@ impl UpdateRule {
         record
     }
 
-    /// Weight decay of the biases, as a factor of that of the weights.
+    /// Returns the weight decay of the biases, as a factor of the weights' decay.
     pub fn bias_decay(&self) -> f32 {
         f32::from(u8::from(self.optimizer.decays_biases()))
     }
 
-    /// Whether an update is p - rate g and nothing else: then engines may scale what they add up by the rate instead.
+    /// Returns whether an update is exactly p - rate g: then engines may scale the terms of g by the rate
+    /// instead.
     pub fn is_plain_sgd(&self) -> bool {
         self.optimizer.kind == OptimizerKind::Sgd
             && self.optimizer.weight_decay == 0.0

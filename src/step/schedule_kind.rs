@@ -1,11 +1,11 @@
-//! The ways to divide a step into dispatches.
+//! Kinds of division of a step into dispatches.
 
 use crate::named::named;
 
-/// How the work of a step is divided into dispatches.
+/// Division of a step into dispatches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScheduleKind {
-    /// One kernel an operation: the readable one, and the one that keeps gradients.
+    /// One kernel per operation: easy to read, and keeps gradients.
     Plain,
     /// Forward+ReLU, softmax+loss+delta, input gradient+ReLU mask, weight gradient+update in one kernel each.
     Fused,

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// An error that names the setting unless it `fits`.
+/// Returns an error that names the setting, unless it `fits`.
 pub(crate) fn demand(
     fits: bool,
     setting: &'static str,

@@ -1,7 +1,7 @@
-//! A list of variants, one a file.
+//! Lists of variants with one file each.
 
-/// Declares an enum whose variants are implemented by the `PIECE` of a module each: `Variant = module`. One line here and
-/// the module's two pieces, Rust and WGSL, are all that a variant needs.
+/// Declares an enum whose variants are each implemented by the `PIECE` of a module: `Variant = module`. A new
+/// variant needs only one line here and the module's two pieces, Rust and WGSL.
 macro_rules! variants {
     ($(#[$enum_doc:meta])* $name:ident: $interface:ident { $($(#[$doc:meta])* $variant:ident = $module:ident),+ $(,)? }) => {
         $(mod $module;)+
@@ -14,7 +14,7 @@ macro_rules! variants {
         }
 
         impl $name {
-            /// All of them.
+            /// All variants.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
             fn piece(self) -> &'static $interface {
@@ -23,12 +23,12 @@ macro_rules! variants {
                 }
             }
 
-            /// Its name: of the option, and in files.
+            /// Returns the variant's name in options and files.
             pub fn name(self) -> &'static str {
                 self.piece().name
             }
 
-            /// Its piece of WGSL.
+            /// Returns the variant's piece of WGSL.
             pub fn shader(self) -> &'static str {
                 self.piece().shader
             }

@@ -1,18 +1,18 @@
-//! Sine and cosine of numbers that count turns: plain arithmetic without branches, so that the compiler turns loops over them
-//! into vector instructions. Turns are reduced exactly, however many they are; `shaders/common/wave.wgsl` does the same.
+//! Sine and cosine of angles in turns: plain arithmetic without branches, so that the compiler vectorizes
+//! loops over them. Turns are reduced exactly, for any number; `shaders/common/wave.wgsl` does the same.
 
 /// The minimax polynomial of sin(2 pi a) / a in a^2 for |a| <= 1/4, off by 3.4e-9 at most.
 #[expect(clippy::approx_constant, reason = "the first is fitted, and not 2 pi")]
 const SINE: [f32; 5] = [6.283_185, -41.341_656, 81.601_006, -76.549_78, 39.536_705];
 
-/// sin(2 pi a) for |a| <= 1/4.
+/// Returns sin(2 pi a) for |a| <= 1/4.
 #[inline(always)]
 fn quarter(a: f32) -> f32 {
     let square = a * a;
     a * (SINE[0] + square * (SINE[1] + square * (SINE[2] + square * (SINE[3] + square * SINE[4]))))
 }
 
-/// (sin(2 pi t), cos(2 pi t)), each within 2 eps. NaN and infinities give NaN.
+/// Returns (sin(2 pi t), cos(2 pi t)), each within 2 eps. NaN and infinities give NaN.
 #[inline(always)]
 pub fn sine_and_cosine(t: f32) -> (f32, f32) {
     let rest = t - t.round_ties_even();
@@ -33,7 +33,7 @@ mod tests {
             for step in [1.3e-6f32, 0.000_123, 0.037] {
                 let t = i as f32 * step;
                 let (sine, cosine) = sine_and_cosine(t);
-                // The rest of a division by 1 is exact.
+                // The remainder of a division by 1 is exact.
                 let angle = TAU * (f64::from(t) % 1.0);
                 assert!((f64::from(sine) - angle.sin()).abs() <= bound, "sin of {t} turns: {sine}");
                 assert!((f64::from(cosine) - angle.cos()).abs() <= bound, "cos of {t} turns: {cosine}");

@@ -163,7 +163,7 @@ pub trait Kernel: Send + Sync {
 
     /// Returns for every storage binding the number of bytes from its start that the shader may read or write
     /// under `tuning` in the step of `record`. This makes a dispatch without run-time checks sound: see the
-    /// safety comment in `gpu/unchecked.rs`.
+    /// safety comment in `gpu/unchecked_shaders.rs`.
     ///
     /// # Errors
     /// [`Error::Shape`] for sizes with which the shader would not stay within any bounds, and for a record

@@ -1,4 +1,4 @@
-//! From a training step to its dispatches.
+//! Conversion of a training step to dispatches.
 
 use super::{Buffer, Dispatch, DispatchPlan};
 use crate::kernels::{
@@ -9,13 +9,13 @@ use crate::kernels::{
 use crate::model::{InputLayer, InputLayout, LayerLayout, ParameterLayout};
 use crate::schedule::{ScheduleKind, TrainingStep};
 
-/// What the functions below know.
+/// State of the functions below.
 struct Builder<'a> {
     step: &'a TrainingStep<'a>,
     samples: Samples,
     tuning: &'a Tuning,
     layout: ParameterLayout,
-    /// Whether dropout leaves out units.
+    /// Whether dropout is applied.
     training: bool,
     dispatches: Vec<Dispatch>,
     groups: usize,
@@ -23,7 +23,7 @@ struct Builder<'a> {
 }
 
 impl DispatchPlan {
-    /// The dispatches of one training step.
+    /// Returns the dispatches of one training step.
     pub fn train(kind: ScheduleKind, step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> Self {
         let mut builder = Builder::new(step, samples, tuning, true);
         let clips = step.rule.clip_norm.is_some();
@@ -42,14 +42,14 @@ impl DispatchPlan {
         builder.schedule()
     }
 
-    /// The gradients of one batch, without an update.
+    /// Returns the dispatches for the gradients of one batch, without an update.
     pub fn gradients(step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> Self {
         let mut builder = Builder::new(step, samples, tuning, true);
         builder.plain_gradients();
         builder.schedule()
     }
 
-    /// Outputs of one batch, and where they are classes the loss and the predictions.
+    /// Returns the dispatches for the outputs of one batch and, for classes, the loss and the predictions.
     pub fn evaluate(step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> Self {
         let mut builder = Builder::new(step, samples, tuning, false);
         builder.gather(1);
@@ -72,17 +72,17 @@ impl<'a> Builder<'a> {
         self.dispatches.push(Dispatch::new(kernel, buffers));
     }
 
-    /// Number from 1 and place of each layer, first to last.
+    /// Returns number, from 1, and location of each layer, first to last.
     fn layers(&self) -> Vec<(usize, LayerLayout)> {
         (1..).zip(self.layout.layers().iter().copied()).collect()
     }
 
-    /// Number of the last layer.
+    /// Returns the number of the last layer.
     fn last(&self) -> usize {
         self.layout.layers().len()
     }
 
-    /// What follows the products of layer `layer`, from 1.
+    /// Returns the operations after the products of layer `layer`, from 1.
     fn nonlinearity(&self, layer: usize) -> Nonlinearity {
         Nonlinearity::for_layer(self.step.network, layer - 1, self.training)
     }
@@ -92,7 +92,7 @@ impl<'a> Builder<'a> {
         LossTargets { loss: network.loss(), smoothing: rule.label_smoothing, weighted }
     }
 
-    /// Inputs and targets of the batch, with `words` words of targets per row.
+    /// Adds the gathering of the batch's inputs and targets, with `words` words of targets per row.
     fn gather(&mut self, words: usize) {
         use Buffer::{BatchTargets, Features, Hidden, Order, Parameters, TableRows, Targets};
         let (rows, inputs, samples) = (self.step.rows, self.step.network.columns(), self.samples);
@@ -106,13 +106,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The input layer, if there is one.
+    /// Returns the input layer, if there is one.
     fn input(&self) -> Option<(&'a InputLayer, InputLayout)> {
         self.step.network.input_layer().zip(self.layout.input())
     }
 
-    /// The gradients by the parameters of the input layer, or their updates at once, from that by the inputs of the first
-    /// dense layer.
+    /// Adds the gradients with respect to the parameters of the input layer, or their immediate updates, from
+    /// the gradient with respect to the inputs of the first dense layer.
     fn input_gradients(&mut self, are_updated: bool) {
         use Buffer::{Delta, Gradients, Hidden, Parameters, TableRows};
         let Some((layer, layout)) = self.input() else { return };
@@ -132,7 +132,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// All layers, each in one kernel.
+    /// Adds the forward pass, one kernel per layer.
     fn forward(&mut self, first: LayerInputs) {
         for (number, layer) in self.layers() {
             let output = if number == self.last() { Buffer::Outputs } else { Buffer::Hidden(number) };
@@ -154,8 +154,8 @@ impl<'a> Builder<'a> {
         self.push_product(kernel, source, [Buffer::Hidden(number - 1), Buffer::Parameters, output]);
     }
 
-    /// A product with a layer's inputs, the first of the buffers; instead of which it takes the data set's, by way of the
-    /// order, where they are not gathered.
+    /// Adds a product with a layer's inputs, the first of the buffers. If they are not gathered, it reads
+    /// them from the data set by the order instead.
     fn push_product(
         &mut self,
         kernel: impl Kernel + 'static,
@@ -175,7 +175,8 @@ impl<'a> Builder<'a> {
         self.push(kernel, &[Outputs, BatchTargets, Predictions, Metrics]);
     }
 
-    /// The loss and its gradient by the outputs; with the targets of the batch, or of the data set.
+    /// Adds the loss and its gradient with respect to the outputs; with the targets of the batch, or of the
+    /// data set.
     fn loss(&mut self, is_gathered: bool) {
         use Buffer::{BatchTargets, Delta, Metrics, Order, Outputs, Targets};
         let (rows, outputs, last) = (self.step.rows, self.step.network.outputs(), self.last());
@@ -188,7 +189,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The gradients with one kernel per operation.
+    /// Adds the gradients with one kernel per operation.
     fn plain_gradients(&mut self) {
         use Buffer::{Delta, Gradients, Hidden, HiddenGradient, Parameters, PreActivation};
         let rows = self.step.rows;
@@ -269,7 +270,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The update of all layers from their gradients, clipped if requested.
+    /// Adds the update of all layers from their gradients, clipped if requested.
     fn update(&mut self) {
         use Buffer::{Gradients, Parameters, SquareSums};
         let length = self.layout.weights();

@@ -1,4 +1,4 @@
-//! One step as a list of dispatches: plain data, made from shapes alone.
+//! One step as a list of dispatches: plain data, computed only from shapes.
 
 mod builder;
 
@@ -7,37 +7,39 @@ use std::fmt;
 
 use crate::kernels::{Kernel, Shader, Tuning, grid};
 
-/// The tensors of a step. Layers count from 1; H0 is the input.
+/// Tensors of a step. Layers count from 1; H0 is the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Buffer {
     /// Features of the data set.
     Features,
     /// Targets of the data set.
     Targets,
-    /// Row numbers in the order of training.
+    /// Row numbers in training order.
     Order,
     /// Rows of the batch before an input layer.
     TableRows,
     /// Targets of the batch.
     BatchTargets,
-    /// All weights and biases, layer after layer, and what a [`ParameterLayout`](crate::model::ParameterLayout) puts behind them.
+    /// All weights and biases, layer after layer, followed by the other data of a
+    /// [`ParameterLayout`](crate::model::ParameterLayout).
     Parameters,
-    /// Their gradients, in the same layout.
+    /// Gradients of the parameters, in the same layout.
     Gradients,
-    /// Outputs of all layers, and behind them their deltas.
+    /// Outputs of all layers, followed by their deltas.
     Activations,
     /// Sums of squares of the gradients.
     SquareSums,
-    /// Outputs of a hidden layer, with its pre-activations behind them where the activation keeps them; 0 is the batch's
-    /// input, with the inputs before their factors behind it where an input layer has factors.
+    /// Outputs of a hidden layer, followed by its pre-activations if the activation keeps them; 0 is the
+    /// batch's input, followed by the unscaled inputs if an input layer has factors.
     Hidden(usize),
     /// Products of a hidden layer, before its activation.
     PreActivation(usize),
     /// Outputs of the last layer.
     Outputs,
-    /// Gradient of the mean loss by a layer's pre-activation; 0 is that by the inputs that an input layer makes.
+    /// Gradient of the mean loss with respect to a layer's pre-activation; 0 is the gradient with respect to
+    /// the outputs of an input layer.
     Delta(usize),
-    /// Gradient of the mean loss by a hidden layer's output.
+    /// Gradient of the mean loss with respect to a hidden layer's output.
     HiddenGradient(usize),
     /// (loss, correct) of each step.
     Metrics,
@@ -46,7 +48,7 @@ pub enum Buffer {
 }
 
 impl Buffer {
-    /// Whether it outlives a batch: then it belongs to the engine, not to the schedule.
+    /// Returns whether the buffer outlives a batch: then it belongs to the engine, not to the schedule.
     pub fn is_external(self) -> bool {
         use Buffer::{Features, Order, Parameters, Targets};
         matches!(self, Features | Targets | Order | Parameters)
@@ -71,9 +73,9 @@ impl fmt::Display for Buffer {
 pub struct Dispatch {
     /// The kernel with its shapes.
     pub kernel: Box<dyn Kernel>,
-    /// Its shader, which every profiled submission needs.
+    /// The kernel's shader, which every profiled submission needs.
     pub shader: &'static Shader,
-    /// One buffer a binding.
+    /// One buffer per binding.
     pub buffers: Vec<Buffer>,
 }
 
@@ -82,7 +84,7 @@ impl Dispatch {
         Self { shader: kernel.shader(), kernel: Box::new(kernel), buffers: buffers.to_vec() }
     }
 
-    /// The dispatch in words: kernel and what is fused into it, shape, workgroups, buffers.
+    /// Describes the dispatch: kernel with fused operations, shape, workgroups, buffers.
     pub fn describe(&self, tuning: &Tuning) -> String {
         let [x, y, _] = grid(&*self.kernel, tuning);
         let buffers: Vec<String> = self.buffers.iter().map(Buffer::to_string).collect();
@@ -96,7 +98,7 @@ impl Dispatch {
     }
 }
 
-/// The dispatches of a step, in order, and what they need.
+/// Dispatches of a step, in order, and their buffers.
 pub struct DispatchPlan {
     /// The dispatches.
     pub dispatches: Vec<Dispatch>,
@@ -106,7 +108,8 @@ pub struct DispatchPlan {
     pub rows: usize,
     /// Pairs (loss, correct) that a step writes.
     pub metrics_groups: usize,
-    /// The last dispatch comes once before the first step too, with a batch of no rows: it prepares the next.
+    /// Whether the last dispatch also runs once before the first step, with a batch of no rows: it prepares
+    /// the next batch.
     pub prologue: bool,
 }
 

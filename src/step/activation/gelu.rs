@@ -64,8 +64,8 @@ fn gradient(dy: &mut [f32], z: &[f32]) {
 mod tests {
     use super::*;
 
-    /// A relative error of 4 eps (1 + z^2 / 2), in the tail too: z^2 / 2 has a rounding, which exp takes for its own size. Where
-    /// exp(-z^2 / 2) is less than the smallest normal number, 0.
+    /// A relative error of 4 eps (1 + z^2 / 2), also in the tail: exp turns the rounding error of z^2 / 2
+    /// into a relative error of that size. 0 if exp(-z^2 / 2) is less than the smallest normal number.
     #[test]
     fn the_normal_distribution_is_right_to_some_roundings() {
         for i in -1_310_000..=1_310_000 {

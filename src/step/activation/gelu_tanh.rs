@@ -1,6 +1,6 @@
-//! z Phi(z) with the tanh approximation of the normal distribution, z (1 + tanh u) / 2 where
-//! u = sqrt(2 / pi) (z + 0.044715 z^3) (D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016): JAX's default and
-//! PyTorch's `approximate="tanh"`. Computed as z / (1 + exp(-2 u)), which is the same.
+//! z Phi(z) with the tanh approximation of the normal distribution, z (1 + tanh u) / 2 with u = sqrt(2 / pi)
+//! (z + 0.044715 z^3) (D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016): JAX's default and
+//! PyTorch's `approximate="tanh"`. Computed as z / (1 + exp(-2 u)), which is equal.
 
 use crate::vectors::vectorized_loops;
 use super::Function;
@@ -42,7 +42,7 @@ fn gradient(dy: &mut [f32], z: &[f32]) {
             let e = exp(-u.abs());
             let s = (if u < 0.0 { e } else { 1.0 }) / (1.0 + e);
             let du = TWICE_ROOT + 3.0 * TWICE_ROOT * CUBE * squared;
-            // The slope of the logistic function is s (1 - s) = e / (1 + e)^2.
+            // The derivative of the logistic function is s (1 - s) = e / (1 + e)^2.
             *d *= s + z * du * (e / ((1.0 + e) * (1.0 + e)));
         }
     });

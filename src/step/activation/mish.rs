@@ -39,7 +39,7 @@ fn gradient(dy: &mut [f32], z: &[f32]) {
             let z = clamped(*z);
             let e = exp(-z.abs());
             let [numerator, denominator] = fraction(z, e);
-            // (1 - tanh^2) / (1 + exp(-z)), the slope of the tanh.
+            // (1 - tanh^2) / (1 + exp(-z)), the derivative of the tanh.
             let inner = (if z < 0.0 { e } else { e * e }) * 4.0 * (1.0 + e) / (denominator * denominator);
             *d *= numerator / denominator + z * inner;
         }

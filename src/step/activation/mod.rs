@@ -1,39 +1,40 @@
-//! Activations: what stands behind the products of a hidden layer, element by element.
+//! Activations: elementwise functions after the products of a hidden layer.
 
 use super::variants::variants;
 
-/// What an activation computes.
+/// Implementation of an activation.
 struct Function {
-    /// The name of the option. In WGSL, with `_` for `-`, the start of its functions' names.
+    /// Name of the option. In WGSL, with `_` for `-`, the prefix of its functions' names.
     name: &'static str,
 
-    /// `NAME_value(z: vec4<f32>) -> vec4<f32>` and `NAME_gradient(dy: vec4<f32>, kept: vec4<f32>) -> vec4<f32>`, which
-    /// compute what `value` and `gradient` do.
+    /// `NAME_value(z: vec4<f32>) -> vec4<f32>` and `NAME_gradient(dy: vec4<f32>, kept: vec4<f32>) ->
+    /// vec4<f32>`, equivalent to `value` and `gradient`.
     shader: &'static str,
 
-    /// Whether the slope is computed from z; else it is from y = f(z), which is kept anyway.
+    /// Whether the derivative is computed from z; otherwise from y = f(z), which is kept in any case.
     keeps_z: bool,
 
-    /// y = f(z), in place of z. NaN stays NaN.
+    /// y = f(z), in place. NaN stays NaN.
     value: fn(&mut [f32]),
 
-    /// dz = dy f'(z), in place of dy. `kept` are z where `keeps_z` says so, else y.
+    /// dz = dy f'(z), in place. `kept` is z if `keeps_z`, else y.
     gradient: fn(&mut [f32], &[f32]),
 
-    /// FLOP per element of `value` and of `gradient`, counted as the cost models
-    /// count: one for each addition, multiplication, comparison or function.
+    /// FLOP per element of `value` and of `gradient`, counted as in the cost models: one for each addition,
+    /// multiplication, comparison or function.
     flop: [usize; 2],
 }
 
-/// A value that takes the place of another, +0 for -0. Compilers make a store under a mask of a choice between what is there and
-/// something else, which takes AMD's processors ten times as long as to store all; of a sum they do not.
+/// Returns the value unchanged, except +0 for -0, for stores. Compilers turn a choice between the stored and
+/// another value into a masked store, which takes AMD's processors ten times as long as storing all; the sum
+/// prevents this.
 #[inline(always)]
 fn stored(value: f32) -> f32 {
     value + 0.0
 }
 
 variants! {
-    /// What a hidden layer does with its pre-activations z = x W + b.
+    /// Function of a hidden layer's pre-activations z = x W + b.
     Activation: Function {
         /// max(0, z)
         Relu = relu,
@@ -61,34 +62,35 @@ variants! {
 }
 
 impl Activation {
-    /// y = f(z), in place of z.
+    /// Computes y = f(z), in place.
     pub fn value(self, z: &mut [f32]) {
         (self.piece().value)(z);
     }
 
-    /// f(0).
+    /// Returns f(0).
     pub fn at_zero(self) -> f32 {
         let mut z = [0.0];
         self.value(&mut z);
         z[0]
     }
 
-    /// dz = dy f'(z), in place of dy. `kept` are z where [`Activation::keeps_z`] says so, else y.
+    /// Computes dz = dy f'(z), in place. `kept` is z if [`Activation::keeps_z`], else y.
     pub fn gradient(self, dy: &mut [f32], kept: &[f32]) {
         (self.piece().gradient)(dy, kept);
     }
 
-    /// Whether the slope is computed from z, which has to be kept then; else it is from y.
+    /// Returns whether the derivative is computed from z, which then has to be kept; otherwise it is computed
+    /// from y.
     pub fn keeps_z(self) -> bool {
         self.piece().keeps_z
     }
 
-    /// FLOP per element, forward and backward.
+    /// Returns the FLOP per element, forward and backward.
     pub fn flop(self) -> [usize; 2] {
         self.piece().flop
     }
 
-    /// The start of the names of its functions in WGSL.
+    /// Returns the prefix of its functions' names in WGSL.
     pub fn prefix(self) -> String {
         self.name().replace('-', "_")
     }

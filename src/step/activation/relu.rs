@@ -14,7 +14,7 @@ pub(super) const PIECE: Function = Function {
 
 fn value(z: &mut [f32]) {
     vectorized_loops!({
-        // Not max(0, z): NaN must stay NaN, so that the loss shows it.
+        // Not max(0, z), since NaN must stay NaN to be visible in the loss.
         z.iter_mut().for_each(|z| *z = stored(if *z < 0.0 { 0.0 } else { *z }));
     });
 }

@@ -7,7 +7,7 @@ use super::Function;
 use crate::step::exp::{exp, ln};
 use crate::vectors::vectorized;
 
-/// Rows that are worked on side by side, each in a lane of vectors: as many as the longest vectors have.
+/// Rows computed together, each in a lane of vectors: the lanes of the longest vectors.
 const LANES: usize = 16;
 
 pub(super) const PIECE: Function = Function {
@@ -38,23 +38,23 @@ fn rows(rows: LossRows<'_>) {
     }
 }
 
-/// What belongs to each row of a block.
+/// Values for each row of a block.
 #[derive(Default)]
 struct Lanes {
     scales: [f32; LANES],
     classes: [u32; LANES],
-    /// The logit of that class.
+    /// Logit of the row's class.
     own: [f32; LANES],
     maxima: [f32; LANES],
-    /// The first class of the largest logit.
+    /// First class with the largest logit.
     best: [u32; LANES],
     /// Sums of exp(z - maximum).
     sums: [f32; LANES],
     losses: [f64; LANES],
 }
 
-/// Rows of `width` numbers become lanes of `to`, [outputs, lanes].
-// Alone in a function, it is compiled without the longest vectors, whose loads from scattered places are slow.
+/// Transposes rows of `width` numbers to lanes of `to`, [outputs, lanes].
+// A separate function is compiled without the longest vectors, whose gathering loads are slow.
 #[inline(never)]
 fn to_lanes(rows: &[f32], width: usize, to: &mut [f32]) {
     for (class, to) in to.chunks_exact_mut(LANES).enumerate() {
@@ -62,7 +62,7 @@ fn to_lanes(rows: &[f32], width: usize, to: &mut [f32]) {
     }
 }
 
-/// And back.
+/// Transposes lanes back to rows.
 #[inline(never)]
 fn from_lanes(from: &[f32], rows: &mut [f32], width: usize) {
     for (lane, row) in rows.chunks_exact_mut(width).enumerate() {
@@ -70,8 +70,9 @@ fn from_lanes(from: &[f32], rows: &mut [f32], width: usize) {
     }
 }
 
-/// From logits z, [outputs, lanes], with targets of `own` more for the class of each row than for the `other` ones: (softmax - target)
-/// times the scale of each row, in their place, and the loss without what smoothing adds. Each lane is computed as if it were alone.
+/// Turns logits z, [outputs, lanes], in place into (softmax - target) times the scale of each row, and
+/// computes the loss without label smoothing. The target of the row's class exceeds the `other` targets by
+/// `own`. Each lane is independent of the others.
 struct Softmax<'a> {
     z: &'a mut [f32],
     own: f32,
@@ -89,7 +90,7 @@ impl WithSimd for Softmax<'_> {
         for vector in 0..vectors {
             let (z, _) = S::as_mut_simd_f32s(z);
             let classes = S::as_simd_u32s(&lanes.classes).0[vector];
-            // The loss of a class that is not there is no number.
+            // The loss of a nonexistent class is NaN.
             let (mut maximum, mut best, mut own) = (z[vector], simd.splat_u32s(0), simd.splat_f32s(f32::NAN));
             for (class, row) in (0..).zip(z.chunks_exact(vectors)) {
                 let (z, class) = (row[vector], simd.splat_u32s(class));

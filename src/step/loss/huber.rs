@@ -1,5 +1,5 @@
-//! Huber loss with delta 1 (P. J. Huber, "Robust estimation of a location parameter", 1964): the mean over the outputs of
-//! d^2 / 2 where |d| = |z - t| <= 1, else |d| - 1 / 2.
+//! Huber loss with delta 1 (P. J. Huber, "Robust estimation of a location parameter", 1964): the mean over
+//! the outputs of d^2 / 2 if |d| = |z - t| <= 1, else |d| - 1 / 2.
 
 use super::{Function, LossRows, mean_of};
 

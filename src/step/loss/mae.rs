@@ -1,4 +1,4 @@
-//! Mean absolute error: the mean over the outputs of |z - t|. The slope at 0 is 0.
+//! Mean absolute error: the mean over the outputs of |z - t|. The derivative at 0 is 0.
 
 use super::{Function, LossRows, mean_of};
 
@@ -14,7 +14,7 @@ fn rows(rows: LossRows<'_>) {
     mean_of(rows, f64::abs, sign);
 }
 
-/// 1, -1, or d itself where that is 0 or NaN.
+/// Returns 1, -1, or d itself if it is 0 or NaN.
 fn sign(d: f32) -> f32 {
     if d > 0.0 {
         1.0

@@ -1,4 +1,4 @@
-//! Losses: how far the outputs of a row are from its target.
+//! Losses of a row's outputs with respect to its target.
 
 mod rows;
 
@@ -6,45 +6,46 @@ pub use rows::{LossRows, Targets};
 
 use super::variants::variants;
 
-/// What a loss computes. The loss of a batch is the mean over its rows of weight times loss.
+/// Implementation of a loss. The loss of a batch is the mean over its rows of weight times loss.
 struct Function {
-    /// The name of the option.
+    /// Name of the option.
     name: &'static str,
 
-    /// With t the target's value or probability for an output z, and for losses of classes the row's maximum and the sum
-    /// of exp(z - maximum):
-    /// `const NEEDS_SOFTMAX: bool`, whether maximum and sum are looked at;
+    /// With t the target's value or probability for an output z, and for losses of classes the row's maximum
+    /// and the sum of exp(z - maximum):
+    /// `const NEEDS_SOFTMAX: bool`, whether maximum and sum are used;
     /// `const PER_OUTPUT: bool`, whether the loss of a row is the mean over its outputs, else the sum;
-    /// `loss_term(z: f32, t: f32, maximum: f32, sum: f32) -> f32`, what the output adds to the row's loss;
-    /// `loss_slope(z: f32, t: f32, maximum: f32, sum: f32) -> f32`, the derivative of the row's loss by z, both without
-    /// the division by the number of outputs.
+    /// `loss_term(z: f32, t: f32, maximum: f32, sum: f32) -> f32`, the term of the output in the row's loss;
+    /// `loss_slope(z: f32, t: f32, maximum: f32, sum: f32) -> f32`, the derivative of the row's loss with
+    /// respect to z, both without the division by the number of outputs.
     shader: &'static str,
 
-    /// Whether targets are classes; else they are values.
+    /// Whether targets are classes; otherwise values.
     of_classes: bool,
 
-    /// The losses of some rows from their outputs, and their gradients by them.
+    /// Computes the losses of some rows from their outputs, and the gradients with respect to these.
     rows: fn(LossRows<'_>),
 
-    /// FLOP per output of loss and gradient, counted as the cost models count.
+    /// FLOP per output of loss and gradient, counted as in the cost models.
     flop: usize,
 }
 
 variants! {
     /// The losses.
     Loss: Function {
-        /// -log of the softmax of the true class; with label smoothing the gradient is that of the smoothed target, the loss is not
+        /// -log of the softmax of the true class; label smoothing applies to the gradient, not to the loss
         CrossEntropy = cross_entropy,
         /// The mean over the outputs of (z - t)^2
         Mse = mse,
         /// The mean over the outputs of |z - t|
         Mae = mae,
-        /// The mean over the outputs of (z - t)^2 / 2 where |z - t| <= 1, else |z - t| - 1/2
+        /// The mean over the outputs of (z - t)^2 / 2 if |z - t| <= 1, else |z - t| - 1/2
         Huber = huber,
     }
 }
 
-/// The mean over the outputs of `term` of the differences d = z - t, and its gradient from the derivative `slope` of the term.
+/// Computes the mean over the outputs of `term` of the differences d = z - t, and its gradient from the
+/// derivative `slope` of the term.
 fn mean_of(rows: LossRows<'_>, term: impl Fn(f64) -> f64, slope: impl Fn(f32) -> f32) {
     let LossRows { z, width, outputs, targets, scales, gradient, losses, predictions, .. } = rows;
     let Targets::Values(values) = targets else { return losses.fill(f64::NAN) };
@@ -63,17 +64,18 @@ fn mean_of(rows: LossRows<'_>, term: impl Fn(f64) -> f64, slope: impl Fn(f32) ->
 }
 
 impl Loss {
-    /// Whether targets are classes; else they are values.
+    /// Returns whether targets are classes; otherwise they are values.
     pub fn of_classes(self) -> bool {
         self.piece().of_classes
     }
 
-    /// The losses of some rows from their outputs, and their gradients by them. What a row gives does not depend on the others.
+    /// Computes the losses of some rows from their outputs, and the gradients with respect to these. Rows are
+    /// independent of each other.
     pub fn rows(self, rows: LossRows<'_>) {
         (self.piece().rows)(rows);
     }
 
-    /// The loss of a row from its outputs z; and its gradient by them, times `scale`.
+    /// Computes the loss of a row from its outputs z, and its gradient with respect to these, times `scale`.
     pub fn row(self, z: &[f32], targets: Targets<'_>, scale: f32, gradient: &mut [f32]) -> f64 {
         let mut loss = f64::NAN;
         self.rows(LossRows {
@@ -90,7 +92,7 @@ impl Loss {
         loss
     }
 
-    /// FLOP per output of loss and gradient.
+    /// Returns the FLOP per output of loss and gradient.
     pub fn flop(self) -> usize {
         self.piece().flop
     }

@@ -37,7 +37,7 @@ impl<const DECOUPLED: bool> Formula for Adam<DECOUPLED> {
     }
 }
 
-/// Takes a gradient into both means, and gives what the rate is multiplied by.
+/// Updates both means with a gradient, and returns the factor of the rate.
 #[inline(always)]
 fn change<N: Number>(c: &Coefficients<N>, g: N, [m, v]: &mut [N; 2]) -> N {
     *m = c.beta1 * *m + c.rest1 * g;

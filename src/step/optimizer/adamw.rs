@@ -1,5 +1,5 @@
-//! AdamW (I. Loshchilov, F. Hutter, "Decoupled weight decay regularization", 2019): p becomes p - rate decay p first, then as
-//! with [`Adam`](super::OptimizerKind::Adam) without weight decay. Biases do not decay.
+//! AdamW (I. Loshchilov, F. Hutter, "Decoupled weight decay regularization", 2019): p becomes p - rate decay
+//! p first, then as for [`Adam`](super::OptimizerKind::Adam) without weight decay. Biases do not decay.
 
 use super::adam;
 use super::{Function, Optimizer, OptimizerKind};

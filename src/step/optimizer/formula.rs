@@ -1,4 +1,4 @@
-//! The formulas of the optimizers, each written once for a number and for several side by side.
+//! Formulas of the optimizers, each written once for single numbers and for vectors.
 
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Sub};
@@ -8,11 +8,11 @@ use pulp::{Simd, WithSimd};
 use crate::step::StepRecord;
 use crate::vectors::vectorized;
 
-/// Numbers side by side: as many as a vector has, or one.
+/// A number, or a vector of numbers.
 pub trait Number:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
-    /// The square root.
+    /// Returns the square root.
     fn sqrt(self) -> Self;
 }
 
@@ -46,8 +46,9 @@ impl<S: Simd> Number for Lanes<S> {
 }
 
 impl<S: Simd> Lanes<S> {
-    /// 0 in the place of subnormal numbers. State that decays where a gradient stays 0 would end among them and never become 0: 0.9 times the
-    /// smallest is rounded to the smallest. Processors take a hundred times as long for these.
+    /// Replaces subnormal numbers by 0. State that decays without gradients would otherwise end among them
+    /// and never become 0: 0.9 times the smallest is rounded to the smallest. Processors take a hundred times
+    /// as long for subnormal numbers.
     #[inline(always)]
     fn without_subnormals(self) -> Self {
         let Self(simd, values) = self;
@@ -56,7 +57,8 @@ impl<S: Simd> Lanes<S> {
     }
 }
 
-/// What formulas take from a step: its learning rate and weight decay for a tensor, and what [`StepRecord`] has.
+/// Coefficients of a step's formulas: learning rate and weight decay of a tensor, and numbers of
+/// [`StepRecord`].
 #[derive(Clone, Copy)]
 pub struct Coefficients<N> {
     pub rate: N,
@@ -73,14 +75,14 @@ pub struct Coefficients<N> {
 }
 
 impl Coefficients<f32> {
-    /// The coefficients of a tensor with this learning rate and decay.
+    /// Returns the coefficients of a tensor with this learning rate and decay.
     pub fn new(record: &StepRecord, rate: f32, decay: f32) -> Self {
         let StepRecord { beta1, beta2, epsilon, correction1, correction2, .. } = *record;
         let (rest1, rest2) = (1.0 - beta1, 1.0 - beta2);
         Self { rate, decay, beta1, rest1, beta2, rest2, epsilon, correction1, correction2 }
     }
 
-    /// The same coefficients in each lane.
+    /// Copies the coefficients to each lane.
     #[inline(always)]
     pub fn lanes<S: Simd>(&self, simd: S) -> Coefficients<Lanes<S>> {
         let lanes = |number: f32| Lanes(simd, simd.splat_f32s(number));
@@ -98,13 +100,14 @@ impl Coefficients<f32> {
     }
 }
 
-/// Some neighbouring parameters of one tensor, and what belongs to them.
+/// Some adjacent parameters of one tensor, with their gradients and state.
 pub struct Tile<'a> {
-    /// The parameters, which are updated.
+    /// Parameters to update.
     pub parameters: &'a mut [f32],
     /// Their gradients.
     pub gradients: &'a [f32],
-    /// The optimizer's state, [`OptimizerKind::states`](super::OptimizerKind::states) numbers a parameter; what is not needed is empty.
+    /// The optimizer's state, [`OptimizerKind::states`](super::OptimizerKind::states) numbers per parameter;
+    /// unused slices are empty.
     pub states: [&'a mut [f32]; 2],
     /// Learning rate of this tensor in this step.
     pub rate: f32,
@@ -112,7 +115,7 @@ pub struct Tile<'a> {
     pub decay: f32,
 }
 
-/// How a gradient changes its parameter.
+/// Update formula of a parameter.
 pub trait Formula {
     /// Numbers of state per parameter: 0 to 2.
     const STATES: usize;
@@ -123,11 +126,11 @@ pub trait Formula {
 
 /// Work that is compiled for each optimizer.
 pub trait WithFormula {
-    /// Does it.
+    /// Does the work.
     fn with_formula<F: Formula>(self);
 }
 
-/// Updates parameters and their states from as many gradients, vector by vector.
+/// Updates parameters and their states from their gradients, vector by vector.
 #[inline(always)]
 pub fn update_vectors<S: Simd, F: Formula>(
     simd: S,
@@ -140,7 +143,7 @@ pub fn update_vectors<S: Simd, F: Formula>(
     let (first, second) = (&mut first[..length(0)], &mut second[..length(1)]);
     for (i, (p, g)) in parameters.iter_mut().zip(gradients).enumerate() {
         let mut number = Lanes(simd, *p);
-        // In the place of state that the optimizer has not stands any number.
+        // State that the optimizer does not have is replaced by an arbitrary number.
         let state = |state: &[S::f32s]| Lanes(simd, state.get(i).copied().unwrap_or(*g));
         let mut states = [state(first), state(second)];
         F::update(c, &mut number, Lanes(simd, *g), &mut states);
@@ -158,7 +161,7 @@ pub fn update_vectors<S: Simd, F: Formula>(
 pub struct Whole<'a> {
     /// The step.
     pub record: &'a StepRecord,
-    /// What is updated.
+    /// Parameters to update.
     pub tile: Tile<'a>,
 }
 

@@ -1,4 +1,4 @@
-//! Activations against the reference.
+//! Activations compared with the reference.
 
 use crate::reference::ops;
 use crate::step::Activation;
@@ -11,7 +11,7 @@ fn value(f: Activation, z: f32) -> f32 {
     y[0]
 }
 
-/// f'(z), as a backward pass has it.
+/// Computes f'(z) as a backward pass does.
 fn slope(f: Activation, z: f32) -> f32 {
     let kept = if f.keeps_z() { z } else { value(f, z) };
     let mut d = [1.0];
@@ -27,7 +27,8 @@ pub(super) fn grid() -> impl Iterator<Item = f32> {
     line.chain(powers.chain(extremes).flat_map(|z| [z, -z]))
 }
 
-/// 4 eps of the value; and as much of z exp(-|z|) at its largest, for those that multiply an exponential by z.
+/// 4 eps of the value; and the same of z exp(-|z|) at its largest, for functions that multiply an exponential
+/// by z.
 #[test]
 fn values_agree_with_the_reference() {
     for f in Activation::ALL.iter().copied() {
@@ -37,7 +38,7 @@ fn values_agree_with_the_reference() {
             let bound = 4.0 * EPS * want.abs()
                 + if f.keeps_z() { 2.0 * EPS * f64::from(z).abs().min(1.0) } else { 0.0 };
             let near = (got - want).abs() <= bound + f64::from(f32::MIN_POSITIVE);
-            // scale * f32::MAX is no f32.
+            // scale * f32::MAX overflows f32.
             assert!(
                 near || (got.is_infinite() && want > f64::from(f32::MAX)),
                 "{f} of {z}: {got}, not {want}"
@@ -46,7 +47,7 @@ fn values_agree_with_the_reference() {
     }
 }
 
-/// 8 eps absolutely: slopes are about 1 at most, and are differences of numbers about as large.
+/// 8 eps absolutely: derivatives are at most about 1, and are differences of numbers of about that size.
 #[test]
 fn slopes_agree_with_the_reference() {
     for f in Activation::ALL.iter().copied() {
@@ -75,7 +76,7 @@ fn infinities_give_the_limits_and_nan_stays_nan() {
     ] {
         assert_eq!([value(f, -inf), value(f, inf)], [below, above], "{f}");
         assert!(value(f, f32::NAN).is_nan(), "{f}");
-        // The slopes there: those of f32::MAX.
+        // The derivatives at infinity equal the derivatives at f32::MAX.
         assert_eq!([slope(f, -inf), slope(f, inf)], [slope(f, f32::MIN), slope(f, f32::MAX)], "{f}");
     }
     assert_eq!(Activation::ALL.len(), 11);

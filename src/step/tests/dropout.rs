@@ -1,4 +1,4 @@
-//! Dropout: its shares, and the same units whichever way they are asked for.
+//! Dropout: its shares, and the same units for any division of the work.
 
 use crate::random::philox;
 use crate::reference::ops;
@@ -19,8 +19,8 @@ fn dropped(share: f32, layer: usize, record: &StepRecord, rows: usize, units: us
     (0..rows).map(row).collect()
 }
 
-/// Five standard deviations of the binomial distribution, which one draw in a million exceeds; and the kept are scaled so
-/// that the mean stays 1 within as much.
+/// Five standard deviations of the binomial distribution, which one draw in a million exceeds; kept values
+/// are scaled so that the mean stays 1 within the same bound.
 #[test]
 fn shares_are_as_asked_for_and_the_expectation_stays() {
     for share in [0.01f32, 0.2, 0.5, 0.9] {

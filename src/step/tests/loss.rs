@@ -1,4 +1,4 @@
-//! Losses against the reference.
+//! Losses compared with the reference.
 
 use ndarray::{Array2, aview1};
 
@@ -17,8 +17,9 @@ fn rows() -> Vec<Vec<f32>> {
     rows
 }
 
-/// The exponentials are within 2 eps, their sum and quotient within n + 2 eps: n + 8 eps of the gradient's scale. The loss
-/// has the sum's error through the logarithm, and a rounding at the size of the outputs where it is made of them.
+/// The exponentials are within 2 eps, their sum and quotient within n + 2 eps: n + 8 eps of the gradient's
+/// scale. The loss has the sum's error through the logarithm, and a rounding of the size of the outputs if it
+/// is computed from them.
 fn check(loss: Loss, z: &[f32], given: Targets<'_>, targets: &ReferenceTargets<'_>) {
     let scale = 0.25;
     let mut gradient = vec![f32::NAN; z.len()];
@@ -44,7 +45,7 @@ fn losses_of_values_agree_with_the_reference() {
     for loss in [Loss::Mse, Loss::Mae, Loss::Huber] {
         assert!(!loss.of_classes());
         for z in rows() {
-            // Some are met exactly, some differ by exactly 1.
+            // Some targets are met exactly, some differ by exactly 1.
             let t: Vec<f32> = z
                 .iter()
                 .zip(0..)
@@ -100,7 +101,7 @@ fn nan_makes_the_loss_nan_and_so_does_a_target_of_the_wrong_kind() {
     }
 }
 
-/// The largest finite outputs have a finite loss, and gradients where these are finite.
+/// The largest finite outputs have a finite loss and, for losses with bounded derivatives, finite gradients.
 #[test]
 fn large_outputs_give_no_nan() {
     let z = [f32::MAX, f32::MIN, 0.0];
@@ -115,7 +116,7 @@ fn large_outputs_give_no_nan() {
     assert_eq!((got, gradient), (0.0, [0.0; 3]));
 }
 
-/// Any number of rows, of widths with and without padding; the first row of the largest outputs twice.
+/// Any number of rows, of widths with and without padding; the first row has the largest output twice.
 #[test]
 fn a_row_gives_the_same_bits_beside_whichever_others() {
     let value = |row: usize, column: usize| 4.0 * ((7 * row * column + 3 * column + row) as f32).sin();
@@ -190,7 +191,7 @@ fn a_class_that_is_not_there_has_no_loss() {
     }
 }
 
-/// What stands in one row, numbers or not, does not get into others.
+/// NaN and other values in one row do not affect other rows.
 #[test]
 fn a_row_that_is_not_a_number_leaves_others_alone() {
     let given = |z: &[f32]| cross_entropy(z, &[0; 20]);

@@ -1,4 +1,4 @@
-//! Every piece, in Rust and in WGSL, against the reference.
+//! Every variant, in Rust and in WGSL, compared with the reference.
 
 mod activation;
 mod dropout;

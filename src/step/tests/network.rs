@@ -1,4 +1,4 @@
-//! Steps of a small network made of the pieces in f32, against the reference and its bounds.
+//! Steps of a small network of variants in f32, compared with the reference and its bounds.
 
 use ndarray::{Array1, Array2};
 
@@ -12,7 +12,7 @@ use crate::step::{
 const SIZES: [usize; 4] = [6, 9, 7, 4];
 const ROWS: usize = 11;
 
-/// Normal numbers divided by `divisor`, which f32 holds.
+/// Normally distributed numbers divided by `divisor`, rounded to f32.
 fn numbers(rows: usize, columns: usize, place: u32, divisor: f64) -> Array2<f64> {
     Array2::from_shape_fn((rows, columns), |(i, j)| {
         f64::from((normal(1, Purpose::Weights, [(i * columns + j) as u32, place]) / divisor) as f32)
@@ -30,7 +30,7 @@ fn network(activation: Activation, dropout: f32, loss: Loss) -> ReferenceNetwork
     }
 }
 
-/// What rows should give: classes, values, weights.
+/// Inputs, targets (classes and values) and weights of rows.
 struct Batch {
     x: Array2<f64>,
     classes: Vec<usize>,
@@ -64,7 +64,7 @@ fn narrow<'a>(values: impl IntoIterator<Item = &'a f64>) -> Vec<f32> {
     values.into_iter().map(|value| *value as f32).collect()
 }
 
-/// C = A B of f32, row-major.
+/// Computes C = A B in f32, row-major.
 fn product(a: &[f32], b: &[f32], (m, k, n): (usize, usize, usize)) -> Vec<f32> {
     let mut c = vec![0.0; m * n];
     for i in 0..m {
@@ -79,7 +79,7 @@ fn transposed(a: &[f32], rows: usize, columns: usize) -> Vec<f32> {
     (0..rows * columns).map(|i| a[i % rows * columns + i / rows]).collect()
 }
 
-/// Loss, and gradients of weights and biases of each layer: weights first.
+/// Returns the loss, and gradients of weights and biases of each layer: weights first.
 fn gradients(
     network: &ReferenceNetwork,
     batch: &Batch,
@@ -133,7 +133,7 @@ fn gradients(
     (loss, tensors)
 }
 
-/// Weights and bias of each layer, in the order of [`gradients`].
+/// Returns weights and bias of each layer, in the order of [`gradients`].
 fn tensors(network: &ReferenceNetwork) -> Vec<Vec<f64>> {
     let both = network.weights.iter().zip(&network.biases);
     both.flat_map(|(w, b)| [w.iter().copied().collect(), b.to_vec()]).collect()
@@ -175,8 +175,9 @@ fn gradients_are_within_the_bounds_and_the_bounds_are_small() {
     }
 }
 
-/// Ten steps with everything at once. Errors of single gradients are about 1e-6 of the largest; those that divide by the
-/// root of a mean of squares carry the relative error of a gradient, of 1e-4 where it is a hundredth of the largest.
+/// Ten steps with all features. Errors of single gradients are about 1e-6 of the largest; optimizers that
+/// divide by the root of a mean of squares propagate the relative error of a gradient, of 1e-4 if it is a
+/// hundredth of the largest.
 #[test]
 fn ten_steps_agree_with_a_run_of_the_reference() {
     let batch = Batch::new();

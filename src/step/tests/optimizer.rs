@@ -1,10 +1,10 @@
-//! Optimizers against the reference.
+//! Optimizers compared with the reference.
 
 use crate::reference::ops;
 use crate::step::{Optimizer, OptimizerKind, StepRecord, Tile};
 
 const EPS: f64 = f32::EPSILON as f64;
-/// Two of the longest vectors and a rest.
+/// Two of the longest vectors and a remainder.
 const LENGTH: usize = 45;
 
 /// Different parameters.
@@ -21,7 +21,7 @@ fn gradients(step: u64) -> Vec<f32> {
         .collect()
 }
 
-/// Parameters and states after so many steps from p = -1.5, ..., of f32 and of the reference.
+/// Parameters and states after `steps` steps from p = -1.5, ..., in f32 and of the reference.
 fn run(optimizer: &Optimizer, rate: f32, steps: u64) -> ([Vec<f32>; 3], [Vec<f64>; 3]) {
     let mut got = [
         (0..LENGTH).map(|i| (i % PLACES) as f32 * 0.3 - 1.5).collect(),
@@ -35,7 +35,7 @@ fn run(optimizer: &Optimizer, rate: f32, steps: u64) -> ([Vec<f32>; 3], [Vec<f64
         optimizer.fill(&mut record, step);
         let [p, first, second] = &mut got;
         let states = optimizer.kind.states();
-        // What is not needed is empty.
+        // Unused states are empty.
         let states = [
             &mut first[..if states > 0 { LENGTH } else { 0 }],
             &mut second[..if states > 1 { LENGTH } else { 0 }],
@@ -53,8 +53,8 @@ fn run(optimizer: &Optimizer, rate: f32, steps: u64) -> ([Vec<f32>; 3], [Vec<f64
     (got, want)
 }
 
-/// Roundings of a step: 2 eps of numbers up to 3, and 8 eps of what the rate is multiplied by, which is up to 20 with
-/// momentum. They add up over the steps.
+/// Rounding errors of a step: 2 eps of numbers up to 3, and 8 eps of the factor of the rate, which is up to
+/// 20 with momentum. They add up over the steps.
 #[test]
 fn parameters_and_states_agree_with_the_reference() {
     for kind in OptimizerKind::ALL.iter().copied() {
@@ -111,7 +111,8 @@ fn zeros_without_a_gradient_stay_zeros() {
     }
 }
 
-/// What decays ends at 0, and is never among the subnormal numbers, of which 0.9 times the smallest would stay the smallest.
+/// Decaying state reaches 0 and is never subnormal, since 0.9 times the smallest subnormal number would stay
+/// the smallest.
 #[test]
 fn state_without_gradients_becomes_zero() {
     for kind in OptimizerKind::ALL.iter().copied() {
@@ -175,8 +176,8 @@ fn settings_out_of_range_are_refused() {
     ] {
         assert_eq!(message(optimizer), want);
     }
-    // Devices may take it as 0.
+    // Devices may treat it as 0.
     assert!(Optimizer { epsilon: f32::MIN_POSITIVE / 2.0, ..adam }.validate().is_err());
-    // It divides by nothing.
+    // Momentum does not use epsilon.
     Optimizer { epsilon: 0.0, ..momentum }.validate().unwrap();
 }

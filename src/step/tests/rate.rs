@@ -1,4 +1,4 @@
-//! Learning rates at their corners.
+//! Learning rates at their extremes.
 
 use crate::step::{RateSchedule, Rates};
 
@@ -57,7 +57,7 @@ fn one_cycle_is_at_its_peak_after_30_percent() {
     assert_rates(&rates, &[(649, 0.250_001)]);
     assert!((1..=299).all(|step| rates.at(step) > rates.at(step - 1)));
     assert!((300..1000).all(|step| rates.at(step) < rates.at(step - 1)));
-    // Ten steps: up over steps 0 to 2, as PyTorch gives them.
+    // Ten steps: up over steps 0 to 2, as in PyTorch.
     let short = Rates::new(RateSchedule::OneCycle, 1.0, 10, 1);
     assert_rates(&short, &[(0, 0.04), (1, 0.52), (2, 1.0), (9, 4e-6)]);
     for steps in 1..5 {
@@ -130,6 +130,6 @@ fn settings_out_of_range_are_refused() {
     for schedule in RateSchedule::ALL {
         Rates { warmup: 1000, ..rates(schedule) }.validate().unwrap();
     }
-    // With nothing known of the run, a constant rate may warm up.
+    // A constant rate may warm up without information about the run.
     Rates { warmup: 7, ..Rates::constant(0.1) }.validate().unwrap();
 }

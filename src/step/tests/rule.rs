@@ -1,4 +1,4 @@
-//! Update rules: their records, and what they refuse.
+//! Update rules: their records and errors.
 
 use crate::step::{OptimizerKind, RateFactors, Rates, UpdateRule};
 

@@ -1,4 +1,4 @@
-//! The pieces of WGSL compute on every adapter of the machine what the reference does.
+//! WGSL pieces compared with the reference on every adapter of the machine.
 
 use ndarray::Array2;
 use wgpu::util::DeviceExt as _;
@@ -11,8 +11,8 @@ use crate::step::{Activation, Loss, Optimizer, OptimizerKind, StepRecord};
 
 const EPS: f64 = f32::EPSILON as f64;
 
-/// Runs `body` for each vec4 of `a`, with a piece and what it expects of the shader that includes it: buffers a, b and
-/// result of equal length (behind result two states), and a record. Gives result.
+/// Runs `body` for each vec4 of `a`, with a piece and the declarations that it needs: buffers a, b and result
+/// of equal length (result followed by two states), and a record. Returns result.
 fn run(context: &Context, piece: &str, body: &str, [a, b]: [&[f32]; 2], result: &[f32]) -> Vec<f32> {
     let record = include_str!("../../../shaders/common/record.wgsl");
     let record = record.replace("//#include record_carrier", "var<private> record: StepRecord;");
@@ -68,13 +68,13 @@ fn main(@builtin(global_invocation_id) thread: vec3<u32>) {{
     bytemuck::pod_collect_to_vec(&bytes)
 }
 
-/// f(a, b), where both are used by `expression` as a[i] and b[i].
+/// Computes f(a, b), where `expression` uses a[i] and b[i].
 fn map(context: &Context, piece: &str, expression: &str, a: &[f32], b: &[f32]) -> Vec<f32> {
-    // Layouts are made of the bindings that are used.
+    // Automatic layouts contain only the used bindings.
     run(context, piece, &format!("result[i] = {expression} + 0.0 * b[i];"), [a, b], &vec![0.0; a.len()])
 }
 
-/// Every adapter of the machine: those tests that need one are in `tests/gpu`.
+/// Returns every adapter of the machine; tests that require one are in `tests/gpu`.
 fn contexts() -> impl Iterator<Item = Context> {
     adapters(None).into_iter().map(|adapter| Context::open(&adapter).unwrap())
 }
@@ -85,8 +85,8 @@ fn slope_of(f: Activation) -> String {
     format!("{name}_gradient(vec4<f32>(1.0), {kept})")
 }
 
-/// WGSL promises exp(x) within 3 + 2 |x| units in the last place, and the largest |z| exp(-|z|) (3 + 2 |z|) is below 3:
-/// 12 eps (1 + |value|), and relative to values near 0 where these are not differences.
+/// WGSL guarantees exp(x) within 3 + 2 |x| units in the last place, and the largest |z| exp(-|z|) (3 + 2 |z|)
+/// is below 3: 12 eps (1 + |value|), and relative to values near 0 if these are not differences.
 #[test]
 fn activations_agree_with_the_reference() {
     let mut z: Vec<f32> = grid().filter(|z| *z == 0.0 || z.abs() >= f32::MIN_POSITIVE).collect();
@@ -144,7 +144,7 @@ fn losses_agree_with_the_reference() {
     };
     for context in contexts() {
         for loss in Loss::ALL.iter().copied() {
-            // Of cross-entropy, a row whose largest logit is 6.5 and whose sum of exponentials is 2.25.
+            // For cross-entropy, a row whose largest logit is 6.5 and whose sum of exponentials is 2.25.
             let terms = map(&context, loss.shader(), &each("loss_term", "6.5, 2.25"), &z, &t);
             let slopes = map(&context, loss.shader(), &each("loss_slope", "6.5, 2.25"), &z, &t);
             for i in 0..z.len() {
@@ -159,7 +159,7 @@ fn losses_agree_with_the_reference() {
                     ),
                 };
                 for (got, want) in [(terms[i], term), (slopes[i], slope)] {
-                    // exp and log are within a few units; the rest are single roundings.
+                    // exp and log are within a few units; the other operations are single roundings.
                     let error = (f64::from(got) - want).abs();
                     assert!(error <= 8.0 * EPS * (1.0 + want.abs()), "{loss} of {z}, {t}: {got}, not {want}");
                 }
@@ -171,8 +171,8 @@ fn losses_agree_with_the_reference() {
     }
 }
 
-/// Three steps of 8 parameters, the last of which are padding. Division and square root are within 2.5 units or what WGSL
-/// derives them from; the rest are single roundings.
+/// Three steps of 8 parameters, the last of which are padding. Division and square root are within 2.5 units
+/// or within the error that WGSL derives; the other operations are single roundings.
 #[test]
 fn optimizers_agree_with_the_reference() {
     let gradients = [0.5f32, -1.5, 1e-3, 0.25, -2.0, 1.0, 0.0, 0.0];
