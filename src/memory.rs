@@ -1,15 +1,15 @@
-//! What the machine can still hold, asked before anything large is allocated.
+//! Checks of available memory before large allocations.
 
 use crate::{Error, Result};
 
-/// So many bytes the machine is not asked for: that takes longer than to fill them.
+/// Largest size for which available memory is not queried: the query takes longer than filling it.
 const SMALL_BYTES: u128 = 16 << 20;
 
-/// Refuses `bytes` of memory for `what` where the machine, the container or the limits of the process leave less. A small piece
-/// of memory is only held against the limits of the process.
+/// Returns an error if fewer than `bytes` bytes of memory for `what` are left by the machine, the container
+/// or the limits of the process. Small sizes are compared only with the limits of the process.
 pub fn check_memory(bytes: u128, what: &str) -> Result<()> {
     let machine = if bytes > SMALL_BYTES { available() } else { None };
-    // No allocation can be greater than an `isize`, whatever the machine has.
+    // No allocation can exceed `isize::MAX`.
     let available = machine.unwrap_or(u64::MAX).min(left_by_limits()).min(isize::MAX as u64);
     if bytes <= u128::from(available) {
         return Ok(());
@@ -21,16 +21,16 @@ pub fn check_memory(bytes: u128, what: &str) -> Result<()> {
     )))
 }
 
-/// Bytes for a thread: its stack (2 MiB unless the user says otherwise), and what is mapped beside it.
+/// Bytes of a thread: its stack (2 MiB by default), and other mappings.
 const THREAD_BYTES: u64 = 4 << 20;
 
-/// Whether the limits of the process leave room for a thread. A thread with a stack and nothing else would end
-/// the process.
+/// Returns whether the limits of the process leave room for a thread. A thread with room only for its stack
+/// would abort the process.
 pub fn has_room_for_thread() -> bool {
     left_by_limits() >= THREAD_BYTES
 }
 
-/// Bytes that can still be allocated; nothing on systems that do not tell.
+/// Returns the bytes that can still be allocated; `None` if the system does not report them.
 #[cfg(not(target_arch = "wasm32"))]
 fn available() -> Option<u64> {
     use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
@@ -42,28 +42,28 @@ fn available() -> Option<u64> {
         system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, kind);
         system.process(pid)?.cgroup_limits()
     });
-    // Not `free_memory`: to a container, cached files count as used, and they make room when asked.
+    // Not `free_memory`: cached files count as used in a container, although they are freed on demand.
     let container = limit.map_or(u64::MAX, |limit| limit.total_memory.saturating_sub(limit.rss));
     let available = machine.min(container);
     (available > 0).then_some(available)
 }
 
-/// A page of a browser is not told what its machine has.
+/// A browser does not report the machine's memory.
 #[cfg(target_arch = "wasm32")]
 fn available() -> Option<u64> {
     None
 }
 
-/// Bytes that the limits of the process, `ulimit -v` and `ulimit -d`, leave of its address space.
+/// Returns the bytes of address space left by the limits of the process, `ulimit -v` and `ulimit -d`.
 #[cfg(target_os = "linux")]
 fn left_by_limits() -> u64 {
     use rustix::process::{Resource, getrlimit};
     let [space, data] = [Resource::As, Resource::Data].map(|resource| getrlimit(resource).current);
-    // Most processes have no such limit, and need not look at what they use.
+    // Most processes have no such limit, so their usage is not queried.
     if space.or(data).is_none() {
         return u64::MAX;
     }
-    // Pages of the process, in seven columns: the first counts all of them, the sixth data and stack.
+    // Seven columns of page counts: the first is the total, the sixth data and stack.
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let used = |column| {
         let pages = pages.split_whitespace().nth(column).and_then(|pages| pages.parse::<u64>().ok());
@@ -74,7 +74,8 @@ fn left_by_limits() -> u64 {
     left(space, 0).min(left(data, 5))
 }
 
-/// Bytes that can still be added to memory, of which addresses have 32 bits. It never shrinks: what is free within it is more.
+/// Returns the bytes that can still be added to memory, which has 32-bit addresses. It never shrinks; free
+/// memory within it is not included.
 #[cfg(target_arch = "wasm32")]
 fn left_by_limits() -> u64 {
     const PAGE_BYTES: u64 = 1 << 16;
@@ -86,35 +87,37 @@ fn left_by_limits() -> u64 {
     u64::MAX
 }
 
-/// The fewest bytes for which large pages are requested.
+/// Least bytes for which large pages are requested.
 #[cfg(target_os = "linux")]
 const LARGE_BYTES: usize = 2 << 20;
 
-/// Asks the system for large pages where a vector that is still to be filled takes much memory, which takes longer to come 4 KiB at a
-/// time than to be filled. Where the system has none, nothing changes.
+/// Requests large pages for a large vector before it is filled, since page faults of 4 KiB take longer than
+/// filling. Has no effect if the system has none.
 #[cfg(target_os = "linux")]
 pub fn prefer_large_pages<T>(values: &mut Vec<T>) {
     let bytes = values.capacity() * size_of::<T>();
     if bytes < LARGE_BYTES {
         return;
     }
-    // All pages, also those that begin in front of it: memory of two kinds could not grow in its place.
+    // Includes the page that begins before the vector: a mapping with different kinds of pages could not grow
+    // in place.
     let start = values.as_mut_ptr().cast::<u8>();
     let skipped = start.addr() % rustix::param::page_size();
     let (start, bytes) = (start.wrapping_sub(skipped), bytes + skipped);
     #[expect(unsafe_code, reason = "advice on memory, of which it changes nothing")]
-    // SAFETY: the pages are mapped, as the vector has a part of each; what they hold stays as it is, whosever it is.
+    // SAFETY: the pages are mapped, since each contains a part of the vector; the advice does not change
+    // their contents, including data of other owners.
     let _ = unsafe { rustix::mm::madvise(start.cast(), bytes, rustix::mm::Advice::LinuxHugepage) };
 }
 
-/// Does nothing: other systems choose their pages themselves.
+/// Has no effect: other systems choose their pages themselves.
 #[cfg(not(target_os = "linux"))]
 pub fn prefer_large_pages<T>(_: &mut Vec<T>) {}
 
-/// Room for so many values of this name, on large pages where the system has them.
+/// Allocates room for `count` values of this name, on large pages if the system has them.
 ///
 /// # Errors
-/// [`Error::Config`] where the machine has no room.
+/// [`Error::Config`] if the machine has no room.
 pub fn room<T>(count: usize, name: &str) -> Result<Vec<T>> {
     let bytes = count as u128 * size_of::<T>() as u128;
     if bytes > SMALL_BYTES {
@@ -127,7 +130,7 @@ pub fn room<T>(count: usize, name: &str) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// A size for people: three digits and a unit.
+/// Formats a size with three digits and a unit.
 fn readable(bytes: u128) -> String {
     const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
     let mut value = bytes as f64;

@@ -1,34 +1,34 @@
-//! The one source of randomness: a counter-based generator, so that any number can be had by its place alone, on the
-//! host and in a shader alike.
+//! The only source of randomness: a counter-based generator, so that any number can be computed from its
+//! position, on the host and in shaders alike.
 //!
-//! Philox4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3",
-//! SC 2011.
+//! Philox4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1,
+//! 2, 3", SC 2011.
 
-/// What the numbers are for: streams of different purposes never meet.
+/// Purpose of random numbers: streams of different purposes do not overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Purpose {
-    /// The order of an epoch's rows.
+    /// Order of an epoch's rows.
     Order = 1,
     /// Initial weights.
     Weights = 2,
-    /// Which rows validate and test.
+    /// Choice of validation and test rows.
     Split = 3,
-    /// Which units are left out of a step.
+    /// Units dropped in a step.
     Dropout = 4,
-    /// Which rows a resample has.
+    /// Rows of a resample.
     Bootstrap = 5,
-    /// How the values of a column are shuffled.
+    /// Shuffling of a column's values.
     Shuffle = 6,
-    /// Which settings a member of a sweep has.
+    /// Settings of a member of a sweep.
     Trial = 7,
-    /// Which networks an ensemble is picked from.
+    /// Networks that an ensemble is picked from.
     Bag = 8,
     /// A sample of the rows of a data set.
     Sample = 9,
 }
 
-/// Ten rounds of Philox4x32: four independent uniform words for each counter and key.
+/// Computes ten rounds of Philox4x32: four independent uniform words for each counter and key.
 #[inline(always)]
 pub fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     let multiply = |a: u32, b: u32| {
@@ -46,23 +46,23 @@ pub fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
-/// Four words at `place` of a purpose's stream.
+/// Returns four words at `place` of a purpose's stream.
 #[inline(always)]
 pub fn words(seed: u64, purpose: Purpose, place: [u32; 2]) -> [u32; 4] {
     philox([place[0], place[1], 0, purpose as u32], [seed as u32, (seed >> 32) as u32])
 }
 
-/// A word as a number between 0 and 1, neither of which it is.
+/// Converts a word to a number between 0 and 1, both exclusive.
 fn unit(word: u32) -> f64 {
     (f64::from(word) + 0.5) / 4_294_967_296.0
 }
 
-/// A number between 0 and 1 at `place` of a purpose's stream, all equally probable.
+/// Returns a uniformly distributed number between 0 and 1 at `place` of a purpose's stream.
 pub fn uniform(seed: u64, purpose: Purpose, place: [u32; 2]) -> f64 {
     unit(words(seed, purpose, place)[0])
 }
 
-/// A standard normal number at `place` of a purpose's stream (Box and Muller, 1958).
+/// Returns a standard normal number at `place` of a purpose's stream (Box and Muller, 1958).
 pub fn normal(seed: u64, purpose: Purpose, place: [u32; 2]) -> f64 {
     let [a, b, ..] = words(seed, purpose, place);
     (-2.0 * unit(a).ln()).sqrt() * (std::f64::consts::TAU * unit(b)).cos()

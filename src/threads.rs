@@ -1,4 +1,4 @@
-//! Threads that the system may refuse, and how one waits.
+//! Starting threads, which the system may refuse, and waiting.
 
 mod beside;
 mod hand_over;
@@ -21,10 +21,10 @@ pub use hand_over::with_delays;
 pub use hand_over::{hand_over, steps_of_piece};
 pub use in_order::in_order;
 
-/// Whether there are threads that can be started at any time. In browsers there are none: what one would do is done where it is asked for.
+/// Whether threads can be started at any time. Browsers have none: work is then done by the caller.
 pub const EXIST: bool = cfg!(not(target_arch = "wasm32"));
 
-/// Starts a thread of this name, which does what `purpose` says.
+/// Starts a thread of this name; `purpose` describes its work in errors.
 ///
 /// # Errors
 /// [`Error::Thread`] when the system has no room for it.
@@ -42,7 +42,8 @@ pub fn spawn(
         .map_err(|source| Error::Thread { purpose, source })
 }
 
-/// Starts a thread for work that others do where there is none: nothing where the system has no room for it.
+/// Starts a thread for work that other threads can do instead; returns `None` if the system has no room for
+/// it.
 fn spawn_scoped<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
@@ -54,13 +55,14 @@ fn spawn_scoped<'scope, T: Send + 'scope>(
     has_room_for_thread().then(|| Builder::new().spawn_scoped(scope, work).ok())?
 }
 
-/// How often a future is polled to see whether it has timed out.
+/// Interval at which a future is polled for time-outs.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Runs a future to its end. A future that waits for a callback is polled again now and then, so that it can time out, which no crate for this does.
+/// Runs a future to completion. A future that waits for a callback is polled repeatedly, so that it can time
+/// out, which no crate for this does.
 ///
 /// # Panics
-/// In browsers, where the callbacks run on the thread that would wait for them, when the future is not ready at once.
+/// In browsers, where the callbacks run on the waiting thread itself, when the future is not ready at once.
 pub fn block<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -70,7 +72,7 @@ pub fn block<T>(future: impl Future<Output = T>) -> T {
     }
     let mut future = pin!(future);
     let mut poll = |waker: &Waker| future.as_mut().poll(&mut Context::from_waker(waker));
-    // What a processor does is ready at once: nobody is woken.
+    // Futures of the CPU engine are ready at once and need no waker.
     if let Poll::Ready(value) = poll(Waker::noop()) {
         return value;
     }

@@ -1,42 +1,42 @@
-//! What is measured: stretches of time, and what a device can do at most.
+//! Measured quantities: time spans, and ceilings of a device.
 
 use serde::Serialize;
 
-/// A stretch of time, in nanoseconds of one clock.
+/// A span of time, in nanoseconds of one clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// When it begins.
+    /// Start of the span.
     pub begin: u64,
-    /// When it ends.
+    /// End of the span.
     pub end: u64,
 }
 
 impl Span {
-    /// How long it is, in nanoseconds.
+    /// Returns the length in nanoseconds.
     pub fn length(self) -> u64 {
         self.end.saturating_sub(self.begin)
     }
 }
 
-/// The measured ceilings of a device: the two lines of its roofline (Williams, Waterman, Patterson 2009).
+/// Measured ceilings of a device: the two lines of its roofline (Williams, Waterman, Patterson 2009).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ceilings {
-    /// Bytes a second of a copy: read and written ones together.
+    /// Bytes per second of a copy, read and written.
     pub bytes_per_second: f64,
-    /// FLOP a second of nothing but multiply-adds, two FLOP each.
+    /// FLOP per second of pure multiply-adds, two FLOP each.
     pub flop_per_second: f64,
 }
 
 impl Ceilings {
-    /// Seconds that a kernel takes at least: the time of its bytes at the copy's rate or of its arithmetic at that of the
-    /// multiply-adds, whichever is longer.
+    /// Returns the least time of a kernel in seconds: the time of its bytes at the copy's rate or of its
+    /// arithmetic at the rate of the multiply-adds, whichever is longer.
     pub fn least_seconds(&self, bytes: u64, flop: u64) -> f64 {
         let moved = bytes as f64 / self.bytes_per_second;
         let computed = flop as f64 / self.flop_per_second;
         moved.max(computed)
     }
 
-    /// FLOP per byte from which on the arithmetic is what bounds.
+    /// Returns the FLOP per byte above which arithmetic is the limit.
     pub fn ridge(&self) -> f64 {
         self.flop_per_second / self.bytes_per_second
     }

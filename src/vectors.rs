@@ -1,4 +1,5 @@
-//! Vector instructions: the longest ones of the processor, or the shorter ones that TINYTRAIN_VECTORS names, in bits.
+//! Vector instructions: the longest of the processor, or shorter ones with the number of bits in
+//! TINYTRAIN_VECTORS.
 
 use std::env;
 use std::sync::OnceLock;
@@ -7,18 +8,19 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::error::{Error, Result};
 
-/// Names the most bits of a vector: 128, 256 or 512. It is read once; processors other than x86 have but one length. Those of 128 bits
-/// have no fused multiply-add: with them x86 computes the same bits as a browser, whose vectors have none either. All else that
-/// is rounded in training is plain arithmetic of the library, or a function of the standard library in f64 whose result is rounded to f32.
+/// Variable with the most bits of a vector: 128, 256 or 512. It is read once; processors other than x86 have
+/// only one length. Vectors of 128 bits have no fused multiply-add: with them x86 computes the same bits as a
+/// browser, whose vectors have none either. All other rounded operations in training are plain arithmetic of
+/// the library, or functions of the standard library in f64 whose results are rounded to f32.
 const VARIABLE: &str = "TINYTRAIN_VECTORS";
 
-/// Does some work that is compiled for each kind of processor.
+/// Runs work that is compiled for each kind of processor.
 #[inline(always)]
 pub(crate) fn vectorized<Work: WithSimd>(work: Work) -> Work::Output {
     longest().dispatch(work)
 }
 
-/// Loops of a closure; see [`vectorized_loops`].
+/// A closure with loops; see [`vectorized_loops`].
 pub(crate) struct Loops<F>(pub F);
 
 impl<F: FnMut()> WithSimd for Loops<F> {
@@ -30,8 +32,8 @@ impl<F: FnMut()> WithSimd for Loops<F> {
     }
 }
 
-/// Does what an expression says, compiled for each kind of processor, which turns its loops into vector instructions. Inlined whatever its
-/// size: a closure that is given to [`vectorized`] becomes a function for any processor when it is large.
+/// Evaluates an expression that is compiled for each kind of processor, with vectorized loops. It is always
+/// inlined: a large closure passed to [`vectorized`] would become a function for any processor.
 macro_rules! vectorized_loops {
     ($work:expr) => {
         $crate::vectors::vectorized($crate::vectors::Loops(
@@ -43,15 +45,15 @@ macro_rules! vectorized_loops {
 
 pub(crate) use vectorized_loops;
 
-/// The longest vectors that are taken.
+/// Returns the longest vectors in use.
 #[inline]
 pub(crate) fn longest() -> Arch {
     static LONGEST: OnceLock<Arch> = OnceLock::new();
-    // Who starts a program hears of a wrong length from `check`.
+    // `check` reports a wrong length at program start.
     *LONGEST.get_or_init(|| asked().unwrap_or_default())
 }
 
-/// Checks the length that TINYTRAIN_VECTORS names, if it does.
+/// Checks the length in TINYTRAIN_VECTORS, if it is set.
 ///
 /// # Errors
 /// [`Error::Config`] for a length that vectors do not have.
@@ -68,7 +70,7 @@ fn asked() -> Result<Arch> {
     })
 }
 
-/// Vectors of at most `longest` bits; `None` for a length that vectors do not have.
+/// Returns vectors of at most `longest` bits; `None` for a length that vectors do not have.
 fn arch(longest: u32) -> Option<Arch> {
     match longest {
         #[cfg(target_arch = "x86_64")]

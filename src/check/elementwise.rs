@@ -30,7 +30,7 @@ const INTEGER_ZIPS: [(Zip, WordFormula); 5] = [
 const COMPARISONS: [(Comparison, WordFormula); 2] =
     [(Comparison::Equal, |a, b| u32::from(a == b)), (Comparison::Different, |a, b| u32::from(a != b))];
 
-/// Two vectors of words, a third of which are alike.
+/// Returns two vectors of words, a third of which are equal.
 fn integers(length: usize) -> (Vec<u32>, Vec<u32>) {
     let a: Vec<u32> = (0..length as u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
     let b = (1..).zip(&a).map(|(i, word)| if i % 3 == 1 { *word } else { i }).collect();
@@ -71,7 +71,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let got = activate(compute, Activation::Relu, &compute.matrix(&z)?)?.read(compute)?;
         Ok(Figures::exact(got, ops::relu(wide(&z).view())))
     });
-    // WGSL does not promise this, but training relies on it to notice a network that went wrong.
+    // WGSL does not guarantee this, but training relies on it to detect divergence.
     cases.case("relu of NaN", "1 x 5", |compute| {
         let z = Array2::from_shape_fn((1, 5), |(_, j)| if j == 3 { f32::NAN } else { -1.0 });
         let got = activate(compute, Activation::Relu, &compute.matrix(&z)?)?.read(compute)?;

@@ -1,4 +1,4 @@
-//! A batch with its gradients in a file, so that another framework can be asked for its opinion.
+//! A batch with its gradients in a file, for comparison with another framework.
 
 use super::problem::Problem;
 use super::tensor_file::TensorFile;
@@ -12,18 +12,18 @@ use crate::train::Config;
 const SIZES: [usize; 5] = [20, 32, 24, 16, 10];
 const ROWS: usize = 32;
 
-/// A random ReLU network with four weight layers, a batch, and the gradients of its mean loss that a device computed
-/// in f32. No hidden pre-activation lies within 1e-4 of 0.
+/// A random ReLU network with four weight layers, a batch, and the gradients of its mean loss computed by a
+/// device in f32. No hidden pre-activation is within 1e-4 of 0.
 #[derive(Debug, Clone)]
 pub struct GradientRecord {
     file: TensorFile,
 }
 
 impl GradientRecord {
-    /// Has the device compute the gradients.
+    /// Computes the gradients on the device.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn from_device(device: &Device) -> Result<Self> {
         let Problem { network, parameters, data, x, .. } = Problem::new(&SIZES, ROWS)?;
         let config = Config { batch_size: ROWS, ..Config::default() };
@@ -37,11 +37,11 @@ impl GradientRecord {
         Ok(Self { file })
     }
 
-    /// As a safetensors file: x (f32), labels (i64), and for layer n = 1, 2, ... `wn [inputs, outputs]`,
+    /// Returns a safetensors file: x (f32), labels (i64), and for layer n = 1, 2, ... `wn [inputs, outputs]`,
     /// `bn [outputs]`, dwn, dbn (f32).
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) when the format cannot hold them.
+    /// [`Error::Config`](crate::Error::Config) when the format cannot represent them.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         tensor_file(&self.file.tensors, None)
     }

@@ -1,4 +1,4 @@
-//! The kernels of an input layer: forward, and their gradients stored and applied.
+//! Kernels of an input layer: forward, and gradients that are stored or applied.
 
 use ndarray::{Array2, Axis};
 
@@ -15,7 +15,7 @@ use crate::step::{OptimizerKind, UpdateRule};
 
 const ROWS: usize = 33;
 
-/// An input layer with its parameters, and rows for it, in which unknown categories stand too.
+/// An input layer with its parameters, and rows for it, some with unknown categories.
 struct Problem {
     layer: InputLayer,
     layout: ParameterLayout,
@@ -54,7 +54,7 @@ impl Problem {
         Ok(Self { layer, layout, place, parameters, reference, rows })
     }
 
-    /// The parameters, and behind them zeros for `states` numbers of state.
+    /// Returns the parameters followed by zeros for `states` numbers of state.
     fn packed(&self, states: usize) -> Vec<f32> {
         let mut packed = self.layout.pack(&self.parameters);
         packed.resize((1 + states) * packed.len(), 0.0);
@@ -77,7 +77,7 @@ fn embed(compute: &Compute) -> Result<Figures> {
     let inputs = problem.layer.inputs();
     let x = Matrix::output(compute, 2 * ROWS, inputs)?;
     let (on_rows, on_parameters) = (compute.matrix(&problem.rows)?, compute.vector(&problem.packed(0))?);
-    // What stands behind the inputs of a row of E is nobody's.
+    // Kernels do not write the padding after the inputs of a row of E.
     compute.context.queue.write_buffer(x.buffer(), 0, &vec![0; 2 * ROWS * 16 * blocks(inputs)]);
     for kernel in Embed::all(ROWS, &problem.layer, problem.place) {
         let buffers = [on_rows.buffer(), on_parameters.buffer(), x.buffer()];
@@ -92,7 +92,8 @@ fn embed(compute: &Compute) -> Result<Figures> {
     Ok(Figures::near(&x.read(compute)?, &want, &magnitude, &stacked(&of_x, &of_e)))
 }
 
-/// Runs kernels whose last binding is where gradients go, or parameters to be updated, and compares the numbers from `start` on.
+/// Runs kernels whose last binding is for gradients or updated parameters, and compares the numbers from
+/// `start` on.
 fn compared<K: Kernel>(
     compute: &Compute,
     problem: &Problem,

@@ -1,4 +1,5 @@
-//! The kernels with a loss: each loss once with weights of the rows and label smoothing, and cross-entropy without.
+//! Kernels with a loss: each loss once with weights of the rows and label smoothing, and cross-entropy
+//! without.
 
 use ndarray::{Array2, Axis};
 
@@ -28,7 +29,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
 fn loss_gradient(compute: &Compute, rows: usize, outputs: usize, form: LossTargets) -> Result<Figures> {
     let (z, wanted) = (random(rows, outputs, 12) * 3.0, Expected::new(form, rows, outputs));
     let on_z = compute.matrix(&z)?;
-    // The targets stand the other way round in the data set, behind those of another row.
+    // Targets are in reverse order in the data set, after another row.
     let another = vec![0; form.words(outputs)];
     let stored: Vec<u32> =
         another.into_iter().chain((0..rows).rev().flat_map(|row| wanted.words(row))).collect();
@@ -41,7 +42,7 @@ fn loss_gradient(compute: &Compute, rows: usize, outputs: usize, form: LossTarge
     compute.run(&kernel, &buffers, StepRecord::all(rows))?;
     let (z, targets) = (wide(&z), wanted.targets());
     let want = ops::loss_gradient(form.loss, z.view(), &targets);
-    // Errors are relative to what a row counts.
+    // Errors are relative to the weight of a row.
     let counts = wanted.shares().insert_axis(Axis(1));
     let local = match form.loss {
         Loss::CrossEntropy => bounds::softmax(z.view()) + 8.0 * EPS,

@@ -1,4 +1,4 @@
-//! Does this machine's driver compute what it should? Every kernel and every gradient on one device, against the f64
+//! Checks of this machine's driver: every kernel and every gradient on one device, compared with the f64
 //! reference.
 
 mod elementwise;
@@ -28,34 +28,34 @@ use crate::error::Result;
 use crate::kernels::{Compute, blocks, pad_rows, unpad_rows};
 use crate::random::{Purpose, normal};
 
-/// The distance from 1 to the next f32.
+/// Distance from 1 to the next f32.
 const EPS: f64 = f32::EPSILON as f64;
 
-/// What a check of one kernel, or of one network, gave.
+/// Result of checking one kernel, or one network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The kernel and its variant, or the checked function of an engine.
     pub subject: String,
     /// Its shapes.
     pub shape: String,
-    /// |got - want| relative to the magnitude of what was added up to the element, at the element that comes closest
-    /// to its bound, or is furthest beyond.
+    /// |got - want| relative to the magnitude of the element's terms, for the element that comes closest to
+    /// its bound, or exceeds it most.
     pub error: f64,
-    /// What rounding explains there; 0 where nothing is rounded.
+    /// Largest error explained by rounding there; 0 if the element is exact.
     pub bound: f64,
-    /// Why there is no answer at all.
+    /// Reason for a missing result.
     pub fault: Option<String>,
 }
 
 impl Outcome {
-    /// Whether the device did what it should.
+    /// Returns whether the device is correct.
     pub fn passed(&self) -> bool {
-        // NaN has not passed.
+        // NaN fails.
         self.fault.is_none() && self.error <= self.bound
     }
 }
 
-/// What a device computed and what it should have, number by number.
+/// Computed and expected numbers.
 #[derive(Debug, Default)]
 struct Figures {
     got: Vec<f64>,
@@ -65,7 +65,7 @@ struct Figures {
 }
 
 impl Figures {
-    /// Numbers that are not rounded.
+    /// Numbers without rounding.
     fn exact<T: Into<f64>, U: Into<f64>>(
         got: impl IntoIterator<Item = T>,
         want: impl IntoIterator<Item = U>,
@@ -76,7 +76,7 @@ impl Figures {
         Self { got: got.into_iter().map(Into::into).collect(), want, magnitude, bound }
     }
 
-    /// Numbers that may be off by `bound`; `magnitude` is what the errors are relative to.
+    /// Numbers that may be off by `bound`; errors are reported relative to `magnitude`.
     fn near<'a, D: Dimension>(
         got: impl IntoIterator<Item = &'a f32>,
         want: &Array<f64, D>,
@@ -87,7 +87,7 @@ impl Figures {
         Self { got: got.into_iter().copied().map(f64::from).collect(), want, magnitude, bound }
     }
 
-    /// The same with a bound of `units` eps of the magnitude.
+    /// Numbers with a bound of `units` eps of the magnitude.
     fn relative<'a, D: Dimension>(
         got: impl IntoIterator<Item = &'a f32>,
         want: &Array<f64, D>,
@@ -107,7 +107,7 @@ impl Figures {
         self.extend(Self::one(f64::from(got), want, magnitude, bound));
     }
 
-    /// Both together.
+    /// Appends other numbers.
     fn and(mut self, other: Self) -> Self {
         self.extend(other);
         self
@@ -120,7 +120,7 @@ impl Figures {
         self.bound.extend(other.bound);
     }
 
-    /// Error and bound, both relative, where the error comes closest to its bound.
+    /// Returns error and bound, both relative, for the number that comes closest to its bound.
     fn worst(&self) -> Result<(f64, f64), String> {
         if self.got.len() != self.want.len() {
             return Err(format!("{} numbers, expected {}", self.got.len(), self.want.len()));
@@ -132,7 +132,7 @@ impl Figures {
             if error.is_nan() {
                 return Err(format!("{got} at number {i}, expected {want}"));
             }
-            // Exact numbers have no bound to come close to: any error is infinitely beyond.
+            // Exact numbers have a bound of 0: any error exceeds it infinitely.
             let here = if error == 0.0 { 0.0 } else { error / bound };
             if here > ratio {
                 let scale = self.magnitude[i].max(f64::MIN_POSITIVE);
@@ -143,34 +143,35 @@ impl Figures {
     }
 }
 
-/// How much is checked.
+/// Extent of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Each kernel in one or two shapes: seconds.
     Quick,
-    /// Odd shapes, too: sizes around the sizes of tiles, workgroups and blocks. The tests of the kernels run these.
+    /// Also odd shapes: sizes around the sizes of tiles, workgroups and blocks. The tests of the kernels use
+    /// this.
     Thorough,
 }
 
-/// Sizes that are no multiple of any tile.
+/// Sizes that are not multiples of any tile.
 const ODD: [usize; 6] = [1, 3, 17, 63, 65, 257];
 
-/// Takes the outcomes as they come.
+/// Receives each outcome as it becomes available.
 pub type Sink<'a> = dyn FnMut(Outcome) + 'a;
 
-/// The cases of one device.
+/// Cases of one device.
 struct Cases<'a> {
     compute: &'a Compute,
     extent: Extent,
     sink: &'a mut dyn FnMut(Outcome),
-    /// Cases that are over already.
+    /// Number of finished cases.
     done: usize,
-    /// Cases so far.
+    /// Number of cases so far.
     number: usize,
 }
 
 impl Cases<'_> {
-    /// Runs one case, unless it is over already, or one before it waits for what it reads.
+    /// Runs one case, unless it is finished already, or an earlier one waits for data.
     fn case(&mut self, subject: &str, shape: &str, run: impl FnOnce(&Compute) -> Result<Figures>) {
         self.number += 1;
         if self.number <= self.done || self.compute.awaits() {
@@ -184,13 +185,13 @@ impl Cases<'_> {
         }
     }
 
-    /// The shapes of a kernel: the quick ones, and the odd ones where all is checked.
+    /// Returns the shapes of a kernel: the quick ones, and also the odd ones for thorough checks.
     fn shapes<T>(&self, quick: impl IntoIterator<Item = T>, odd: impl IntoIterator<Item = T>) -> Vec<T> {
         let odd = odd.into_iter().filter(|_| self.extent == Extent::Thorough);
         quick.into_iter().chain(odd).collect()
     }
 
-    /// Runs all.
+    /// Runs all cases.
     fn run(&mut self) {
         elementwise::run(self);
         reductions::run(self);
@@ -216,13 +217,13 @@ fn outcome(subject: &str, shape: &str, figures: Result<Figures>) -> Outcome {
     }
 }
 
-/// Runs every kernel on the device, with outputs that are full of NaN before and have traps behind them. `sink` hears of
-/// each as it ends.
+/// Runs every kernel on the device, with outputs that are filled with NaN before and followed by traps.
+/// `sink` receives each outcome when the case ends.
 pub fn kernels(compute: &Compute, extent: Extent, sink: &mut Sink<'_>) {
     Cases { compute, extent, sink, done: 0, number: 0 }.run();
 }
 
-/// As [`kernels`] in the quick extent, for threads that must not wait.
+/// Runs the quick checks of [`kernels`], for threads that must not block.
 ///
 /// # Errors
 /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
@@ -238,40 +239,40 @@ pub async fn kernels_async(compute: &Compute, sink: &mut Sink<'_>) -> Result<()>
     }
 }
 
-/// Normal numbers; `stream` keeps matrices of one case apart.
+/// Returns normally distributed numbers; `stream` distinguishes matrices of one case.
 fn random(rows: usize, columns: usize, stream: u32) -> Array2<f32> {
     Array2::from_shape_fn((rows, columns), |(i, j)| {
         normal(u64::from(stream), Purpose::Weights, [i as u32, j as u32]) as f32
     })
 }
 
-/// The same numbers in f64.
+/// Converts numbers to f64.
 fn wide<D: Dimension>(values: &Array<f32, D>) -> Array<f64, D> {
     values.mapv(f64::from)
 }
 
-/// A vector of normal numbers.
+/// Returns a vector of normally distributed numbers.
 fn vector(length: usize, stream: u32) -> Array1<f32> {
     random(1, length, stream).into_iter().collect()
 }
 
-/// A matrix with its rows padded.
+/// Returns a matrix with padded rows.
 fn flat(matrix: &Array2<f32>) -> Vec<f32> {
     pad_rows(&matrix.iter().copied().collect::<Vec<_>>(), matrix.ncols())
 }
 
-/// Back again: `rows` rows of a matrix that begins at vec4 `place`.
+/// Returns `rows` rows of a padded matrix that begins at vec4 `place`.
 fn matrix(values: &[f32], place: usize, rows: usize, columns: usize) -> Array2<f32> {
     let padded = &values[4 * place..4 * (place + rows * blocks(columns))];
     Array2::from_shape_vec((rows, columns), unpad_rows(padded, columns)).unwrap_or_default()
 }
 
-/// Labels below `classes`.
+/// Returns labels below `classes`.
 fn labels(rows: usize, classes: usize) -> Vec<u32> {
     (0..rows).map(|row| ((row * 7 + row / 3) % classes) as u32).collect()
 }
 
-/// Labels as indices for the reference.
+/// Converts labels to indices for the reference.
 fn indices(labels: &[u32]) -> Vec<usize> {
     labels.iter().map(|label| *label as usize).collect()
 }

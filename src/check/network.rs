@@ -1,4 +1,4 @@
-//! Whole networks: gradients, and the weights after one step, of every schedule.
+//! Whole networks: gradients, and weights after one step, with every schedule.
 
 use super::problem::Problem;
 use super::{Sink, outcome};
@@ -10,11 +10,11 @@ use crate::schedule::ScheduleKind;
 use crate::step::OptimizerKind;
 use crate::threads::block;
 
-/// Layer sizes and rows of the batch: odd ones, softmax regression, and the standard reference.
+/// Layer sizes and rows of the batch: odd ones, softmax regression, and the standard benchmark.
 pub(super) const SHAPES: [(&[usize], usize); 3] =
     [(&[17, 63, 33, 5], 33), (&[13, 4], 9), (&[784, 300, 100, 10], 64)];
 
-/// The engine of a problem on this device, or the CPU engine.
+/// Creates the engine of a problem on this device, or the CPU engine.
 fn made(compute: Option<&Compute>, it: &Problem, schedule: Option<ScheduleKind>) -> Result<Box<dyn Engine>> {
     let options = it.options(schedule);
     Ok(match compute {
@@ -26,7 +26,8 @@ fn made(compute: Option<&Compute>, it: &Problem, schedule: Option<ScheduleKind>)
     })
 }
 
-/// Gradients and a step under each of the schedules; one with each optimizer, for which they take turns.
+/// Checks gradients and a step with each of the schedules, and one step with each optimizer, for which the
+/// schedules take turns.
 async fn engine(
     compute: Option<&Compute>,
     schedules: &[Option<ScheduleKind>],
@@ -61,27 +62,27 @@ async fn engine(
     Ok(())
 }
 
-/// Checks the CPU engine: the gradients of some networks, and their weights after one step; and a step with every activation,
-/// loss and optimizer.
+/// Checks the CPU engine: the gradients of some networks, and their weights after one step; and a step with
+/// every activation, loss and optimizer.
 ///
 /// # Errors
-/// When no reference can be made; what the engine does wrong is an [`Outcome`](super::Outcome).
+/// When the reference cannot be computed; errors of the engine's numbers are an [`Outcome`](super::Outcome).
 pub fn cpu_engine(sink: &mut Sink<'_>) -> Result<()> {
     block(engine(None, &[None], sink))
 }
 
-/// Checks the GPU engine in the same way, for every schedule.
+/// Checks the GPU engine in the same way, with every schedule.
 ///
 /// # Errors
-/// As [`cpu_engine`].
+/// See [`cpu_engine`].
 pub fn gpu_engine(adapter: &Adapter, sink: &mut Sink<'_>) -> Result<()> {
     block(gpu_engine_async(&Compute::open(adapter)?, sink))
 }
 
-/// As [`gpu_engine`] on a device that is open, for threads that must not wait.
+/// Checks as [`gpu_engine`] does on an open device, for threads that must not block.
 ///
 /// # Errors
-/// As [`cpu_engine`].
+/// See [`cpu_engine`].
 pub async fn gpu_engine_async(compute: &Compute, sink: &mut Sink<'_>) -> Result<()> {
     engine(Some(compute), &ScheduleKind::ALL.map(Some), sink).await
 }

@@ -1,4 +1,4 @@
-//! Networks with a batch for them, on which engines are compared with the reference.
+//! Networks with a batch, to compare engines with the reference.
 
 use ndarray::Array2;
 
@@ -19,7 +19,7 @@ use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 const SIZES: [usize; 4] = [13, 18, 11, 5];
 const ROWS: usize = 33;
 
-/// No pre-activation of a hidden unit may be nearer to the kink of its ReLU than this: there a rounding decides.
+/// Least distance of hidden pre-activations from the kink of a ReLU, where rounding would decide its value.
 const KINK: f64 = 1e-4;
 
 /// A network, its rule, and one batch, for engines and for the reference.
@@ -43,8 +43,8 @@ impl Problem {
         Self { network, parameters, data, x, rule, wanted }
     }
 
-    /// A classifier with ReLU and plain gradient descent: He-normal weights, small normal biases, normal features, random labels.
-    /// f32 and f64 decide every ReLU alike.
+    /// Creates a classifier with ReLU and plain gradient descent: He-normal weights, small normal biases,
+    /// normal features, random labels. Every ReLU has the same state in f32 and f64.
     pub fn new(sizes: &[usize], rows: usize) -> Result<Self> {
         let network = Network::classifier(sizes)?;
         let mut seed = 1;
@@ -68,8 +68,8 @@ impl Problem {
         Self::from_parts(network.clone(), parameters, UpdateRule::sgd(RATE), data)
     }
 
-    /// A problem that combines two of the activations and one of the losses with an optimizer, with dropout, weights of the rows, label
-    /// smoothing, clipping and factors of the learning rate, all by turns.
+    /// Creates a problem that combines two of the activations and one of the losses with an optimizer, with
+    /// dropout, weights of the rows, label smoothing, clipping and factors of the learning rate, in rotation.
     pub fn mixed(number: usize, kind: OptimizerKind) -> Result<Self> {
         let activation = |place: usize| Activation::ALL[(2 * number + place) % Activation::ALL.len()];
         let loss = Loss::ALL[number % Loss::ALL.len()];
@@ -93,18 +93,19 @@ impl Problem {
         ReferenceNetwork::new(&self.network, &self.parameters)
     }
 
-    /// The pre-activations of a hidden layer, from 0.
+    /// Returns the pre-activations of each hidden layer, from 0.
     fn pre_activations(&self) -> Vec<Array2<f64>> {
         let mut all = self.reference().pass(self.x.view(), None).pre_activations;
         all.truncate(self.parameters.layers.len() - 1);
         all
     }
 
-    /// Moves what lies too near to a kink: the bias of its unit, a little. Says whether nothing is left.
+    /// Moves pre-activations away from kinks by small changes of their units' biases. Returns whether all are
+    /// clear.
     fn clears_kinks(&mut self) -> bool {
         for layer in 0..self.parameters.layers.len() - 1 {
             for (unit, column) in self.pre_activations()[layer].columns().into_iter().enumerate() {
-                // Steps of three kinks: some step in a row of a hundred leaves all rows of the batch alone.
+                // Steps of three kinks: one of a hundred steps leaves all rows of the batch clear.
                 let clear = |shift: &f64| column.iter().all(|z| (z + shift).abs() > 1.5 * KINK);
                 let mut steps = (0..100).map(|step| f64::from(step) * 3.0 * KINK);
                 let Some(step) = steps.find(clear) else { return false };
@@ -114,7 +115,7 @@ impl Problem {
         self.distance_from_kinks() > KINK
     }
 
-    /// The smallest magnitude of a hidden pre-activation.
+    /// Returns the smallest magnitude of a hidden pre-activation.
     fn distance_from_kinks(&self) -> f64 {
         self.pre_activations().iter().flatten().fold(f64::INFINITY, |least, z| least.min(z.abs()))
     }
@@ -124,18 +125,18 @@ impl Problem {
         EngineOptions { rule, weighted, schedule, ..EngineOptions::sgd(self.data.rows(), RATE) }
     }
 
-    /// Loss and optimizer.
+    /// Returns loss and optimizer.
     pub fn subject(&self) -> String {
         format!("{} {}", self.network.loss(), self.rule.optimizer.kind)
     }
 
-    /// Inputs, activations, outputs.
+    /// Returns inputs, activations, outputs.
     pub fn activations(&self) -> String {
         let dense = self.network.dense();
         format!("{}-{}-{}-{}", SIZES[0], dense[0].activation, dense[1].activation, SIZES[3])
     }
 
-    /// The gradients of the batch.
+    /// Compares the gradients of the batch.
     pub async fn gradients(&self, engine: &mut dyn Engine) -> Result<Figures> {
         let got = engine.gradients(&self.data.view()).await?;
         let reference = self.reference();
@@ -145,7 +146,8 @@ impl Problem {
         Ok(relative_to_largest(&got, want))
     }
 
-    /// Parameters and state after one step, as near to the reference as the gradient is: a schedule may keep none.
+    /// Compares parameters and state after one step, within the bound of the gradient, which some schedules
+    /// do not store.
     pub async fn one_step(&self, engine: &mut dyn Engine) -> Result<Figures> {
         let order = Vec::from_iter(0..self.data.rows() as u32);
         let rows = self.data.view();
@@ -162,7 +164,7 @@ impl Problem {
     }
 }
 
-/// Numbers with their bounds, relative to the largest: single ones may be 0 by chance.
+/// Compares numbers with bounds relative to the largest, since single numbers may be 0 by chance.
 fn relative_to_largest(got: &Parameters, want: Vec<[f64; 2]>) -> Figures {
     let largest = want.iter().fold(f64::MIN_POSITIVE, |most, [want, _]| most.max(want.abs()));
     let (got, magnitude) = (got.numbers().map(f64::from).collect(), vec![largest; want.len()]);

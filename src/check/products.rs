@@ -10,12 +10,12 @@ use crate::reference::{bounds, ops};
 /// Rows, inner dimension, columns: odd ones, and the first layer of the standard network.
 const SHAPES: [[usize; 3]; 2] = [[65, 33, 70], [64, 784, 300]];
 
-/// X with a column of ones, for a bias.
+/// Returns X with a column of ones, for a bias.
 pub(super) fn with_ones(x: &Array2<f64>) -> Array2<f64> {
     concatenate![Axis(1), *x, Array2::ones((x.nrows(), 1))]
 }
 
-/// C = A B against the reference.
+/// Compares C = A B with the reference.
 pub(super) fn product(got: &Array2<f32>, a: &Array2<f64>, b: &Array2<f64>) -> Figures {
     let want = ops::matmul(a.view(), b.view());
     let magnitude = ops::matmul(a.mapv(f64::abs).view(), b.mapv(f64::abs).view());

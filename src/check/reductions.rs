@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::kernels::{Axis, Compute, Reduction, block_sums, dot, reduce, reduce_axis};
 use crate::reference::{bounds, ops};
 
-/// Sums with the magnitudes of what was added.
+/// Compares sums, with the magnitudes of their terms.
 fn sums(got: &[f32], want: &Array1<f64>, magnitude: &Array1<f64>, elements: usize) -> Figures {
     let bound = magnitude.mapv(|magnitude| bounds::sum(magnitude, elements));
     Figures::near(got, want, magnitude, &bound)
@@ -49,7 +49,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     for (rows, columns) in cases.shapes([(257, 5003)], odd.chain([(3, 9001), (9001, 3)])) {
         for axis in [Axis::Rows, Axis::Columns] {
             let (name, shape) = (format!("{axis:?}").to_lowercase(), format!("{rows} x {columns}"));
-            // Within its case, as cases may be replayed.
+            // Created within its case, as cases may be replayed.
             let x = || random(rows, columns, 8);
             cases.case(&format!("reduce mean of {name}"), &shape, |compute| means(compute, axis, &x()));
             cases.case(&format!("reduce maximum of {name}"), &shape, |compute| {

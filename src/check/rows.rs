@@ -11,7 +11,7 @@ const SHAPES: [(usize, usize); 2] = [(64, 10), (700, 257)];
 
 fn logits(rows: usize, classes: usize) -> Array2<f32> {
     let mut z = random(rows, classes, 1) * 3.0;
-    // One row that overflows without care.
+    // One row that overflows in a naive computation.
     z.row_mut(rows / 2).mapv_inplace(|value| value * 1e3);
     z
 }
@@ -22,13 +22,13 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let shape = format!("{rows} x {classes}");
         let z = logits(rows, classes);
         let exact = wide(&z);
-        // Errors of logarithms are absolute, at the size of the logits.
+        // Errors of logarithms are absolute, of the size of the logits.
         let sizes: Array1<f64> =
             exact.rows().into_iter().map(|row| row.fold(1.0f64, |a, b| a.max(b.abs()))).collect();
         cases.case("softmax", &shape, |compute| {
             let got = softmax(compute, &compute.matrix(&z)?)?.read(compute)?;
             let want = ops::softmax(exact.view());
-            // Below this results may be flushed to 0.
+            // Smaller results may be flushed to 0.
             let magnitude = want.mapv(|p| p.max(f64::from(f32::MIN_POSITIVE)));
             Ok(Figures::near(&got, &want, &magnitude, &bounds::softmax(exact.view())))
         });

@@ -9,10 +9,10 @@ use crate::random::{Purpose, words};
 use crate::reference::ops;
 
 const LENGTH: usize = 300_007;
-/// Around the ends of blocks, and of blocks of blocks.
+/// Sizes around the ends of blocks, and of blocks of blocks.
 const ODD: [usize; 10] = [1, 3, 17, 63, 65, 257, 511, 512, 513, 512 * 512 + 1];
 
-/// Words of no pattern.
+/// Returns pseudorandom words.
 fn numbers(length: usize) -> Vec<u32> {
     (0..length as u32).map(|i| words(1, Purpose::Order, [i, 77])[0]).collect()
 }
@@ -37,8 +37,9 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     }
 }
 
-/// An element passes at most log2 n additions on the way up the trees and as many down, two more in each level, and WGSL lets
-/// each be off by eps of its result. So it is within (2 log2 n + 2 levels + 2) eps times the sum of the magnitudes of its prefix.
+/// An element passes through at most log2 n additions on the way up the trees, the same number down, and two
+/// more in each level, and WGSL allows each an error of eps of its result. So the error is within (2 log2 n +
+/// 2 levels + 2) eps times the sum of the magnitudes of its prefix.
 fn sums(compute: &Compute, inclusive: bool, length: usize) -> Result<Figures> {
     let x = vector(length, 1);
     let on_device = compute.vector(&x.to_vec())?;

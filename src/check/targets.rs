@@ -1,4 +1,4 @@
-//! Rows with what they should give, for devices and for the reference.
+//! Rows with targets, for devices and for the reference.
 
 use ndarray::{Array1, Array2};
 
@@ -9,7 +9,8 @@ use crate::random::{Purpose, normal, words};
 use crate::reference::{ReferenceTargets, bounds, ops};
 use crate::step::Loss;
 
-/// Normal inputs of `rows` rows, with random classes or normal values, as the loss requires.
+/// Returns normally distributed inputs of `rows` rows, with random classes or normally distributed values, as
+/// the loss requires.
 pub(super) fn dataset(loss: Loss, seed: u64, rows: usize, [inputs, outputs]: [usize; 2]) -> Dataset {
     let number = |i: usize, stream: u32| normal(seed, Purpose::Weights, [i as u32, stream]) as f32;
     let label = |row: usize| words(seed, Purpose::Order, [row as u32, 0])[0] % outputs as u32;
@@ -22,13 +23,13 @@ pub(super) fn dataset(loss: Loss, seed: u64, rows: usize, [inputs, outputs]: [us
     Dataset { inputs, features, targets, weights: Vec::new() }
 }
 
-/// A matrix of f32 that stand row after row.
+/// Returns a matrix from f32 values in row-major order.
 pub(super) fn stacked(values: &[f32], columns: usize) -> Array2<f64> {
     let values = values.iter().copied().map(f64::from).collect::<Vec<_>>();
     Array2::from_shape_vec((values.len() / columns, columns), values).unwrap_or_default()
 }
 
-/// What the rows of a batch should give: classes or values, and how much each counts.
+/// Targets of the rows of a batch: classes or values, and the weight of each row.
 pub(super) struct Expected {
     form: LossTargets,
     classes: Vec<usize>,
@@ -37,7 +38,7 @@ pub(super) struct Expected {
 }
 
 impl Expected {
-    /// The expected outputs of all rows of a data set.
+    /// Creates the targets of all rows of a data set.
     pub fn from_dataset(form: LossTargets, data: &Dataset) -> Self {
         let (classes, values) = match &data.targets {
             Targets::Classes(classes) => (indices(classes), Array2::zeros((0, 0))),
@@ -46,13 +47,13 @@ impl Expected {
         Self { form, classes, values, weights: data.view().counts().into() }
     }
 
-    /// For `rows` rows, with weights where the loss has some.
+    /// Creates targets for `rows` rows, with weights if the loss has them.
     pub fn new(form: LossTargets, rows: usize, outputs: usize) -> Self {
         let weights = (0..rows).filter(|_| form.weighted).map(|row| [1.0, 0.25, 3.0][row % 3]).collect();
         Self::from_dataset(form, &Dataset { weights, ..dataset(form.loss, 13, rows, [1, outputs]) })
     }
 
-    /// The words of a row's targets as a device stores them.
+    /// Returns the words of a row's targets as stored on a device.
     pub fn words(&self, row: usize) -> Vec<u32> {
         let bits = |value: &f64| (*value as f32).to_bits();
         let mut words = match self.form.loss.of_classes() {
@@ -63,7 +64,7 @@ impl Expected {
         words
     }
 
-    /// The targets for the reference, with label smoothing.
+    /// Returns the targets for the reference, with label smoothing.
     pub fn targets(&self) -> ReferenceTargets<'_> {
         self.unsmoothed().smoothed(f64::from(self.form.smoothing))
     }
@@ -76,21 +77,22 @@ impl Expected {
         targets.weighted(self.weights.as_slice().unwrap_or_default())
     }
 
-    /// What each row counts in the mean.
+    /// Returns the weight of each row in the mean.
     pub fn shares(&self) -> Array1<f64> {
         &self.weights / self.weights.len() as f64
     }
 
-    /// The sums over all pairs (loss, correct) of a batch with these outputs, each of which may be off by `units` eps of the
-    /// largest.
+    /// Compares the sums over all pairs (loss, correct) of a batch with these outputs, each of which may be
+    /// off by `units` eps of the largest.
     pub fn near_metrics(&self, metrics: &[f32], z: &Array2<f64>, units: f64) -> Figures {
         let (got, correct) = sum_metrics(metrics);
         let (loss, t) = (self.form.loss, self.targets().matrix(z.ncols()));
         let want = (ops::row_losses(loss, z.view(), &self.unsmoothed()) * &self.weights).sum();
-        // Of values nothing is correct.
+        // For values, no row counts as correct.
         let right = ops::predictions(z.view()).iter().zip(&self.classes).filter(|(a, b)| a == b).count();
         let largest = z.iter().chain(&t).fold(1.0f64, |most, value| most.max(value.abs()));
-        // No loss changes by more than this for each unit that an output is off, and cross-entropy rounds by itself.
+        // This bounds the change of a loss per unit of error of an output; cross-entropy has rounding errors
+        // in addition.
         let slope = if loss == Loss::Mse { 4.0 * largest } else { 2.0 };
         let own = if loss.of_classes() { bounds::log_sum_exp(z.view()) } else { Array1::zeros(z.nrows()) };
         let rows = own.mapv(|own| own + slope * (units + 8.0) * EPS * largest) * &self.weights;

@@ -4,7 +4,7 @@ use safetensors::tensor::Dtype;
 
 use crate::model::{Parameters, Tensor};
 
-/// Tensors in the order in which they were added.
+/// Tensors in the order of their addition.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TensorFile {
     pub(super) tensors: Vec<Tensor>,

@@ -1,4 +1,5 @@
-//! The kernels of a training step: of a layer, with every activation and every optimizer, and kernels that only gather or update.
+//! Kernels of a training step: of a layer, with every activation and every optimizer, and kernels that only
+//! gather or update.
 
 use ndarray::{Array2, Axis, concatenate, s};
 
@@ -16,10 +17,10 @@ use crate::step::{Activation, Dropout, OptimizerKind, RateFactors, UpdateRule};
 
 /// Rows, inputs, outputs of a layer.
 const SHAPES: [[usize; 3]; 2] = [[33, 17, 65], [64, 300, 100]];
-/// The layer that has dropout, and the share that is left out.
+/// Layer with dropout, and its share.
 const LAYER: usize = 1;
 const SHARE: f32 = 0.3;
-/// Which step it is, from 0.
+/// Number of the step, from 0.
 pub(super) const STEP: u64 = 2;
 pub(super) const RATE: f32 = 0.1;
 pub(super) const STORED: [(FeatureFormat, &str); 2] =
@@ -90,7 +91,7 @@ pub(super) fn run_optimizers(cases: &mut Cases<'_>) {
     }
 }
 
-/// The rule by which an optimizer is checked.
+/// Returns the rule for checking an optimizer.
 pub(super) fn rule(kind: OptimizerKind) -> UpdateRule {
     let mut optimizer = kind.defaults();
     optimizer.weight_decay = 0.1;
@@ -98,12 +99,12 @@ pub(super) fn rule(kind: OptimizerKind) -> UpdateRule {
     UpdateRule { optimizer, factors, ..UpdateRule::sgd(RATE) }
 }
 
-/// A batch of `rows` rows, in a step with another dropout mask than the first.
+/// Returns the record of a batch of `rows` rows, in a step with a dropout mask other than the first.
 fn record(rows: usize) -> StepRecord {
     StepRecord { step: 7, seed: [3, 0x9876_5432], ..StepRecord::all(rows) }
 }
 
-/// What dropout multiplies the outputs of such a batch by.
+/// Returns the dropout factors of the outputs of such a batch.
 fn mask(it: Nonlinearity, dim: (usize, usize)) -> Array2<f64> {
     match it.dropout {
         Some(_) => ops::dropout_mask(f64::from(SHARE), LAYER, dim, &record(dim.0)),
@@ -115,14 +116,14 @@ fn value(it: Nonlinearity, z: &Array2<f64>) -> Array2<f64> {
     z.mapv(|z| ops::activation(it.activation, z)) * mask(it, z.dim())
 }
 
-/// f(Z) M against the reference, where Z may be off by `of_z`.
+/// Compares f(Z) M with the reference; Z may be off by `of_z`.
 fn near_value(got: &Array2<f32>, it: Nonlinearity, z: &Array2<f64>, of_z: &Array2<f64>) -> Figures {
     let want = value(it, z);
     let bound = bounds::activation(it.activation, z, of_z, &mask(it, z.dim()));
     Figures::near(got, &want, &want.mapv(|value| 1.0 + value.abs()), &bound)
 }
 
-/// dY M f'(Z) against the reference, where dY may be off by `of_dy`.
+/// Compares dY M f'(Z) with the reference; dY may be off by `of_dy`.
 fn near_gradient(got: &Array2<f32>, it: Nonlinearity, [dy, z, of_dy]: [&Array2<f64>; 3]) -> Figures {
     let mask = mask(it, z.dim());
     let want = dy * &z.mapv(|z| ops::activation_slope(it.activation, z)) * &mask;
@@ -154,7 +155,7 @@ fn run_kernel(
     compute.run_into(output, kernel, inputs, record(rows))?.read(compute)
 }
 
-/// A layer, and how its inputs stand where they are rows of a data set.
+/// A layer, and the format of its inputs if they are rows of a data set.
 #[derive(Clone, Copy)]
 struct Layer {
     /// Rows, inputs, outputs.
@@ -162,7 +163,7 @@ struct Layer {
     stored: Option<FeatureFormat>,
 }
 
-/// What a layer reads: a matrix, or rows of a data set by way of an order.
+/// Inputs of a layer: a matrix, or rows of a data set in an order.
 struct Inputs {
     source: LayerInputs,
     features: wgpu::Buffer,
@@ -172,7 +173,7 @@ struct Inputs {
 }
 
 impl Inputs {
-    /// Dispatches a product with them; `other` is the other operand.
+    /// Dispatches a product of the inputs with `other`.
     fn run(
         &self,
         compute: &Compute,
@@ -195,7 +196,7 @@ impl Layer {
             let (source, record) = (LayerInputs::Matrix, record(rows));
             return Ok(Inputs { source, features, order: None, x: wide(&x), record });
         };
-        // Rows to spare.
+        // More rows than needed.
         let count = rows + 9;
         let (features, values) = features(compute, stored, count, inputs)?;
         let order = shuffled(count);
@@ -208,7 +209,7 @@ impl Layer {
         })
     }
 
-    /// W and below it b.
+    /// Returns W followed by b.
     fn parameters(&self) -> Array2<f32> {
         random(self.shape[1] + 1, self.shape[2], 5)
     }
@@ -230,7 +231,7 @@ impl Layer {
     fn input_gradient(&self, compute: &Compute, below: Option<Nonlinearity>) -> Result<Figures> {
         let ([rows, inputs, outputs], p) = (self.shape, self.parameters());
         let (dy, z) = (random(rows, outputs, 7), random(rows, inputs, 8) * 3.0);
-        // What the backward pass reads: Y as f32 holds it, and Z.
+        // Inputs of the backward pass: Y rounded to f32, and Z.
         let it = below.unwrap_or(Nonlinearity::LINEAR);
         let y = value(it, &wide(&z)).mapv(|y| y as f32);
         let (on_dy, on_p) = (compute.matrix(&dy)?, compute.matrix(&p)?);
@@ -243,7 +244,7 @@ impl Layer {
         Ok(near_gradient(&dx, it, [&product, &z, &bound]))
     }
 
-    /// The gradient, or the update of a rule with it.
+    /// Compares the gradient, or the update of a rule with it.
     fn weight_gradient(&self, compute: &Compute, rule: Option<&UpdateRule>) -> Result<Figures> {
         let [rows, inputs, outputs] = self.shape;
         let (it, dy) = (self.inputs(compute, 9)?, random(rows, outputs, 10));
@@ -268,7 +269,7 @@ impl Layer {
     }
 }
 
-/// Numbers of state as large as those of an optimizer that has run for a while: means of squares are above 0.
+/// Returns state of a typical size during training: means of squares are above 0.
 pub(super) fn states(kind: OptimizerKind, rows: usize, columns: usize, stream: u32) -> Vec<Array2<f32>> {
     let state = |number: usize| {
         let values = random(rows, columns, stream + number as u32);
@@ -277,8 +278,8 @@ pub(super) fn states(kind: OptimizerKind, rows: usize, columns: usize, stream: u
     (0..kind.states()).map(state).collect()
 }
 
-/// A layer's parameters, one matrix, and its states, before an update and after, against the reference's update of layer
-/// `layer`, where the gradient may be off by `of_g`.
+/// Compares a layer's parameters, one matrix, and its states, before and after an update, with the
+/// reference's update of layer `layer`; the gradient may be off by `of_g`.
 pub(super) fn near_update(
     [before, after]: [&[Array2<f32>]; 2],
     (rule, layer): (&UpdateRule, usize),
@@ -345,13 +346,13 @@ fn update(compute: &Compute, rule: &UpdateRule, [inputs, outputs]: [usize; 2]) -
     let g = wide(&g);
     let norm = g.iter().map(|g| g * g).sum::<f64>().sqrt();
     let g = g * rule.clip_norm.map_or(1.0, |clip| (f64::from(clip) / (norm + 1e-6)).min(1.0));
-    // The sum of the squares has a relative error, of which the root has half.
+    // The sum of the squares has a relative error, which the root halves.
     let units = if clip.is_some() { 30.0 } else { 0.0 };
     let of_g = g.mapv(|g| g.abs() * units * f64::from(f32::EPSILON));
     layer.figures(compute, rule, &g, &of_g)
 }
 
-/// A data set as a device stores it, and its values as kernels see them.
+/// Returns a data set as stored on a device, and its values as seen by kernels.
 pub(super) fn features(
     compute: &Compute,
     stored: FeatureFormat,
@@ -371,12 +372,12 @@ pub(super) fn features(
     }
 }
 
-/// All rows of a data set in some order.
+/// Returns all rows of a data set in some order.
 fn shuffled(samples: usize) -> Vec<u32> {
     (0..samples as u32).map(|i| (i * 79 + 13) % samples as u32).collect()
 }
 
-/// Where the batch begins in that order.
+/// Start of the batch in that order.
 const FIRST: usize = 5;
 
 fn gather(compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
@@ -390,7 +391,7 @@ fn gather(compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
     compute.run(&kernel, &buffers, StepRecord { first: FIRST as u32, ..StepRecord::all(rows) })?;
     let taken = indices(&order[FIRST..FIRST + rows]);
     let want = ops::gather(values.view(), &taken, 1.0);
-    // unpack4x8unorm and one rounding; floats are taken as they are.
+    // unpack4x8unorm and one rounding; floats are unchanged.
     let units = if stored == FeatureFormat::Bytes { 2.0 } else { 0.0 };
     let figures = Figures::relative(&x.read(compute)?, &want, &want.mapv(f64::abs), units);
     Ok(figures.and(Figures::exact(targets.read(compute)?, taken.iter().map(|row| classes[*row]))))

@@ -1,4 +1,4 @@
-//! Some steps of training in a file, so that another framework can be asked for its opinion.
+//! Some training steps in a file, for comparison with another framework.
 
 use std::collections::BTreeMap;
 
@@ -18,23 +18,23 @@ const INPUTS: usize = 20;
 const HIDDEN: [usize; 3] = [32, 24, 16];
 const OUTPUTS: usize = 10;
 
-/// Rows of a batch, and steps of what counts as an epoch.
+/// Rows of a batch, and steps of an epoch.
 const BATCH: usize = 32;
 const EPOCH_STEPS: usize = 5;
 
-/// Steps of training on a device: what went in, and what came out.
+/// Training steps on a device, with inputs and results.
 #[derive(Debug, Clone)]
 pub struct TrainingRecord {
     file: TensorFile,
-    /// By their names.
+    /// Settings by name.
     settings: BTreeMap<String, String>,
 }
 
 impl TrainingRecord {
-    /// The settings of `steps` steps, with the sizes of the network and the rows of a batch, which are fixed.
+    /// Returns the settings of `steps` steps, with the fixed sizes of the network and batch.
     ///
     /// # Errors
-    /// [`Error::Setting`] for the first that is out of range.
+    /// [`Error::Setting`] for the first setting that is out of range.
     pub fn config(settings: &TrainSettings, steps: usize) -> Result<Config> {
         let settings = TrainSettings {
             hidden: Some(HIDDEN.to_vec().into()),
@@ -45,10 +45,11 @@ impl TrainingRecord {
         settings.resolve(&DatasetInfo::default())
     }
 
-    /// Trains a random network for `steps` steps on random rows on the device, with the settings of [`TrainingRecord::config`].
+    /// Trains a random network for `steps` steps on random rows on the device, with the settings of
+    /// [`TrainingRecord::config`].
     ///
     /// # Errors
-    /// Those of the settings and of the device.
+    /// Errors of the settings and of the device.
     pub fn from_device(device: &Device, config: &Config, steps: usize) -> Result<Self> {
         let network = config.network(INPUTS, OUTPUTS, BATCH)?;
         let before = Parameters::initial(&network, config.init, config.seed);
@@ -92,20 +93,20 @@ impl TrainingRecord {
         Ok(Self { file, settings })
     }
 
-    /// As a safetensors file: `x [steps, batch, inputs]` (f32); `targets`, classes [steps, batch] (i64) or values
-    /// [steps, batch, outputs] (f32); `weights [steps, batch]` (f32), where rows have some; for layer n = 1, 2, ...
-    /// `wn [inputs, outputs]` and `bn [outputs]` before, `wn_after` and `bn_after` behind all steps, and `wn_state1` and so
-    /// on of the optimizer's state (f32). The metadata have one entry, `tinytrain`: the settings
-    /// by their names, as a JSON object.
+    /// Returns a safetensors file: `x [steps, batch, inputs]` (f32); `targets`, classes [steps, batch] (i64)
+    /// or values [steps, batch, outputs] (f32); `weights [steps, batch]` (f32), if rows have weights; for
+    /// layer n = 1, 2, ... `wn [inputs, outputs]` and `bn [outputs]` before, `wn_after` and `bn_after` after
+    /// all steps, and `wn_state1` and so on for the optimizer's state (f32). The metadata have one entry,
+    /// `tinytrain`: the settings by name, as a JSON object.
     ///
     /// # Errors
-    /// [`Error::Config`] when the format cannot hold them.
+    /// [`Error::Config`] when the format cannot represent them.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         tensor_file(&self.file.tensors, Some(serde_json::json!(self.settings).to_string()))
     }
 }
 
-/// Random rows, whose targets are those of the loss, weighted by class if the settings have class weights.
+/// Returns random rows, with targets for the loss, weighted by class if the settings have class weights.
 fn rows(config: &Config, rows: usize) -> Result<Dataset> {
     let data = dataset(config.loss, config.seed, rows, [INPUTS, OUTPUTS]);
     let weights = match &config.class_weights {

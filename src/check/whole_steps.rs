@@ -1,4 +1,4 @@
-//! The two kernels of the two-dispatch step.
+//! Both kernels of the two-dispatch step.
 
 use ndarray::{Array2, Axis, s};
 
@@ -14,9 +14,9 @@ use crate::model::{Dense, Network, ParameterLayout, Parameters};
 use crate::reference::{ReferenceNetwork, bounds, ops};
 use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
-/// Layer sizes, and most rows and live rows of a batch, of classifiers with ReLU and plain gradient descent. The third and
-/// the fifth have a layer that no workgroup of rows can hold; the fourth has as many layers as code is made for, the code of the
-/// fifth is for any network.
+/// Layer sizes, and most rows and live rows of a batch, of classifiers with ReLU and plain gradient descent.
+/// The third and the fifth have a layer that does not fit a workgroup of rows; the fourth has the largest
+/// number of layers with specialised code, the fifth uses the general code.
 const SHAPES: [(&[usize], usize, usize); 6] = [
     (&[13, 5], 9, 9),
     (&[33, 17, 65], 40, 33),
@@ -28,7 +28,7 @@ const SHAPES: [(&[usize], usize, usize); 6] = [
 
 /// A step to check.
 struct Step {
-    /// What the names of the two kernels are followed by.
+    /// Suffixes of the names of the two kernels.
     names: [String; 2],
     network: Network,
     rule: UpdateRule,
@@ -37,14 +37,15 @@ struct Step {
     rows: usize,
 }
 
-/// Every optimizer, with different activations (of those that keep Z and those that do not), losses and dropout.
+/// Returns a step with the optimizer, with different activations (some keep Z and some do not), losses and
+/// dropout.
 fn mixed(number: usize, kind: OptimizerKind) -> Result<Step> {
     const KINDS: [[Activation; 2]; 3] = [
         [Activation::Gelu, Activation::Tanh],
         [Activation::Elu, Activation::Mish],
         [Activation::Silu, Activation::Selu],
     ];
-    // The slope of the mean absolute error has no bound: a rounding decides on its sign.
+    // The derivative of the mean absolute error has no error bound, since rounding decides its sign.
     const LOSSES: [Loss; 3] = [Loss::CrossEntropy, Loss::Mse, Loss::Huber];
     let (pair, loss) = (KINDS[number % 3], LOSSES[number % 3]);
     let dropout = if number.is_multiple_of(2) { 0.25 } else { 0.0 };
@@ -80,7 +81,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let [row, column] = &step.names;
         cases.case(&format!("row{row}"), &text, |compute| step.row(compute));
         for (place, (stored, name)) in STORED.into_iter().enumerate() {
-            // One of them is enough where the optimizer is what differs.
+            // One of them is enough if only the optimizer differs.
             if column.is_empty() || number % 2 == place {
                 let name = format!("column {name}{column}");
                 cases.case(&name, &text, |compute| step.column(compute, stored));
@@ -89,7 +90,8 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     }
 }
 
-/// Deviations of a few roundings a layer, relative to the largest element: errors go through all layers.
+/// Compares with a tolerance of a few roundings per layer, relative to the largest element, since errors
+/// propagate through all layers.
 fn near_largest(got: &Array2<f32>, want: &Array2<f64>, units: f64) -> Figures {
     let largest = want.iter().fold(0.0f64, |a, b| a.max(b.abs()));
     Figures::relative(got, want, &Array2::from_elem(want.dim(), largest), units)
@@ -99,7 +101,7 @@ fn too_many_layers() -> Error {
     Error::Config("the kernels do not support this many layers".to_owned())
 }
 
-/// Where the batch begins in the order.
+/// Start of the batch in the order.
 const FIRST: usize = 2;
 
 impl Step {
@@ -108,13 +110,13 @@ impl Step {
             .ok_or_else(too_many_layers)
     }
 
-    /// The network with its parameters as the device has them.
+    /// Returns the network, and its parameters as stored on the device.
     fn parameters(&self, shape: &StepShape) -> (ReferenceNetwork, Vec<f32>) {
         let parameters = Parameters::he_normal(&self.network, 3);
         (ReferenceNetwork::new(&self.network, &parameters), shape.layout().pack(&parameters))
     }
 
-    /// Puts optimizer state behind the parameters, and NaN where what a step keeps will stand.
+    /// Adds optimizer state after the parameters, and NaN in place of a step's intermediate results.
     fn with_states(&self, layout: &ParameterLayout, parameters: &mut Vec<f32>) {
         let kind = self.rule.optimizer.kind;
         parameters.resize(4 * layout.state_distance(), f32::NAN);
@@ -126,7 +128,7 @@ impl Step {
         }
     }
 
-    /// The parameters of layer `layer` and their state, among those of all layers.
+    /// Returns the parameters of layer `layer` and their state, from the numbers of all layers.
     fn layer(&self, layout: &ParameterLayout, values: &[f32], layer: usize) -> Vec<Array2<f32>> {
         let (at, states) = (layout.layers()[layer], self.rule.optimizer.kind.states());
         let regions = (0..states).map(|number| layout.state_distance() + number * layout.weights());
@@ -134,7 +136,7 @@ impl Step {
         all.map(|region| matrix(values, region + at.offset, at.inputs + 1, at.outputs)).collect()
     }
 
-    /// Rows of a data set with some to spare, the last first; and the rows of the batch.
+    /// Returns an order of more rows than needed, the last first; and the rows of the batch.
     fn order(&self) -> (Vec<u32>, Vec<usize>) {
         let order: Vec<u32> = (0..(2 * self.capacity + 5) as u32).rev().collect();
         let taken = indices(&order[FIRST..FIRST + self.rows]);
@@ -145,7 +147,7 @@ impl Step {
         StepRecord { first: FIRST as u32, rows: self.rows as u32, ..self.rule.record(STEP) }
     }
 
-    /// What the rows of the batch should give, and the targets of all samples, of which those are `taken`.
+    /// Returns the targets of the rows of the batch, `taken`, and the stored targets of all samples.
     fn wanted(&self, samples: usize, taken: &[usize]) -> (Expected, Vec<u32>) {
         let (loss, smoothing, outputs) =
             (self.network.loss(), self.rule.label_smoothing, self.network.outputs());
@@ -178,7 +180,7 @@ impl Step {
         let buffers = [&read[..], &[activations.buffer(), metrics.buffer()]].concat();
         compute.run(&Row::new(&shape, order.len()), &buffers, record)?;
 
-        // The sums as the inputs of a first layer that only adds its bias.
+        // Use the sums as inputs of a first layer that only adds its bias.
         network.weights[0] = Array2::eye(sizes[1]);
         let pass = network.pass(sums.view(), Some(&record));
         let deltas = network.deltas_of(&pass, &wanted.targets());
@@ -228,7 +230,7 @@ impl Step {
             figures.extend(near_update([&before, &after], (&self.rule, layer), (&g, &of_g)));
             input = live(output);
         }
-        // The next batch's sums, with the weights as the device has just made them.
+        // Sums of the next batch, with the weights that the device has just updated.
         let first = wide(&matrix(&got, 0, sizes[0], sizes[1]));
         let x = x.select(Axis(0), &indices(&order[FIRST + rows..][..next]));
         let mut sums = Array2::zeros((next, sizes[1]));

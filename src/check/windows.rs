@@ -57,16 +57,17 @@ fn pooled(compute: &Compute, window: Window, x: &Array2<f32>, width: usize) -> R
         Window::Maximum => return Ok(Figures::exact(got, ops::pool(x.view(), width, ops::maximum))),
     };
     let [want, magnitude] = [&x, &x.mapv(f64::abs)].map(|x| ops::pool(x.view(), width, operation));
-    // An element of a sum passes at most log2(width) additions in the windows of 1, 2, 4, ... elements, as many that put such
-    // windows together, and one a chunk of a team, each within eps / 2 of the sum (Higham, Accuracy and Stability of Numerical
-    // Algorithms, section 4.2). WGSL promises 2.5 eps for the division of a mean, and the number of elements is rounded, too.
+    // An element of a sum passes through at most log2(width) additions in the windows of 1, 2, 4, ...
+    // elements, the same number to combine such windows, and one per chunk of a team, each within eps / 2 of
+    // the sum (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2). WGSL guarantees 2.5 eps
+    // for the division of a mean, and the number of elements is rounded, too.
     let reach = width.min(x.ncols()) as f64;
     let division = if window == Window::Mean { 5.0 } else { 1.0 };
     let units = reach.log2() + reach / compute.tuning.team as f64 + division;
     Ok(Figures::relative(&got, &want, &magnitude, units))
 }
 
-/// Outputs of n elements under k taps, and the tap that meets element i in output i.
+/// Returns the number of outputs of n elements with k taps, and the tap for element i in output i.
 fn extent(mode: Mode, n: usize, k: usize) -> (usize, usize) {
     match mode {
         Mode::Valid => (n - k + 1, 0),
@@ -81,8 +82,9 @@ fn reference(a: &Array2<f64>, b: &Array2<f64>, mode: Mode) -> Array2<f64> {
     ops::convolve(a.view(), b.view(), [down, across], [rows, columns])
 }
 
-/// A sum of k rounded products is within k eps / 2 of the sum of their magnitudes (Higham, section 3.1), two passes of k1 and k2
-/// within (k1 + k2) eps / 2. The bound is twice that and 3 eps, for devices that round less well.
+/// Compares with the reference. A sum of k rounded products is within k eps / 2 of the sum of their
+/// magnitudes (Higham, section 3.1), two passes of k1 and k2 within (k1 + k2) eps / 2. The bound is twice
+/// that plus 3 eps, for less accurate devices.
 fn near_reference(got: &Array2<f32>, a: &Array2<f32>, b: &Array2<f64>, mode: Mode) -> Figures {
     let (a, units) = (wide(a), (b.nrows() + b.ncols()) as f64 + 3.0);
     let magnitude = reference(&a.mapv(f64::abs), &b.mapv(f64::abs), mode) + f64::from(f32::MIN_POSITIVE);
@@ -96,7 +98,7 @@ fn convolved(compute: &Compute, mode: Mode, a: &Array2<f32>, length: usize) -> R
     Ok(near_reference(&got, a, &wide(&taps).insert_axis(Direction(0)), mode))
 }
 
-/// Both passes against the outer product of their taps, as one kernel of two dimensions.
+/// Compares both passes with the outer product of their taps, as one kernel of two dimensions.
 fn separable(compute: &Compute, mode: Mode, a: &Array2<f32>, [down, across]: [usize; 2]) -> Result<Figures> {
     let (rows, columns) = (vector(across, 9), vector(down, 5));
     let (on_rows, on_columns) = (compute.vector(&rows.to_vec())?, compute.vector(&columns.to_vec())?);

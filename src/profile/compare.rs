@@ -1,4 +1,4 @@
-//! What fusion, overlap and batch size buy: the same rows trained in different ways.
+//! Gains of fusion, overlap and batch size: the same rows trained with different variants.
 
 use std::time::Duration;
 
@@ -10,67 +10,67 @@ use crate::error::{Error, Result};
 use crate::step::ScheduleKind;
 use crate::train::{Config, RepeatedSteps};
 
-/// StepRecord sizes that are compared.
+/// Batch sizes to compare.
 pub const BATCH_SIZES: [usize; 4] = [16, 64, 256, 1024];
 
-/// Every way is timed so often; the shortest time counts.
+/// Number of times that each variant is timed; the shortest time counts.
 const RUNS: usize = 2;
 
 /// The result of training the same rows with one variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Variant {
-    /// How a step is divided into dispatches; nothing on the CPU engine.
+    /// Division of a step into dispatches; `None` on the CPU engine.
     pub schedule: Option<String>,
     /// Rows of a batch.
     pub batch_size: usize,
-    /// Whether rows were read while others were trained, or all before the first.
+    /// Whether rows were read during training; otherwise all were read before.
     pub overlapped: bool,
-    /// Rows trained: a whole number of batches, of which the last of an epoch may be shorter.
+    /// Trained rows: a whole number of batches, of which the last of an epoch may be shorter.
     pub rows: usize,
-    /// Microseconds per step, reading included.
+    /// Microseconds per step, including reading.
     pub step_us: f64,
-    /// Rows a second.
+    /// Rows per second.
     pub rows_per_second: f64,
 }
 
-/// A way, and what it gains over the one before.
+/// A variant, and its gain over the previous one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gain {
-    /// What was changed.
+    /// Change from the previous variant.
     pub change: &'static str,
-    /// What was timed.
+    /// The timed variant.
     pub way: Variant,
-    /// Its rows per second over those of the way before; 1 for the first.
+    /// Rows per second relative to the previous variant; 1 for the first.
     pub factor: f64,
-    /// Over those of the first.
+    /// Rows per second relative to the first variant.
     pub overall: f64,
 }
 
-/// What was compared on one device.
+/// A comparison on one device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The device, for people.
+    /// Readable name of the device.
     pub device: String,
-    /// Every schedule with every batch size; one schedule on the CPU engine. A schedule that the network cannot have is
-    /// not among them.
+    /// Every schedule with every batch size; one schedule on the CPU engine. Schedules that are unavailable
+    /// for the network are missing.
     pub ways: Vec<Variant>,
-    /// The classic experiment: everything unfused and read before, then reading overlapped, then kernels fused, then
-    /// batches of 64 rows.
+    /// The classic experiment: unfused and read before training, then with overlapped reading, then with
+    /// fused kernels, then with batches of 64 rows.
     pub classic: Vec<Gain>,
 }
 
 impl Comparison {
-    /// The comparison as one object, on one line.
+    /// Returns the comparison as one JSON object, on one line.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("figures and texts are JSON")
     }
 }
 
-/// Trains about `rows` rows with each variant. `open` opens the training data; it is called for each run. `tell` receives what
-/// comes next: how many variants have been timed, and of how many.
+/// Trains about `rows` rows with each variant. `open` opens the training data; it is called for each run.
+/// `tell` receives the progress: the number of timed variants, and the number of all.
 ///
 /// # Errors
-/// Those of the settings, the data and the device.
+/// Errors of the settings, the data and the device.
 pub fn compare(
     config: &Config,
     device: &Device,
@@ -79,7 +79,7 @@ pub fn compare(
     tell: &mut dyn FnMut(usize, usize),
 ) -> Result<Comparison> {
     let kinds: &[Option<ScheduleKind>] = if device.is_cpu() { &[None] } else { &ScheduleKind::ALL.map(Some) };
-    // One more for the way that reads before.
+    // One more for the variant that reads before training.
     let (mut timed, all) = (0, kinds.len() * BATCH_SIZES.len() + 1);
     let mut name = String::new();
     let mut time = |schedule: Option<ScheduleKind>, batch_size: usize, overlapped: bool| {
@@ -88,7 +88,8 @@ pub fn compare(
         let config = Config { schedule, batch_size, ..config.clone() };
         let (way, device) = measure_variant(&config, device, rows, overlapped, open)?;
         if overlapped {
-            // With the largest batches at last, which the CPU engine divides between all its threads.
+            // Use the device name of the largest batches, the last, which the CPU engine divides between all
+            // its threads.
             name = device;
         }
         Ok::<_, Error>(way)
@@ -108,7 +109,7 @@ pub fn compare(
     Ok(Comparison { device: name, classic: classic_variants(first, &ways, fused.as_deref()), ways })
 }
 
-/// The ways of the classic experiment in their order, by what each changes.
+/// Returns the variants of the classic experiment in order, with the change of each.
 fn classic_variants(first: Variant, ways: &[Variant], fused: Option<&str>) -> Vec<Gain> {
     let find = |schedule: Option<&str>, batch_size: usize| {
         ways.iter().find(|way| way.schedule.as_deref() == schedule && way.batch_size == batch_size).cloned()
@@ -134,7 +135,7 @@ fn classic_variants(first: Variant, ways: &[Variant], fused: Option<&str>) -> Ve
     gains
 }
 
-/// Times one way, and names the device.
+/// Times one variant, and returns the device's name.
 fn measure_variant(
     config: &Config,
     device: &Device,
@@ -151,7 +152,7 @@ fn measure_variant(
         Ok(reader)
     };
     let mut trial = RepeatedSteps::new(config, device, &mut open)?;
-    // Kernels are compiled, and compiled further by some drivers when they first run.
+    // Compiles kernels, which some drivers compile further when they first run.
     trial.run(steps.min(2), &None)?;
     let mut shortest = Duration::MAX;
     for _ in 0..RUNS {

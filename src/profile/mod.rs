@@ -1,16 +1,16 @@
-//! Where the time of training goes: kernels, gaps between them, the host, reading.
+//! Division of training time between kernels, gaps between them, the host, and reading.
 //!
-//! A profile of some steps runs them several times, from the same weights and in the same order, so that all runs do the
-//! same work: to warm up; without profiling, for what that costs; as they are trained, with a time stamp before and one
-//! behind each submission; and with a pass, and a pair of time stamps, for each stage, i.e. each dispatch, or some that are
-//! not fenced from one another. The kernels' own time is that of the last run. Gaps are the time of the submissions less
-//! the kernels' own, and time in which neither device nor host did anything: stamps inside a pass would charge a barrier
-//! to the kernel behind it. Where noise makes the two runs contradict one another (kernels that take longer than the
-//! submissions that consist of them, or submissions that take longer than with passes between their kernels), both are
-//! repeated, and in the end the last one alone is divided.
+//! A profile runs the same steps several times, from the same weights and in the same order, so that all runs
+//! do the same work: to warm up; without profiling, to measure its cost; as in training, with a time stamp
+//! before and after each submission; and with a pass and a pair of time stamps for each stage, which is a
+//! dispatch or several without a fence between them. The last run gives the kernels' own time. Gaps are the
+//! time of the submissions minus the kernels' own time, plus the time in which neither device nor host was
+//! active: stamps inside a pass would count a barrier as part of the next kernel. If noise makes the two runs
+//! contradictory (kernels take longer than the submissions that consist of them, or submissions take longer
+//! than with separate passes), both are repeated; if this fails, only the last run is used.
 //!
-//! Where a device writes no stamps, and for the CPU engine, one run is divided by the host's clock. So is a whole
-//! training run, which is not run twice.
+//! If a device writes no time stamps, and for the CPU engine, the time of one run is divided by the host's
+//! clock. The same applies to a whole training run, which is not run twice.
 
 mod compare;
 mod report;
@@ -35,33 +35,34 @@ use crate::timing::{Ceilings, Span};
 use crate::train::{Config, RepeatedSteps, Summary};
 use report::{kernels, microseconds};
 
-/// How often the pair of stamped runs is made before one run alone must do.
+/// Attempts at the pair of stamped runs before a single run is used.
 const PAIRS: usize = 3;
 
-/// Submissions with one pass may take this many times as long as those with a pass for each stage. They should take less:
-/// what is beyond is noise.
+/// Largest ratio of the time of submissions with one pass to the time with a pass for each stage. It should
+/// be below 1; a larger ratio is noise.
 const SLOWER: f64 = 1.05;
 
-/// If more than one time stamp in this many is impossible, the device's clock is not used.
+/// The device's clock is not used if more than one time stamp in this number is impossible.
 const REFUSED: usize = 20;
 
-/// A profile: what it says, and the run that its trace shows.
+/// A profile: its report, and the run in its trace.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// What it says.
+    /// The report.
     pub report: Report,
     pub(crate) log: Log,
     pub(crate) ran: Vec<StageRun>,
 }
 
 impl Profile {
-    /// The run with every stage timed by itself, as a file for Perfetto or chrome://tracing.
+    /// Returns the run with separately timed stages, as a file for Perfetto or chrome://tracing.
     pub fn trace(&self) -> String {
         let title = format!("{}, {} steps", self.report.device, self.report.steps);
         trace::trace(&title, &self.log, &self.ran)
     }
 
-    /// A training run that has ended, by what `recorder` holds of it: its epochs, without the tests between them.
+    /// Creates the profile of a finished training run from the data of `recorder`: its epochs, without the
+    /// tests between them.
     ///
     /// # Errors
     /// [`Error::Config`] when nothing was recorded.
@@ -81,11 +82,11 @@ impl Profile {
     }
 }
 
-/// Profiles the first `steps` steps of a training run. `open` opens its training data; it is called for each run, and a
-/// reader that is [timed](crate::data::ReadOptions::timed) shows in the trace.
+/// Profiles the first `steps` steps of a training run. `open` opens its training data; it is called for each
+/// run. A [timed](crate::data::ReadOptions::timed) reader is included in the trace.
 ///
 /// # Errors
-/// Those of the settings, the data and the device.
+/// Errors of the settings, the data and the device.
 pub fn profile(
     config: &Config,
     device: &Device,
@@ -93,7 +94,7 @@ pub fn profile(
     open: &mut dyn FnMut() -> Result<Reader>,
 ) -> Result<Profile> {
     let mut run = RepeatedSteps::new(config, device, open)?;
-    // Kernels are compiled, and compiled further by some drivers when they first run.
+    // Compiles kernels, which some drivers compile further when they first run.
     run.run(steps, &None)?;
     let off = run.run(steps, &None)?;
     let mut about = ReportContext {
@@ -141,7 +142,7 @@ fn cost(off: Duration, on: Duration, stages: Option<Duration>) -> ProfilingCost 
     ProfilingCost { off_us: microseconds(off), on_us: microseconds(on), stages_us: stages.map(microseconds) }
 }
 
-/// A run that was recorded.
+/// A recorded run.
 struct Recorded {
     log: Log,
     ran: Vec<StageRun>,
@@ -152,17 +153,17 @@ impl Recorded {
         Self { ran: timeline(&log), log }
     }
 
-    /// Stages whose stamps cannot be true.
+    /// Returns the number of stages with impossible stamps.
     fn refused(&self) -> usize {
         self.ran.iter().filter(|ran| ran.length.is_none()).count()
     }
 
-    /// The kernels' own time, in nanoseconds.
+    /// Returns the kernels' own time, in nanoseconds.
     fn own(&self) -> u64 {
         self.ran.iter().filter_map(|ran| ran.length).sum()
     }
 
-    /// From the first to the last of each submission's stages, in nanoseconds.
+    /// Returns the time from the first to the last stage of each submission, in nanoseconds.
     fn extent(&self) -> u64 {
         let spans = |submission: &Submission| {
             let mut spans = submission.stages.iter().filter_map(|(_, span)| *span);
@@ -181,7 +182,7 @@ impl Recorded {
     }
 }
 
-/// What a report says beside the times.
+/// Data of a report other than times.
 struct ReportContext {
     steps: usize,
     engine: EngineKind,
@@ -192,7 +193,7 @@ struct ReportContext {
 }
 
 impl ReportContext {
-    /// The time of `whole`, in which the kernels have the time that they had in `stages`.
+    /// Divides the time of `whole`, using the kernels' times in `stages`.
     fn pair(self, whole: &Recorded, stages: Recorded) -> Profile {
         let (wall, time) = (whole.wall(), whole.partition());
         let gaps_from = "the time of whole submissions, less the kernels' own in a second run of the same steps, with a \
@@ -200,7 +201,7 @@ impl ReportContext {
         self.profile(stages, wall, time, gaps_from)
     }
 
-    /// The time of one run in which all stages were timed.
+    /// Divides the time of one run in which all stages were timed.
     fn single(self, run: Recorded) -> Profile {
         let (wall, time) = (run.wall(), run.partition());
         let gaps_from = match (self.engine, run.log.clock) {

@@ -1,4 +1,4 @@
-//! What a profile says, as it is written: field by field the object of `--format json`.
+//! Contents of a profile, with the fields of the object of `--format json`.
 
 use std::collections::BTreeMap;
 
@@ -8,91 +8,91 @@ use super::timeline::StageRun;
 use crate::engine::{Clock, Member, Stage};
 use crate::timing::Ceilings;
 
-/// Where the time of some training steps went. All times are microseconds.
+/// Division of the time of some training steps. All times are in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Time of the run.
     pub wall_us: f64,
-    /// Its training steps.
+    /// Number of training steps.
     pub steps: usize,
-    /// What computed: `gpu` or `cpu`.
+    /// Engine: `gpu` or `cpu`.
     pub engine: String,
-    /// The device, for people.
+    /// Readable name of the device.
     pub device: String,
-    /// How a step was divided into dispatches, where it was.
+    /// Division of a step into dispatches, if any.
     pub schedule: Option<String>,
-    /// Who timed the kernels: `timestamps` of the device, or the `host`.
+    /// Clock that timed the kernels: `timestamps` of the device, or the `host`.
     pub clock: Clock,
-    /// The kernels of all steps, that with the longest time first.
+    /// Kernels of all steps, sorted by decreasing time.
     pub kernels: Vec<KernelReport>,
-    /// Where the time went, each microsecond counted once.
+    /// Division of the time, each microsecond counted once.
     pub sums: Sums,
-    /// How kernel time was separated from gaps.
+    /// Method of separating kernel time from gaps.
     pub gaps_from: &'static str,
-    /// What the device can do at most, measured.
+    /// Measured ceilings of the device.
     pub ceilings: Ceilings,
-    /// What profiling costs, where the same steps were run without it too.
+    /// Cost of profiling, if the same steps were also run without it.
     pub cost_of_profiling: Option<ProfilingCost>,
-    /// Time stamps that could not be true; their kernels have calls without a time.
+    /// Impossible time stamps; their kernels have calls without a time.
     pub refused_stamps: usize,
 }
 
-/// A kernel with its shapes, or some that are not fenced from one another, or a phase of the CPU engine.
+/// A kernel with its shapes, or several without a fence between them, or a phase of the CPU engine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelReport {
-    /// Names, with ` + ` between those that are timed as one.
+    /// Names, joined by ` + ` if several are timed together.
     pub kernel: String,
-    /// What is fused into it.
+    /// Operations fused into it.
     pub fused: Vec<String>,
-    /// Shapes, with ` + ` between them likewise.
+    /// Shapes, joined by ` + ` like the names.
     pub shape: String,
-    /// How often it ran.
+    /// Number of calls.
     pub calls: usize,
     /// Time of all calls.
     pub total_us: f64,
-    /// Half of the calls took at most this.
+    /// Median time of a call.
     pub median_us: f64,
-    /// Nineteen of twenty took at most this.
+    /// 95th percentile of the time of a call.
     pub p95_us: f64,
-    /// Bytes that a call reads and writes, all rows of the batch live.
+    /// Bytes read and written by a call, with all rows of the batch live.
     pub bytes: u64,
-    /// Arithmetic of a call, likewise.
+    /// Arithmetic operations of a call, with all rows of the batch live.
     pub flop: u64,
     /// FLOP per byte.
     pub intensity: f64,
-    /// Bytes a second of the median call.
+    /// Bytes per second of the median call.
     pub bytes_per_second: f64,
-    /// FLOP a second of the median call.
+    /// FLOP per second of the median call.
     pub flop_per_second: f64,
-    /// The least time that the ceilings allow, as a share of the median.
+    /// Least time under the ceilings, as a share of the median.
     pub roofline_share: f64,
     /// Workgroups of a call, or threads of the CPU engine.
     pub workgroups: u64,
 }
 
-/// The time of the run, each microsecond counted once: the device's own time first, then in this order.
+/// Time of the run, each microsecond counted once: first as the device's own time, then in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sums {
-    /// The kernels' own time: the sum of their `total_us`.
+    /// Kernels' own time: the sum of their `total_us`.
     pub compute_us: f64,
-    /// Time between kernels, and all that is left.
+    /// Time between kernels, and all remaining time.
     pub gaps_us: f64,
-    /// The host recorded and submitted commands while the device had nothing to do.
+    /// Time in which the host recorded and submitted commands while the device was idle.
     pub recording_us: f64,
-    /// Rows were waited for, or brought to the device.
+    /// Time of waiting for rows, or uploading them.
     pub loading_us: f64,
-    /// The host waited for the device, or the leading thread for the others.
+    /// Time in which the host waited for the device, or the leading thread for the others.
     pub waiting_us: f64,
 }
 
 /// Time of the same steps with and without profiling.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ProfilingCost {
-    /// With profiling off.
+    /// Time with profiling off.
     pub off_us: f64,
-    /// In the run whose time is `wall_us`.
+    /// Time of the run with time `wall_us`.
     pub on_us: f64,
-    /// With every kernel timed by itself, where that was another run.
+    /// Time with every kernel timed separately, if that was another run.
     pub stages_us: Option<f64>,
 }
 
@@ -102,12 +102,12 @@ impl Serialize for Clock {
     }
 }
 
-/// Nanoseconds in microseconds.
+/// Converts nanoseconds to microseconds.
 pub fn microseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1000.0
 }
 
-/// The kernels of a run, that with the longest time first.
+/// Returns the kernels of a run, sorted by decreasing time.
 pub fn kernels(stages: &[Stage], ran: &[StageRun], ceilings: &Ceilings) -> Vec<KernelReport> {
     let mut calls: BTreeMap<_, (&Stage, usize, Vec<u64>)> = BTreeMap::new();
     for ran in ran {
@@ -124,7 +124,7 @@ pub fn kernels(stages: &[Stage], ran: &[StageRun], ceilings: &Ceilings) -> Vec<K
             let median_us = quantile(&times, 0.5);
             let sum = |figure: fn(&Member) -> u64| stage.iter().map(figure).sum::<u64>();
             let (bytes, flop) = (sum(|member| member.bytes), sum(|member| member.flop));
-            // No call was timed, or too short a one: no rate then, as JSON has no infinity.
+            // No call was timed, or only too short ones: 0, since JSON has no infinity.
             let a_second = |amount: f64| if median_us > 0.0 { amount / median_us * 1e6 } else { 0.0 };
             KernelReport {
                 kernel,
@@ -148,25 +148,25 @@ pub fn kernels(stages: &[Stage], ran: &[StageRun], ceilings: &Ceilings) -> Vec<K
     kernels
 }
 
-/// Names and shapes of a stage.
+/// Returns names and shapes of a stage.
 pub fn names(stage: &Stage) -> (String, String) {
     let join = |name: fn(&Member) -> &str| stage.iter().map(name).collect::<Vec<_>>().join(" + ");
     (join(|member| &member.kernel), join(|member| &member.shape))
 }
 
-/// What is fused into the kernels of a stage.
+/// Returns the operations fused into the kernels of a stage.
 fn fused(stage: &Stage) -> Vec<String> {
     stage.iter().flat_map(|member| member.fused.clone()).collect()
 }
 
-/// The quantile of sorted nanoseconds, in microseconds.
+/// Returns the quantile of sorted nanoseconds, in microseconds.
 fn quantile(sorted: &[u64], share: f64) -> f64 {
     let position = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(position.saturating_sub(1)).map_or(0.0, |time| microseconds(*time))
 }
 
 impl Report {
-    /// The report as one object, on one line.
+    /// Returns the report as one JSON object, on one line.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("figures and texts are JSON")
     }
@@ -191,7 +191,7 @@ mod tests {
         let stages = [
             vec![member("a", 1000)],
             vec![member("b", 2000), member("c", 3000)],
-            // The same kernel at another place of the schedule, and with something fused into it.
+            // The same kernel at another position of the schedule, and with a fused operation.
             vec![member("a", 1000)],
             vec![Member { fused: vec!["relu".to_owned()], ..member("a", 1000) }],
         ];
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!((a.fused.len(), fused.fused.as_slice()), (0, &["relu".to_owned()][..]));
         assert_eq!((a.total_us, a.median_us, a.p95_us), (9.0, 3.0, 4.0));
         assert_eq!((b.total_us, b.bytes, b.flop, b.workgroups), (9.0, 5000, 20, 8));
-        // 1000 bytes take 1 us at least, of the 3 us of the median.
+        // 1000 bytes take at least 1 us; the median is 3 us.
         assert!((a.roofline_share - 1.0 / 3.0).abs() < 1e-12);
         assert!((a.bytes_per_second - 1000.0 / 3e-6).abs() < 1e-3 && a.intensity == 0.01);
     }

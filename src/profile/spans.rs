@@ -1,13 +1,13 @@
-//! Arithmetic of stretches of time.
+//! Set operations on time spans.
 
 use crate::timing::Span;
 
-/// Stretches of time that neither touch nor overlap, in their order.
+/// Spans that neither touch nor overlap, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spans(Vec<Span>);
 
 impl Spans {
-    /// All time that is in any of these.
+    /// Returns the union of spans.
     pub fn union(spans: impl IntoIterator<Item = Span>) -> Self {
         let mut sorted: Vec<Span> = spans.into_iter().filter(|span| span.length() > 0).collect();
         sorted.sort_unstable_by_key(|span| span.begin);
@@ -21,12 +21,12 @@ impl Spans {
         Self(union)
     }
 
-    /// Nanoseconds in all.
+    /// Returns the total length in nanoseconds.
     pub fn length(&self) -> u64 {
         self.0.iter().map(|span| span.length()).sum()
     }
 
-    /// Time that is in `self` and in `other`, and time that is in `self` alone.
+    /// Returns the intersection of `self` and `other`, and their difference.
     pub fn split(&self, other: &Self) -> (Self, Self) {
         let (mut both, mut alone) = (Vec::new(), Vec::new());
         let mut others = other.0.iter().peekable();
@@ -40,7 +40,7 @@ impl Spans {
                     at = end;
                 }
                 if next.end > span.end {
-                    // The next stretch of `self` may be in it too.
+                    // The next span of `self` may also intersect it.
                     break;
                 }
                 others.next();
@@ -51,14 +51,14 @@ impl Spans {
     }
 }
 
-/// Where some time went: each nanosecond counted once.
+/// Division of some time, each nanosecond counted once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Partition {
     /// The device was busy.
     pub busy: u64,
     /// The device was idle, and the host recorded.
     pub recording: u64,
-    /// Neither, and rows were waited for or brought to the device.
+    /// Neither of these, and the host waited for rows or uploaded them.
     pub loading: u64,
     /// None of these, and the host waited.
     pub waiting: u64,
@@ -99,7 +99,7 @@ mod tests {
         Spans::union(pairs.iter().map(|(begin, end)| Span { begin: *begin, end: *end }))
     }
 
-    /// The same nanosecond by nanosecond.
+    /// Checks the same nanosecond by nanosecond.
     fn holds(pairs: &[(u64, u64)], at: u64) -> bool {
         pairs.iter().any(|(begin, end)| (*begin..*end).contains(&at))
     }

@@ -1,31 +1,31 @@
-//! What a device did, on the host's clock.
+//! Execution of stages by a device, on the host's clock.
 
 use super::spans::{Partition, Spans};
 use crate::engine::{Clock, Log, Submission, Work};
 use crate::timing::Span;
 
-/// Nanoseconds that a stage may take longer than the host saw its submission take: clocks differ a little.
+/// Nanoseconds by which a stage may exceed its submission's time on the host, since clocks differ slightly.
 const SLACK: u64 = 1_000_000;
 
-/// A stage that ran.
+/// An executed stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageRun {
-    /// Which of [`Log::stages`].
+    /// Index in [`Log::stages`].
     pub stage: usize,
-    /// Its length in nanoseconds of the clock that timed it; `None` if its time stamps are impossible.
+    /// Length in nanoseconds of the clock that timed it; `None` if its time stamps are impossible.
     pub length: Option<u64>,
-    /// When, in nanoseconds of the host's clock since the recorder began.
+    /// Span in nanoseconds of the host's clock since the recorder began.
     pub span: Span,
 }
 
-/// All stages of a run in their order; no two overlap.
+/// Returns all stages of a run in order, without overlap.
 pub fn timeline(log: &Log) -> Vec<StageRun> {
     let shift = match log.clock {
         Some(Clock::Timestamps) => shifts(&log.submissions),
         Some(Clock::Host) | None => vec![0; log.submissions.len()],
     };
     let mut ran = Vec::new();
-    // A stage begins when the one before has ended, whatever the stamps say; on both clocks.
+    // On both clocks, a stage begins when the previous one has ended, even if the stamps differ.
     let (mut free, mut host_free) = (0, 0);
     for (submission, shift) in log.submissions.iter().zip(shift) {
         for (stage, span) in &submission.stages {
@@ -45,9 +45,10 @@ pub fn timeline(log: &Log) -> Vec<StageRun> {
     ran
 }
 
-/// For each submission what to add to the device's clock for the host's. Nothing begins before it is submitted, and
-/// nothing ends after that was seen: the smallest number by which all begin in time is the best guess, as one of them
-/// will have begun at once. Where clocks drift apart, the submission's own limits count more.
+/// Returns for each submission the difference from the device's to the host's clock. No stage begins before
+/// it is submitted or ends after it was seen to have ended: the smallest difference for which all begin in
+/// time is the best estimate, as one of them will have begun at once. If clocks drift, the submission's own
+/// limits take precedence.
 fn shifts(submissions: &[Submission]) -> Vec<i64> {
     let limits: Vec<Option<(i64, i64)>> = submissions
         .iter()
@@ -63,7 +64,7 @@ fn shifts(submissions: &[Submission]) -> Vec<i64> {
     limits.into_iter().map(|limit| limit.map_or(common, |(least, most)| common.clamp(least, most))).collect()
 }
 
-/// Where the time of a run went.
+/// Divides the time of a run.
 pub fn partition(log: &Log, ran: &[StageRun]) -> Partition {
     let host = |works: &[Work]| {
         let spans = log.host.iter().filter(|(work, _)| works.contains(work));
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn clocks_that_drift_apart_keep_to_the_limits_of_each_submission() {
-        // By the first, 5 must be added at least; but then the second would end after it was seen.
+        // The first requires at least 5, but then the second would end after it was seen to have ended.
         let submissions = vec![
             submission(105, 120, &[Some(span(100, 110))]),
             submission(200, 222, &[Some(span(199, 220))]),
@@ -121,7 +122,7 @@ mod tests {
         let spans = [Some(span(10, 20)), None, Some(span(15, 30)), Some(span(12, 28))];
         let expected = [(Some(10), 10, 20), (None, 20, 20), (Some(10), 20, 30), (Some(0), 30, 30)];
         assert_eq!(ran(Clock::Host, vec![submission(10, 30, &spans)]), expected);
-        // One that lasts longer than its submission cannot be true, and those behind it stay as they are.
+        // A stage that is longer than its submission is impossible; the following stages are unaffected.
         let spans = [Some(span(10, 20)), Some(span(20, 20 + 2 * SLACK)), Some(span(25, 30))];
         let expected = [(Some(10), 10, 20), (None, 20, 20), (Some(5), 25, 30)];
         assert_eq!(ran(Clock::Host, vec![submission(10, 40, &spans)]), expected);

@@ -1,4 +1,4 @@
-//! A run as a trace file: what Perfetto and chrome://tracing open.
+//! A run as a trace file for Perfetto and chrome://tracing.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::timeline::StageRun;
 use crate::engine::{Log, Work};
 use crate::timing::Span;
 
-/// A line of the picture.
+/// A line of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Track {
     Reader = 1,
@@ -37,19 +37,19 @@ impl Track {
     }
 }
 
-/// The line of a thread of the CPU engine.
+/// Returns the line of a thread of the CPU engine.
 fn thread_track(thread: usize) -> u32 {
     Track::Device as u32 + 1 + thread as u32
 }
 
-/// An event of the trace event format: `ph` X is a stretch of time, M says what something is called.
+/// An event of the trace event format: `ph` is X for a span of time, M for a name.
 #[derive(Serialize)]
 struct Event<'a> {
     name: &'a str,
     ph: &'static str,
     pid: u32,
     tid: u32,
-    /// Begin, in microseconds.
+    /// Start, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     ts: Option<f64>,
     /// Length, in microseconds.
@@ -66,7 +66,7 @@ impl<'a> Event<'a> {
     fn stretch(name: &'a str, tid: u32, span: Span, args: Value) -> Self {
         let (begin, end) = (microseconds(span.begin), microseconds(span.end));
         let mut length = (end - begin).max(0.0);
-        // Rounding must not let it reach into the next.
+        // Rounding must not make it overlap the next.
         while length > 0.0 && begin + length > end {
             length = length.next_down();
         }
@@ -74,7 +74,7 @@ impl<'a> Event<'a> {
     }
 }
 
-/// The run as one JSON object. Moments are microseconds since the recorder began.
+/// Returns the run as one JSON object. Times are microseconds since the recorder began.
 pub fn trace(title: &str, log: &Log, ran: &[StageRun]) -> String {
     let mut events = vec![Event::label("process_name", 0, json!({ "name": title }))];
     for track in Track::ALL {

@@ -1,9 +1,10 @@
-//! Work that several threads do at the same time.
+//! Work of several threads at the same time.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Does `work(0)` here and `work(1)` to `work(others)` beside it, each on a thread of its own. A number whose thread the system does not
-/// start is left out: what it would do is for the others to do. Returns when all have ended.
+/// Does `work(0)` on this thread and `work(1)` to `work(others)` at the same time, each on a separate thread.
+/// Numbers whose thread the system does not start are left out: the others have to do their work. Returns
+/// when all have ended.
 #[cfg(not(all(target_arch = "wasm32", target_feature = "atomics")))]
 pub fn beside(others: usize, work: impl Fn(usize) + Sync) {
     std::thread::scope(|scope| {
@@ -17,7 +18,7 @@ pub fn beside(others: usize, work: impl Fn(usize) + Sync) {
     });
 }
 
-/// Does `work` with each item, on at most `threads` threads: whoever is free takes the next.
+/// Does `work` with each item, on at most `threads` threads: a free thread takes the next item.
 pub fn each<T>(threads: usize, items: impl ExactSizeIterator<Item = T> + Send, work: impl Fn(T) + Sync) {
     let others = threads.min(items.len()).saturating_sub(1);
     let items = Mutex::new(items);
@@ -29,7 +30,7 @@ pub fn each<T>(threads: usize, items: impl ExactSizeIterator<Item = T> + Send, w
     });
 }
 
-/// How many threads can work at the same time.
+/// Returns the number of threads that can work at the same time.
 #[cfg(not(all(target_arch = "wasm32", target_feature = "atomics")))]
 pub fn available() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)

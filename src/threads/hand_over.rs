@@ -1,14 +1,14 @@
-//! Places where one thread hands something to another or waits for it. Results must not depend on how long any of that takes: in unit
-//! tests each place can be delayed by chance, and work can come in pieces of any size.
+//! Places where threads exchange data or wait for each other. Results must not depend on timing: in unit
+//! tests each place can be delayed at random, and work can come in pieces of any size.
 
-/// Marks such a place. It does nothing but in unit tests.
+/// Marks such a place. Has no effect except in unit tests.
 #[inline(always)]
 pub fn hand_over() {
     #[cfg(all(test, feature = "gpu"))]
     chance::delay();
 }
 
-/// Steps of the next piece of work, of which `most` fit the time that a piece should take. Unit tests take fewer.
+/// Returns the steps of the next piece of work, of which `most` fit its target time. Unit tests take fewer.
 #[inline(always)]
 pub fn steps_of_piece(most: usize) -> usize {
     #[cfg(all(test, feature = "gpu"))]
@@ -29,12 +29,12 @@ mod chance {
 
     use crate::random::{Purpose, words};
 
-    /// How many callers want delays, the seed of the last of them, and how many numbers have been drawn.
+    /// Number of callers that requested delays, the last seed, and the number of random numbers drawn.
     static CALLERS: AtomicUsize = AtomicUsize::new(0);
     static SEED: AtomicU64 = AtomicU64::new(0);
     static DRAWN: AtomicU64 = AtomicU64::new(0);
 
-    /// Delays every hand-over of the process by chance while `work` is done.
+    /// Delays every exchange of the process at random while `work` is done.
     pub fn with_delays<T>(seed: u64, work: impl FnOnce() -> T) -> T {
         struct Off;
         impl Drop for Off {
@@ -48,7 +48,7 @@ mod chance {
         work()
     }
 
-    /// A random number while hand-overs are delayed.
+    /// Returns a random number while delays are on.
     pub fn draw() -> Option<u32> {
         if CALLERS.load(Ordering::Relaxed) == 0 {
             return None;
@@ -57,7 +57,8 @@ mod chance {
         Some(words(SEED.load(Ordering::Relaxed), Purpose::Order, [number, u32::MAX])[0])
     }
 
-    /// Most hand-overs go on at once or let others run first; some are late by as long as some steps take, a few by much more.
+    /// Most exchanges continue at once or yield; some are delayed by the time of some steps, a few by much
+    /// more.
     pub fn delay() {
         let Some(chance) = draw() else { return };
         match chance % 64 {

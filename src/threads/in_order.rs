@@ -1,4 +1,4 @@
-//! Work on several threads whose results are taken in the order in which it came.
+//! Work on several threads, with results in the order of the items.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,12 +6,13 @@ use std::thread::scope;
 
 use super::{hand_over, spawn_scoped};
 
-/// Maps each item that `feed` hands over on `threads` threads, and passes the results to `take` on one more, in the order in
-/// which the items came. `feed` runs on this thread meanwhile; what it calls returns whether more items are wanted. Where the
-/// system has no room for threads, this one does everything.
+/// Maps each item from `feed` on `threads` threads, and passes the results to `take` on another thread, in
+/// the order of the items. `feed` runs on this thread at the same time; the function that it calls returns
+/// whether more items are wanted. If the system has no room for threads, this thread does everything.
 ///
 /// # Errors
-/// The first of making or taking, after which nothing is taken; else that of `feed`, after all items before it were taken.
+/// First error of `make` or `take`, after which no result is taken; else the error of `feed`, after all
+/// earlier items were taken.
 pub fn in_order<T: Send, U: Send, E: Send>(
     threads: usize,
     make: impl Fn(T) -> Result<U, E> + Sync,
@@ -21,23 +22,23 @@ pub fn in_order<T: Send, U: Send, E: Send>(
     let (make, take) = (&make, Mutex::new(take));
     let finish = &|item: Result<U, E>| (take.lock().unwrap_or_else(PoisonError::into_inner))(item?);
     scope(|scope| {
-        // A few items may wait, so that no thread does when one of them takes longer.
+        // A few items may wait, so that no thread is idle when one of them takes longer.
         let (tasks, queue) = sync_channel::<(T, SyncSender<Result<U, E>>)>(threads);
         let (ordered, slots) = sync_channel::<Receiver<Result<U, E>>>(2 * threads);
         let queue = Arc::new(Mutex::new(queue));
         let makers = (0..threads).map_while(|_| {
             let queue = Arc::clone(&queue);
             spawn_scoped(scope, move || {
-                // The lock is held only until an item is there.
+                // The lock is held only until an item arrives.
                 while let Ok((item, slot)) = { queue.lock().unwrap_or_else(PoisonError::into_inner).recv() } {
                     hand_over();
-                    // Where taking has ended, nobody misses it.
+                    // The result is dropped if taking has ended.
                     let _ = slot.send(make(item));
                 }
             })
         });
         let has_makers = makers.count() > 0;
-        // Once all of them have ended, nothing can be sent to them any more.
+        // Once all makers have ended, sending fails.
         drop(queue);
         let taker = spawn_scoped(scope, move || {
             slots.into_iter().map_while(|slot| slot.recv().ok()).try_for_each(finish)
@@ -64,13 +65,13 @@ pub fn in_order<T: Send, U: Send, E: Send>(
 mod tests {
     use super::*;
 
-    /// Squares of the first numbers, with an error for one of them, if any.
+    /// Returns squares of the first numbers, with an error for one of them, if any.
     fn squares(threads: usize, items: u32, refused: Option<u32>) -> (Vec<u32>, Result<(), String>) {
         let mut taken = Vec::new();
         let result = in_order(
             threads,
             |number: u32| {
-                // Later ones are ready sooner.
+                // Later items finish sooner.
                 std::thread::yield_now();
                 if refused == Some(number) { Err(format!("{number}")) } else { Ok(number * number) }
             },

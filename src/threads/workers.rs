@@ -1,5 +1,5 @@
-//! Threads of a browser: workers that share the memory of the module. The page starts them, as Rust cannot; each then does what
-//! [`beside`] hands out, until it is ended with the page.
+//! Threads of a browser: workers that share the module's memory. The page starts them, since Rust cannot;
+//! each then does the work of [`beside`] until the page ends it.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -9,13 +9,14 @@ use crate::error::{Error, Result};
 
 static POOL: OnceLock<ThreadPool> = OnceLock::new();
 
-/// Threads of the pool that no worker has become yet.
+/// Threads of the pool without a worker.
 static UNSTARTED: Mutex<Vec<ThreadBuilder>> = Mutex::new(Vec::new());
 
-/// Makes a pool of so many threads, for once. All work waits until as many workers have called [`become_thread`].
+/// Creates the only pool, of `count` threads. All work waits until the same number of workers has called
+/// [`become_thread`].
 ///
 /// # Errors
-/// [`Error::Config`] where there is a pool already, or for no threads.
+/// [`Error::Config`] if a pool exists already, or for no threads.
 pub fn make(count: usize) -> Result<()> {
     let refused = |why: &str| Err(Error::Config(format!("no pool of {count} threads: {why}")));
     if count == 0 || POOL.get().is_some() {
@@ -29,7 +30,7 @@ pub fn make(count: usize) -> Result<()> {
     POOL.set(pool).or_else(|_| refused("there is one already"))
 }
 
-/// The worker that calls becomes one of the pool's threads: it does not return.
+/// Turns the calling worker into one of the pool's threads: does not return.
 pub fn become_thread() {
     let thread = UNSTARTED.lock().unwrap_or_else(PoisonError::into_inner).pop();
     if let Some(thread) = thread {
@@ -37,7 +38,7 @@ pub fn become_thread() {
     }
 }
 
-/// See `beside.rs`. Without a pool there is none but the thread that calls.
+/// See `beside.rs`. Without a pool, only the calling thread works.
 pub fn beside(others: usize, work: impl Fn(usize) + Sync) {
     let Some(pool) = POOL.get() else { return work(0) };
     pool.in_place_scope(|scope| {
@@ -47,7 +48,7 @@ pub fn beside(others: usize, work: impl Fn(usize) + Sync) {
     });
 }
 
-/// How many threads can work at the same time.
+/// Returns the number of threads that can work at the same time.
 pub fn available() -> usize {
     1 + POOL.get().map_or(0, ThreadPool::current_num_threads)
 }
