@@ -1,46 +1,48 @@
-//! A greedy ensemble: networks are picked one after the other, each time the one that helps most, and as often as it does, in bags
-//! (R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes, "Ensemble selection from libraries of models", ICML 2004).
+//! Greedy ensemble selection: networks are picked one after the other, each time the most helpful one, with
+//! repetition, in bags (R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes, "Ensemble selection from
+//! libraries of models", ICML 2004).
 
 use crate::data::TargetsRef;
 use crate::engine::ensemble::add;
 use crate::random::{Purpose, words};
 use crate::step::Loss;
 
-/// Bags: in each a part of the networks is picked from, so that few validation rows do not decide all.
+/// Number of bags: each picks from a part of the networks, so that few validation rows do not determine
+/// everything.
 const BAGS: usize = 4;
-/// Picks from which on there are bags: with fewer the best networks may be in none.
+/// Least picks for the use of bags: with fewer, the best networks may be in no bag.
 const LEAST_PICKS: usize = 2 * BAGS;
-/// A bag has this share of the networks, but no fewer than this number where there are enough.
+/// A bag has one in this number of the networks, but at least [`LEAST_IN_BAG`] if there are enough.
 const BAG_SHARE: usize = 4;
 const LEAST_IN_BAG: usize = 4;
 
-/// Outputs of some networks for the rows by which they are picked.
+/// Outputs of some networks for the rows used for picking.
 pub struct Candidates<'a> {
-    /// The outputs of each network, [rows, outputs].
+    /// Outputs of each network, [rows, outputs].
     pub outputs: &'a [Vec<f32>],
-    /// Outputs of a row.
+    /// Outputs per row.
     pub columns: usize,
-    /// What the rows are to be: classes, or values in the unit of the outputs.
+    /// Targets of the rows: classes, or values in the unit of the outputs.
     pub targets: TargetsRef<'a>,
-    /// How much each row counts.
+    /// Weight of each row.
     pub counts: &'a [f64],
-    /// The loss of the networks. For classes it is always the log loss.
+    /// Loss of the networks. For classes it is always the log loss.
     pub loss: Loss,
 }
 
-/// How good predictions are: accuracy, for classes, and the mean loss.
+/// Quality of predictions: accuracy, for classes, and the mean loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
-    /// The share of the rows that are right; 0 of values.
+    /// Share of correct rows; 0 for values.
     pub accuracy: f64,
-    /// The mean loss.
+    /// Mean loss.
     pub loss: f64,
 }
 
 impl Candidates<'_> {
-    /// Picks `count` times by the loss: less than eight times from all networks, else in four bags, each of which has a quarter of
-    /// them, chosen by the seed. Gives the networks that were picked, by their places, each with how often, in the order of their
-    /// first picks, and how good they are together.
+    /// Picks `count` times by the loss: with less than eight picks from all networks, otherwise in four bags,
+    /// each with a quarter of them, chosen by the seed. Returns the indices of the picked networks with the
+    /// number of picks of each, in the order of their first picks, and the quality of the ensemble.
     pub fn select(&self, count: usize, seed: u64) -> Option<(Vec<(usize, u32)>, Fit)> {
         let single: Vec<Vec<f64>> = self.outputs.iter().map(|outputs| self.shares(outputs)).collect();
         let mut picks = Vec::new();
@@ -64,7 +66,8 @@ impl Candidates<'_> {
         Some((picked, fit))
     }
 
-    /// The fit of an ensemble: networks by their index, each with how often it was picked; `None` for no networks.
+    /// Returns the quality of an ensemble: indices of networks with the number of picks of each; `None` for
+    /// no networks.
     pub fn fit_of(&self, picked: &[(usize, u32)]) -> Option<Fit> {
         let mut sums = vec![0.0; self.outputs.get(picked.first()?.0)?.len()];
         for (place, times) in picked {
@@ -76,7 +79,7 @@ impl Candidates<'_> {
         Some(self.fit(&sums, &nothing, picks.into()))
     }
 
-    /// What is averaged of a network: the probabilities of classes, or values.
+    /// Returns the averaged numbers of a network: probabilities of classes, or values.
     fn shares(&self, outputs: &[f32]) -> Vec<f64> {
         let of_classes = matches!(self.targets, TargetsRef::Classes(_));
         let mut shares = vec![0.0; outputs.len()];
@@ -85,7 +88,7 @@ impl Candidates<'_> {
         shares
     }
 
-    /// Picks `count` times from these networks, each time the one with which the loss is smallest.
+    /// Picks `count` times from these networks, each time the network that gives the smallest loss.
     fn greedy(&self, single: &[Vec<f64>], among: &[usize], count: usize) -> Vec<usize> {
         let mut sums = vec![0.0; single.first().map_or(0, Vec::len)];
         let mut picks = Vec::new();
@@ -99,10 +102,10 @@ impl Candidates<'_> {
         picks
     }
 
-    /// How good the predictions are with one more network, `picks` in all.
+    /// Returns the quality of the predictions with one more network, `picks` in total.
     fn fit(&self, sums: &[f64], own: &[f64], picks: f64) -> Fit {
         let all = self.counts.iter().sum::<f64>();
-        // A row that does not count may have what is infinite.
+        // A row with weight 0 may have an infinite loss.
         let counts = || self.counts.iter().enumerate().filter(|(_, count)| **count > 0.0);
         let mean = |place: usize| (sums[place] + own[place]) / picks;
         match self.targets {
@@ -131,7 +134,7 @@ impl Candidates<'_> {
         }
     }
 
-    /// The loss of a value that is predicted so far off.
+    /// Returns the loss of a value with this error.
     fn of_error(&self, error: f64) -> f64 {
         match self.loss {
             Loss::Mae => error.abs(),
@@ -142,7 +145,7 @@ impl Candidates<'_> {
     }
 }
 
-/// The networks of a bag, in ascending order.
+/// Returns the networks of a bag, in ascending order.
 fn in_bag(networks: usize, bag: usize, seed: u64) -> Vec<usize> {
     let key = |place: usize| words(seed, Purpose::Bag, [place as u32, bag as u32])[0];
     let mut places: Vec<(u32, usize)> = (0..networks).map(|place| (key(place), place)).collect();
@@ -163,7 +166,8 @@ mod tests {
 
     #[test]
     fn networks_whose_errors_cancel_are_picked_together() {
-        // The first is best alone; the second and third are wrong in opposite ways. All are in every bag.
+        // The first is the best single network; the second and third have opposite errors. All are in every
+        // bag.
         let values = [0.0, 1.0, 2.0, 3.0];
         let off = |by: f32| values.iter().map(|value| value + by).collect::<Vec<f32>>();
         let outputs = vec![off(0.5), off(0.75), off(-0.75), off(9.0)];
@@ -177,7 +181,7 @@ mod tests {
         let (picked, fit) = candidates.select(64, 1).unwrap();
         assert_eq!(total(&picked), 64);
         assert!(picked.iter().all(|(place, _)| *place != 3) && fit.loss < 0.001, "{picked:?} {fit:?}");
-        // Others together: (3 x 0.5 - 0.75) / 4 off.
+        // Other picks together: (3 x 0.5 - 0.75) / 4 off.
         assert_eq!(candidates.fit_of(&[(0, 3), (2, 1)]).unwrap().loss, 0.187_5f64.powi(2));
         assert_eq!(candidates.fit_of(&[]), None);
     }
@@ -203,8 +207,8 @@ mod tests {
 
     #[test]
     fn values_are_picked_by_the_loss_of_the_networks() {
-        // The squared error prefers the first, the absolute one the second; Huber's loss agrees with either where errors are small
-        // or large.
+        // The squared error prefers the first, the absolute error the second; Huber's loss agrees with the
+        // squared error for small and with the absolute error for large errors.
         let values = [0.0, 0.0, 0.0, 0.0];
         let outputs = vec![vec![1.5, -1.5, 1.5, -1.5], vec![0.0, 0.0, 0.0, 4.0]];
         let targets = TargetsRef::Values { values: &values, columns: 1 };
@@ -225,7 +229,7 @@ mod tests {
 
     #[test]
     fn rows_count_as_their_weights_say() {
-        // The first is right where rows count, the second where they do not.
+        // The first is correct for rows with weight, the second for rows without.
         let outputs = vec![vec![0.0, 5.0, 1.0, 1.0], vec![1.0, 0.0, 9.0, 0.0]];
         let counts = [2.0, 0.0, 0.5, 0.0];
         let classes = TargetsRef::Classes(&[0, 1]);
@@ -255,7 +259,7 @@ mod tests {
         assert_eq!(bags[2], in_bag(64, 2, 7));
         assert_ne!(bags[2], in_bag(64, 2, 8));
         assert_eq!([3, 9, 20].map(|networks| in_bag(networks, 0, 1).len()), [3, 4, 5]);
-        // Picks are shared out between the bags, whatever their number.
+        // Picks are distributed over the bags, for any number of picks.
         let values: Vec<f32> = (0..64).map(|value| value as f32).collect();
         let outputs: Vec<Vec<f32>> =
             (0..64).map(|by| values.iter().map(|value| value + by as f32 - 31.0).collect()).collect();
@@ -265,7 +269,7 @@ mod tests {
         for count in [1, 2, 3, 4, 7, 8, 9, 17] {
             assert_eq!(total(&candidates.select(count, 3).unwrap().0), count as u32);
         }
-        // Few picks are from all networks: one of them is the best.
+        // Few picks use all networks: one of them is the best.
         for seed in 0..20 {
             assert_eq!(candidates.select(1, seed).unwrap().0, [(31, 1)]);
             assert_eq!(

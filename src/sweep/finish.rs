@@ -1,5 +1,5 @@
-//! What is made of a sweep when it is over: the best model, and an ensemble. Members that were trained on folds are trained once more
-//! for it, on all rows.
+//! Results of a finished sweep: the best model, and an ensemble. Members trained on folds are trained again
+//! for them, on all rows.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,107 +17,107 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::train::{Score, evaluate, load_model};
 
-/// A sweep that is over.
+/// A finished sweep.
 pub struct FinishedSweep<'a> {
-    /// Its folder.
+    /// Folder of the sweep.
     pub folder: &'a Folder,
     /// All members.
     pub members: &'a [Member],
-    /// Where their data come from.
+    /// Sources of the members' data.
     pub sources: &'a mut Sources,
-    /// What trains and evaluates them.
+    /// Device for training and evaluation.
     pub device: &'a Device,
-    /// Most threads that train.
+    /// Most training threads.
     pub threads: Option<usize>,
-    /// What model files say of the data.
+    /// Description of the data in model files.
     pub names: &'a BTreeMap<String, String>,
-    /// How often a member is picked for an ensemble, if one is wanted.
+    /// Number of picks for an ensemble, if requested.
     pub picks: Option<usize>,
-    /// Decides between equal ones.
+    /// Seed for breaking ties.
     pub seed: u64,
-    /// Takes what is worth telling.
+    /// Receives events.
     pub tell: &'a mut dyn FnMut(FinishEvent),
 }
 
-/// News while a sweep is being finished.
+/// Events while a sweep is being finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FinishEvent {
     /// There is no ensemble: no trial finished training on all folds.
     NoEnsemble,
     /// The best member was interrupted before its last epoch.
     BrokenOff {
-        /// Its number.
+        /// Number of the member.
         member: usize,
-        /// The epochs that it is judged by.
+        /// Number of epochs that determine its score.
         epochs: usize,
     },
     /// Progress of training members on all rows.
     Refit {
-        /// Members done.
+        /// Number of finished members.
         done: usize,
-        /// All of them.
+        /// Number of all members.
         of: usize,
     },
-    /// A member that was picked could not be trained on all rows.
+    /// A picked member could not be trained on all rows.
     LeftOut {
-        /// Its number.
+        /// Number of the member.
         member: usize,
-        /// Why, in words.
+        /// Readable reason.
         reason: String,
     },
 }
 
-/// What was made of a sweep.
+/// Results of a sweep.
 #[derive(Debug, Default)]
 pub struct SweepResult {
-    /// The best member.
+    /// Best member.
     pub best_member: Option<usize>,
-    /// Its model.
+    /// Model of the best member.
     pub best: Option<PathBuf>,
-    /// The ensemble, if one was wanted.
+    /// The ensemble, if requested.
     pub ensemble: Option<SavedEnsemble>,
 }
 
-/// An ensemble that was saved.
+/// A saved ensemble.
 #[derive(Debug)]
 pub struct SavedEnsemble {
-    /// Where.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Members, each with how often it was picked.
+    /// Members, each with its number of picks.
     pub members: Picks,
     /// Whether it is a classifier.
     pub of_classes: bool,
-    /// Whether they were picked by the rows that their folds held out, not by those that validate.
+    /// Whether they were picked by rows held out of their folds instead of validation rows.
     pub is_out_of_fold: bool,
-    /// The fit on the rows by which they were picked.
+    /// Quality on the rows used for picking.
     pub fit: Fit,
     /// Accuracy and loss, or RMSE and R2, on the test rows, if any.
     pub test: Option<[f64; 2]>,
 }
 
-/// What training on all rows gave, by the numbers of the members.
+/// Results of training on all rows, by the numbers of the members.
 #[derive(Debug, Default)]
 pub struct Refit {
     /// Models.
     pub models: BTreeMap<usize, Model>,
-    /// Why there is none.
+    /// Reasons for missing models.
     pub failed: BTreeMap<usize, String>,
 }
 
-/// A model as it is saved, with what its file says of the data.
+/// Returns a model as it is saved, with the description of the data in its file.
 pub fn as_saved(model: &Model, names: &BTreeMap<String, String>) -> Model {
     let mut model = model.clone();
     model.settings.extend(names.clone());
-    // How many threads trained it is nothing that it depends on.
+    // The number of threads does not affect the model.
     model.settings.remove("threads");
     model
 }
 
-/// Trains members that were trained on folds once more, on all rows, as a sweep does it. `on_progress` receives how many of them have
-/// ended, of how many, and may end it.
+/// Trains members that were trained on folds again, on all rows, as a sweep does. `on_progress` receives the
+/// number of finished members and of all, and may stop the training with an error.
 ///
 /// # Errors
-/// Those of the data, of the threads, and of `on_progress`.
+/// Errors of the data, of the threads, and of `on_progress`.
 pub fn refit<'a>(
     members: impl Iterator<Item = &'a Member>,
     sources: &mut Sources,
@@ -149,11 +149,11 @@ pub fn refit<'a>(
 }
 
 impl<'b> FinishedSweep<'b> {
-    /// Writes the models that a sweep leaves when it is over; `ranked` are the members with a score, the best first.
+    /// Writes the models of a finished sweep; `ranked` are the members with a score, the best first.
     ///
     /// # Errors
-    /// Those of the models, the device and the files; [`Error::NotRefit`] if members were trained on folds and none gave a model on
-    /// all rows.
+    /// Errors of the models, the device and the files; [`Error::NotRefit`] if members were trained on folds
+    /// and none resulted in a model on all rows.
     pub fn finish(&mut self, ranked: &[RankedMember]) -> Result<SweepResult> {
         let Some(first) = best(ranked, self.are_on_folds()) else { return Ok(SweepResult::default()) };
         let mut finished = SweepResult { best_member: Some(first.record.member), ..SweepResult::default() };
@@ -180,7 +180,8 @@ impl<'b> FinishedSweep<'b> {
         self.members.iter().any(|member| member.is_tested)
     }
 
-    /// [`FinishedSweep::finish`] where members were trained on folds: the best of them and those of an ensemble are trained once more, on all rows.
+    /// Implements [`FinishedSweep::finish`] for members trained on folds: the best of them and the members of
+    /// an ensemble are trained again, on all rows.
     fn finish_folds(
         &mut self,
         finished: &mut SweepResult,
@@ -234,7 +235,7 @@ impl<'b> FinishedSweep<'b> {
         EnsembleSelection { members, device, folder, ranked, picks, seed }
     }
 
-    /// Saves the networks that were picked.
+    /// Saves the picked networks.
     fn save(&self, chosen: &SelectedEnsemble, networks: Vec<(Model, u32)>) -> Result<Option<SavedEnsemble>> {
         let members = chosen.members();
         let Some(model) = one_model(networks) else { return Ok(None) };

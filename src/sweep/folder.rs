@@ -1,5 +1,6 @@
-//! The folder of a sweep: `sweep.json` (its command line), `results.jsonl` (a line a member that has ended), `history.csv` (a line
-//! an epoch of these), `members/` (their models, of folds where an ensemble is wanted); and when it is over `leaderboard.csv`, `best.safetensors`, `sweep.html`, and
+//! Folder of a sweep: `sweep.json` (its command line), `results.jsonl` (a line for each finished member),
+//! `history.csv` (a line for each of their epochs), `members/` (their models, for folds if an ensemble is
+//! requested); and when the sweep is finished `leaderboard.csv`, `best.safetensors`, `sweep.html`, and
 //! `ensemble.safetensors`.
 
 use std::collections::HashSet;
@@ -22,50 +23,50 @@ const COMMAND: &str = "sweep.json";
 const RESULTS: &str = "results.jsonl";
 const HISTORY: &str = "history.csv";
 const MEMBERS: &str = "members";
-/// The trials by score.
+/// Name of the file with the trials by score.
 pub const LEADERBOARD: &str = "leaderboard.csv";
-/// A page about the sweep.
+/// Name of the report page.
 pub const PAGE: &str = "sweep.html";
-/// The best model.
+/// Name of the best model's file.
 pub const BEST: &str = "best.safetensors";
-/// The ensemble.
+/// Name of the ensemble's file.
 pub const ENSEMBLE: &str = "ensemble.safetensors";
 
 const HISTORY_HEADER: &str = "member,fold,epoch,train_loss,train_accuracy,validation_loss,validation_accuracy,test_loss,test_accuracy,seconds\n";
 
-/// The contents of `sweep.json`, as far as they are read.
+/// Contents of `sweep.json` that are read.
 #[derive(Deserialize)]
 struct Command {
     arguments: Vec<String>,
-    /// `None` where an external program trains the members.
+    /// `None` if an external program trains the members.
     rows: Option<FileRows>,
 }
 
-/// What tells the rows of a sweep from others: those that train, that validate and that test, of each file.
+/// Identity of a sweep's rows: training, validation and test rows of each file.
 pub type FileRows = [Option<TrainedRows>; 3];
 
-/// Models of a member, as they are saved.
+/// Saved models of a member.
 #[derive(Debug, Default)]
 pub struct Models {
-    /// The model trained on all rows.
+    /// Model trained on all rows.
     pub whole: Option<Vec<u8>>,
-    /// The model of each fold.
+    /// Model of each fold.
     pub of_folds: Vec<Vec<u8>>,
 }
 
-/// The folder of a sweep.
+/// Folder of a sweep.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Members that have ended, in that order.
+    /// Finished members, in order.
     pub records: Vec<Record>,
-    /// `None` in a folder that is only read.
+    /// `None` if the folder is opened only for reading.
     lock: Option<FolderLock>,
-    /// Files of a new sweep, as long as no trial has ended.
+    /// Files of a new sweep, until the first trial has ended.
     fresh: Option<Fresh>,
 }
 
-/// Whether a folder is that of a sweep.
+/// Returns whether a folder contains a sweep.
 pub fn is_sweep(path: &Path) -> bool {
     path.join(COMMAND).is_file()
 }
@@ -75,16 +76,16 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
 }
 
 impl Folder {
-    /// Its files, but for the page.
+    /// Files of a sweep, except the page.
     pub const FILES: [&str; 6] = [COMMAND, RESULTS, HISTORY, LEADERBOARD, BEST, ENSEMBLE];
 
-    /// A new folder, or one that holds nothing that would be written over.
+    /// Creates a new folder, or uses one without files that would be overwritten.
     ///
     /// # Errors
-    /// [`Error::Write`]; [`Error::Config`] if it holds a sweep, a run, or files of the same names.
+    /// [`Error::Write`]; [`Error::Config`] if it contains a sweep, a run, or files of the same names.
     pub fn create(path: &Path, command: &[String], rows: Option<FileRows>) -> Result<Self> {
         let (lock, mut fresh) = FolderLock::take_new(path, refuse_used)?;
-        // The command comes last: without it the folder is none of a sweep.
+        // The command is written last: without it the folder does not count as a sweep.
         let names = [MEMBERS, RESULTS, HISTORY, COMMAND];
         names.iter().for_each(|name| fresh.add(&path.join(name)));
         let mut folder = Self::locked(path, Some(lock));
@@ -97,17 +98,17 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Keeps a folder without a trial that has ended; otherwise it is removed with this.
+    /// Keeps a folder without a finished trial; otherwise it is removed on drop.
     pub fn keep(&mut self) {
         self.fresh = None;
     }
 
-    /// A folder with a sweep in it. What a sweep that was killed had half written is left out.
+    /// Opens a folder with a sweep in it. Files that a killed sweep had half written are ignored.
     ///
     /// # Errors
-    /// [`Error::Read`], [`Error::Write`] and [`Error::Data`] where it holds none.
+    /// [`Error::Read`], [`Error::Write`] and [`Error::Data`] if it does not contain a sweep.
     pub fn open(path: &Path) -> Result<Self> {
-        // Without a sweep there it is left as it is.
+        // A folder without a sweep is not changed.
         fs::metadata(path.join(RESULTS))
             .map_err(|source| Error::Read { path: path.join(RESULTS), source })?;
         if !path.join(COMMAND).exists() {
@@ -119,10 +120,10 @@ impl Folder {
         Self::locked(path, Some(FolderLock::take(path)?)).read_back()
     }
 
-    /// As [`Folder::open`], without a lock: the sweep may continue meanwhile.
+    /// Opens a folder as [`Folder::open`] does, without a lock: the sweep may still be running.
     ///
     /// # Errors
-    /// As [`Folder::open`].
+    /// See [`Folder::open`].
     pub fn open_unlocked(path: &Path) -> Result<Self> {
         Self::locked(path, None).read_back()
     }
@@ -131,7 +132,7 @@ impl Folder {
         Self { path: path.to_owned(), records: Vec::new(), lock, fresh: None }
     }
 
-    /// Reads what members have left.
+    /// Reads the records of finished members.
     fn read_back(self) -> Result<Self> {
         let mut folder = self;
         let results = folder.file(RESULTS);
@@ -161,18 +162,18 @@ impl Folder {
         Ok(folder)
     }
 
-    /// What stood on the command line that began the sweep.
+    /// Returns the command line that started the sweep.
     ///
     /// # Errors
-    /// [`Error::Read`] and [`Error::Data`] where there is none.
+    /// [`Error::Read`] and [`Error::Data`] if there is none.
     pub fn command(&self) -> Result<Vec<String>> {
         self.began().map(|command| command.arguments)
     }
 
-    /// The rows with which it began, as far as they are known.
+    /// Returns the rows at its start, if known.
     ///
     /// # Errors
-    /// As [`Folder::command`].
+    /// See [`Folder::command`].
     pub fn rows(&self) -> Result<Option<FileRows>> {
         self.began().map(|command| command.rows)
     }
@@ -182,30 +183,30 @@ impl Folder {
         serde_json::from_str(&text).map_err(|error| broken(&self.path.join(COMMAND), 1, &error))
     }
 
-    /// Whether its members are trained on folds.
+    /// Returns whether its members are trained on folds.
     ///
     /// # Errors
-    /// As [`Folder::command`].
+    /// See [`Folder::command`].
     pub fn is_on_folds(&self) -> Result<bool> {
         Ok(self.command()?.iter().any(|word| word == "--folds" || word.starts_with("--folds=")))
     }
 
-    /// A file in it.
+    /// Returns the path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether a member has ended.
+    /// Returns whether a member has ended.
     pub fn has(&self, member: usize) -> bool {
         self.records.iter().any(|record| record.member == member)
     }
 
-    /// Writes a file that is whole or not there.
+    /// Writes a file atomically.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -213,10 +214,10 @@ impl Folder {
         self.write_bytes(name, contents.as_bytes()).map(drop)
     }
 
-    /// Writes a file that is whole or not there; says where it is.
+    /// Writes a file atomically; returns its path.
     ///
     /// # Errors
-    /// [`Error::Write`]; [`Error::Config`] if the folder is no longer that of this sweep.
+    /// [`Error::Write`]; [`Error::Config`] if the folder no longer belongs to this sweep.
     pub fn write_bytes(&self, name: &str, contents: &[u8]) -> Result<PathBuf> {
         let path = self.file(name);
         self.lock()?.write(&path, contents)?;
@@ -228,7 +229,7 @@ impl Folder {
         self.lock.as_ref().ok_or_else(is_read_only)
     }
 
-    /// Writes down a member that has ended, its record last: models and epochs without a record are ignored.
+    /// Records a finished member, its record last: models and epochs without a record are ignored.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -240,8 +241,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes down members that were dropped together: all of them or, should the program be killed meanwhile, none. A sweep that goes
-    /// on ranks all that were ranked.
+    /// Records members that were dropped together: all of them or, if the program is killed at the same time,
+    /// none. A resumed sweep then ranks the same members.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -259,7 +260,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Saves the models and epochs of a member. Gives its record with their names.
+    /// Saves the models and epochs of a member. Returns its record with their names.
     fn save(&self, mut record: Record, ended: Option<&FinishedMember>, models: &Models) -> Result<Record> {
         let save = |part: &str, bytes: &[u8]| {
             let name = model_name(record.member, part);
@@ -278,10 +279,11 @@ impl Folder {
         Ok(record)
     }
 
-    /// Checks whether each member that was trained on `folds` folds has its fold models, by which an ensemble is picked.
+    /// Checks whether each member that was trained on `folds` folds has its fold models, which are needed to
+    /// pick an ensemble.
     ///
     /// # Errors
-    /// [`Error::Config`] for the first that has not.
+    /// [`Error::Config`] for the first that does not have them.
     pub fn check_fold_models(&self, folds: usize) -> Result<()> {
         for record in self.records.iter().filter(|record| record.is_done()) {
             let found = record.fold_models.iter().filter(|name| self.file(name).is_file()).count();
@@ -296,7 +298,7 @@ impl Folder {
         Ok(())
     }
 
-    /// The epochs of all members, as `history.csv` has them.
+    /// Returns the epochs of all members, in the format of `history.csv`.
     ///
     /// # Errors
     /// [`Error::Read`].
@@ -304,11 +306,11 @@ impl Folder {
         self.read(HISTORY)
     }
 
-    /// Checks whether the rows are those with which the sweep began: scores on others are none to compare, and rows that validate now
-    /// may have trained members then.
+    /// Checks whether the rows are the same as at the start of the sweep: scores on other rows are not
+    /// comparable, and validation rows may have been training rows then.
     ///
     /// # Errors
-    /// Those of the folder; [`Error::Config`] for other rows.
+    /// Errors of the folder; [`Error::Config`] for other rows.
     pub fn check_rows(&self, rows: &FileRows) -> Result<()> {
         if self.rows()?.is_none_or(|began| began == *rows) {
             return Ok(());
@@ -317,7 +319,7 @@ impl Folder {
         Err(Error::Config(format!("{path}: the data have changed since the sweep began; start a new sweep")))
     }
 
-    /// Copies the model of a member, the best, if it has one here; says where it is.
+    /// Copies the model of the best member, if it has one here; returns its path.
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Write`].
@@ -327,10 +329,10 @@ impl Folder {
         self.write_bytes(BEST, &bytes).map(Some)
     }
 
-    /// The model file of a trial, by the name in its record.
+    /// Returns the path of a trial's model file, by the name in its record.
     ///
     /// # Errors
-    /// [`Error::Read`] for one that leads outside the folder.
+    /// [`Error::Read`] for a name that leads outside the folder.
     pub fn model(&self, name: &str) -> Result<PathBuf> {
         input::inside(&self.path, name)
     }
@@ -355,9 +357,9 @@ impl Drop for Folder {
     }
 }
 
-/// A record as a line.
+/// Returns a record as a line.
 fn line(record: &impl Serialize) -> String {
-    // Neither maps of texts nor numbers can fail; what is not finite becomes null.
+    // Maps of texts and numbers cannot fail; numbers that are not finite become null.
     serde_json::to_string(record).unwrap_or_default() + "\n"
 }
 
@@ -368,8 +370,8 @@ fn used(path: &Path) -> Error {
     ))
 }
 
-/// Refuses a folder of a sweep or a run, and one with files that a sweep would write over, except those of a sweep that was stopped as it
-/// began.
+/// Rejects a folder of a sweep or a run, and one with files that a sweep would overwrite, except files of a
+/// sweep that was stopped as it began.
 fn refuse_used(path: &Path) -> Result<()> {
     if path.join(COMMAND).exists() {
         return Err(used(path));
@@ -389,12 +391,12 @@ fn refuse_used(path: &Path) -> Result<()> {
     )))
 }
 
-/// The name of a model of a trial in the folder; `part` tells the models of folds apart.
+/// Returns the name of a trial's model in the folder; `part` distinguishes the models of folds.
 fn model_name(member: usize, part: &str) -> String {
     format!("{MEMBERS}/{member:05}{part}.safetensors")
 }
 
-/// Whether a trial may have a model of this name.
+/// Returns whether a trial may have a model of this name.
 fn is_model_of(name: &str, member: usize) -> bool {
     let fold = || name.strip_suffix(".safetensors")?.rsplit_once("-fold-")?.1.parse::<usize>().ok();
     name == model_name(member, "")
@@ -405,7 +407,7 @@ fn broken(path: &Path, row: u64, error: &serde_json::Error) -> Error {
     Error::data(path, Place::row(row), "JSON that a sweep has written", excerpt(&error.to_string()))
 }
 
-/// The epochs of a member.
+/// Returns the epochs of a member as lines of `history.csv`.
 fn history(ended: &FinishedMember) -> String {
     let mut lines = String::new();
     for (fold, run) in ended.runs.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! Successive halving: all members train for a while, the better ones go on (K. Jamieson and A. Talwalkar, "Non-stochastic best
-//! arm identification and hyperparameter optimization", 2016).
+//! Successive halving: all members train for a while, and the better ones continue (K. Jamieson and A.
+//! Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization", 2016).
 
 use crate::train::Score;
 
-/// When members are dropped, and how many.
+/// Stages at which members are dropped, and the share that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Halving {
     factor: usize,
@@ -11,46 +11,47 @@ pub struct Halving {
 }
 
 impl Halving {
-    /// One of every `factor` members goes on, `stages` - 1 times: each stage trains `factor` times as many epochs as the one
-    /// before, the last all of them. Both are 2 or more.
+    /// Keeps one of every `factor` members, `stages` - 1 times: each stage trains `factor` times the epochs
+    /// of the previous one, the last all of them. Both are at least 2.
     pub fn new(factor: usize, stages: usize) -> Self {
         Self { factor: factor.max(2), stages: stages.max(2) }
     }
 
-    /// How many stages there are.
+    /// Returns the number of stages.
     pub fn stages(self) -> usize {
         self.stages
     }
 
-    /// The share of its epochs that a member has trained at the end of a stage.
+    /// Returns the share of its epochs that a member has trained at the end of a stage.
     pub fn share(self, stage: usize) -> f64 {
         (self.factor as f64).powi(-((self.stages - 1).saturating_sub(stage) as i32))
     }
 
-    /// The epoch, of `epochs`, at which a stage ends.
+    /// Returns the epoch, of `epochs`, at which a stage ends.
     pub fn end_epoch(self, stage: usize, epochs: usize) -> usize {
         ((epochs as f64 * self.share(stage)).ceil() as usize).max(1)
     }
 
-    /// The stage behind the last one at whose end a member was dropped: of each, the epoch at which it was, and of how many.
+    /// Returns the stage after the last one that dropped a member; `dropped` has for each the epoch at which
+    /// it was dropped, and its number of epochs.
     pub fn stage_after(self, dropped: impl Iterator<Item = (usize, usize)>) -> usize {
         let stage = |(epoch, epochs)| (0..self.stages).find(|stage| self.end_epoch(*stage, epochs) == epoch);
         dropped.filter_map(stage).max().map_or(0, |stage| stage + 1)
     }
 
-    /// How many of `members` go on.
+    /// Returns the number of `members` that continue.
     pub fn keeps(self, members: usize) -> usize {
         members.div_ceil(self.factor)
     }
 }
 
-/// Members by what they are judged by, the best first; of equal ones the first, and those behind all others that have nothing.
+/// Sorts members by score, the best first; ties keep their order, and members without a score come last.
 pub(super) fn ranked(mut scored: Vec<(usize, Option<Score>)>) -> Vec<usize> {
     scored.sort_by(|(_, a), (_, b)| by_score(a.as_ref(), b.as_ref()));
     scored.into_iter().map(|(member, _)| member).collect()
 }
 
-/// The order of two scores, the better first, and one that is missing last.
+/// Compares two scores, the better first; a missing score is last.
 pub fn by_score(a: Option<&Score>, b: Option<&Score>) -> std::cmp::Ordering {
     use std::cmp::Ordering::{Equal, Greater, Less};
     match (a, b) {

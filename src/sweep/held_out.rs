@@ -1,5 +1,5 @@
-//! What networks that are trained together make of the rows that validate and test: several at a time, since then the rows are
-//! gathered or copied once for all of them.
+//! Results of networks that are trained together for the validation and test rows: computed for several
+//! networks at a time, so that the rows are gathered or copied once for all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,11 +15,11 @@ pub(super) struct HeldOut<T> {
     sets: [SetOutputs<T>; 2],
 }
 
-/// What there is of some rows since members were trained.
+/// Results for some rows since members were trained.
 struct SetOutputs<T> {
-    /// By member.
+    /// Results by member.
     waiting: BTreeMap<usize, T>,
-    /// All members of which there was something: they are not made again for others.
+    /// Members with a result so far: results are not computed again for other members' requests.
     members: BTreeSet<usize>,
 }
 
@@ -30,26 +30,27 @@ impl<T> Default for SetOutputs<T> {
 }
 
 impl<T> HeldOut<T> {
-    /// Begins empty.
+    /// Creates an empty store.
     pub fn new(data: &Arc<SharedData>) -> Self {
         Self { data: Arc::clone(data), sets: Default::default() }
     }
 
-    /// Forgets everything: all members are trained on.
+    /// Clears everything, since all members have been trained further.
     pub fn forget(&mut self) {
         self.sets = Default::default();
     }
 
-    /// Forgets what a member has made: it has other parameters now. It is the only one of which that is made again.
+    /// Clears the results of a member, since its parameters have changed. Only this member's results are
+    /// computed again.
     pub fn forget_member(&mut self, member: usize) {
         self.sets.iter_mut().for_each(|set| drop(set.waiting.remove(&member)));
     }
 
-    /// What a member makes of rows. Where that is not there already, `make` says it of this member; and if it is asked for several,
-    /// as held-out rows will be asked about all, of others, too.
+    /// Returns a member's result for rows. If there is none, `make` computes it; it is called with true if it
+    /// should also compute the results of other members, since held-out rows will be requested for all.
     ///
     /// # Errors
-    /// Those of `make`; [`Error::Config`] where it does not say it of this member.
+    /// Errors of `make`; [`Error::Config`] if it does not return a result of this member.
     pub fn take(
         &mut self,
         member: usize,
@@ -92,7 +93,7 @@ mod tests {
         let data = sources.data(&Config::default(), None).unwrap();
         let (validation, test) = (data.validation().unwrap().view(), data.test().unwrap().view());
         let mut held_out = HeldOut::new(&data);
-        // Each value says in which call it was made.
+        // Each value contains the number of the call that made it.
         let mut calls = 0;
         let mut take = |held_out: &mut HeldOut<usize>, member, rows: &Rows<'_>| {
             let made = held_out.take(member, rows, |several| {
@@ -104,7 +105,7 @@ mod tests {
         };
         assert_eq!([0, 1].map(|member| take(&mut held_out, member, &validation)), [10, 11]);
         assert_eq!(take(&mut held_out, 0, &test), 20);
-        // What was made of it before is gone; what others wait for is not.
+        // The member's earlier result is gone; results waiting for others are not.
         held_out.forget_member(1);
         assert_eq!(take(&mut held_out, 1, &validation), 31);
         assert_eq!([2, 2].map(|member| take(&mut held_out, member, &validation)), [12, 42]);

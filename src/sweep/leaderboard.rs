@@ -1,4 +1,4 @@
-//! The members of a sweep in the order of their scores.
+//! Members of a sweep in the order of their scores.
 
 use std::collections::BTreeSet;
 
@@ -8,39 +8,40 @@ use super::halving::by_score;
 use super::record::Record;
 use crate::error::{Error, Result};
 
-/// A member with its place.
+/// A member with its rank.
 pub struct RankedMember {
-    /// From 1.
+    /// Rank, from 1.
     pub rank: usize,
     /// The member.
     pub record: Record,
 }
 
-/// Members by their scores, the best first, without those that have none.
+/// Returns the members with a score, the best first.
 pub fn ranked(records: &[Record]) -> Vec<RankedMember> {
     let mut scored: Vec<&Record> = records.iter().filter(|record| record.score().is_some()).collect();
-    // Those that were dropped have trained less; a good score of theirs is as good as any.
+    // Dropped members have trained less; their scores count equally.
     scored.sort_by(|a, b| by_score(a.score().as_ref(), b.score().as_ref()).then(a.member.cmp(&b.member)));
     scored.into_iter().cloned().zip(1..).map(|(record, rank)| RankedMember { rank, record }).collect()
 }
 
-/// The best member. Of members on folds the settings are trained once more, to their end: what a member gave that was broken off
-/// says nothing of that, as long as there are others.
+/// Returns the best member. The settings of members on folds are trained again, to the end: scores of
+/// interrupted members are not representative, so they are used only if there are no others.
 pub fn best(ranked: &[RankedMember], are_on_folds: bool) -> Option<&RankedMember> {
     let whole = ranked.iter().filter(|_| are_on_folds).find(|ranked| !ranked.record.is_broken_off());
     whole.or(ranked.first())
 }
 
-/// The names of all settings of some members.
+/// Returns the names of all settings of some members.
 pub fn names<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
     let names: BTreeSet<&String> = records.flat_map(|record| record.settings.keys()).collect();
     names.into_iter().cloned().collect()
 }
 
-/// All members as CSV: those with a score by their rank, the others behind them; each with a command that trains it.
+/// Returns all members as CSV: members with a score by rank, followed by the others; each with a command that
+/// trains it.
 ///
 /// # Errors
-/// [`Error::Config`] when memory cannot hold it.
+/// [`Error::Config`] when it does not fit into memory.
 pub fn csv(records: &[Record], command: impl Fn(&Record) -> String) -> Result<String> {
     let names = names(records.iter());
     let measures: BTreeSet<&String> = records.iter().flat_map(|record| record.measures.keys()).collect();

@@ -1,4 +1,4 @@
-//! A member of a sweep, and what has become of it.
+//! A member of a sweep, and its results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,31 +9,31 @@ use crate::model::Model;
 use crate::threads::available;
 use crate::train::{Config, Epoch, Score, SharedData};
 
-/// A network that is to be trained, once, or once on each of several folds.
+/// A network to train, once, or once on each of several folds.
 #[derive(Clone)]
 pub struct Member {
-    /// By which it is known.
+    /// Number of the member.
     pub number: usize,
     /// Its settings.
     pub config: Config,
-    /// What it trains on: one for each fold, or one.
+    /// Training data: one entry for each fold, or one.
     pub data: Vec<Arc<SharedData>>,
-    /// Whether it is judged by the rows that test, as folds are, not by those that validate.
+    /// Whether it is scored on test rows, as folds are, instead of validation rows.
     pub is_tested: bool,
 }
 
 impl Member {
-    /// Rows of an epoch, over all folds.
+    /// Returns the rows of an epoch, over all folds.
     pub fn rows(&self) -> u64 {
         (0..self.data.len()).map(|fold| self.rows_of(fold)).sum()
     }
 
-    /// Rows of an epoch on a fold.
+    /// Returns the rows of an epoch on a fold.
     pub(super) fn rows_of(&self, fold: usize) -> u64 {
         self.data[fold].training().rows().unwrap_or(0) as u64
     }
 
-    /// Multiply-adds of its training on a fold, to compare members by.
+    /// Returns the multiply-adds of its training on a fold, to compare members.
     pub(super) fn cost(&self, fold: usize) -> f64 {
         let data = self.data[fold].training();
         let network = self.config.network_for(data, self.config.batch_size);
@@ -42,11 +42,12 @@ impl Member {
     }
 }
 
-/// Whether the CPU engine, on so many threads or one for each core, will have trained these members before a GPU could begin with them:
-/// [`find_device_for`](crate::engine::find_device_for) asks. A GPU compiles for each of their shapes. Not where one has a schedule.
+/// Returns whether the CPU engine, on `threads` threads or one per core, will have trained these members
+/// before a GPU could begin with them, for [`find_device_for`](crate::engine::find_device_for). A GPU
+/// compiles kernels for each of their shapes. Returns false if a member has a schedule.
 ///
 /// # Errors
-/// As [`Config::plan`].
+/// See [`Config::plan`].
 pub fn is_short(members: &[Member], threads: Option<usize>) -> Result<bool> {
     const STARTS: u32 = 4;
     let time = |member: &Member| {
@@ -59,53 +60,53 @@ pub fn is_short(members: &[Member], threads: Option<usize>) -> Result<bool> {
     Ok(is_free && time < threads as u32 * STARTS * GPU_START)
 }
 
-/// How the training of a member has ended.
+/// Final status of a member's training.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrialStatus {
     /// Trained to the end.
     Done,
-    /// Dropped after this number of epochs, as others were better.
+    /// Dropped after this number of epochs, since others were better.
     Dropped(usize),
-    /// The time of the sweep was over.
+    /// The sweep's time was over.
     Time,
-    /// It could not be trained on: why, in words. Its loss may have become infinite.
+    /// Training failed, with a readable reason; for example, its loss became infinite.
     Failed(String),
 }
 
-/// A member that is trained no more.
+/// A member whose training has ended.
 #[derive(Debug, Clone)]
 pub struct FinishedMember {
-    /// The number of the member.
+    /// Number of the member.
     pub member: usize,
-    /// How its training has ended.
+    /// Final status of its training.
     pub status: TrialStatus,
-    /// What it gave on each fold, or on all rows.
+    /// Results on each fold, or on all rows.
     pub runs: Vec<TrainedModel>,
-    /// Time of training, summed over the folds.
+    /// Training time, summed over the folds.
     pub duration: Duration,
 }
 
-/// What one training gave.
+/// Result of one training.
 #[derive(Debug, Clone)]
 pub struct TrainedModel {
-    /// Its epochs.
+    /// Epochs of the training.
     pub epochs: Vec<Epoch>,
-    /// The epoch after which the model was kept, counted from 1.
+    /// Epoch of the kept model, counted from 1.
     pub kept: usize,
-    /// The model.
+    /// The kept model.
     pub model: Arc<Model>,
 }
 
 impl TrainedModel {
-    /// The epoch after which the model was kept.
+    /// Returns the epoch of the kept model.
     pub fn kept_epoch(&self) -> Option<&Epoch> {
         self.epochs.get(self.kept.checked_sub(1)?)
     }
 }
 
 impl FinishedMember {
-    /// What the member is judged by: loss and accuracy of the model that was kept, the mean over the folds. Nothing of one that has
-    /// failed.
+    /// Returns the member's score: loss and accuracy of the kept model, averaged over the folds. `None` for a
+    /// failed member.
     pub fn score(&self, is_tested: bool) -> Option<Score> {
         if matches!(self.status, TrialStatus::Failed(_)) || self.runs.is_empty() {
             return None;

@@ -1,4 +1,5 @@
-//! One of several networks that are trained together, as an [`Engine`], so that a run drives it like any other.
+//! One of several networks that are trained together, as an [`Engine`], so that a run can use it like any
+//! other.
 
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,15 +15,16 @@ use crate::threads::hand_over;
 use crate::timing::Ceilings;
 use crate::train::SharedData;
 
-/// Networks that are trained together, all on the same batches: what [`Engine`] asks of one, asked of one of them by its number.
+/// Networks that are trained together, all on the same batches: the operations of [`Engine`] for the network
+/// with a given number.
 pub(super) trait BatchTrainer: Send {
-    /// Trains all that have not stopped.
+    /// Trains all networks that have not stopped.
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize>;
 
-    /// The metrics of a network since the last call.
+    /// Returns the metrics of a network since the last call.
     fn poll(&mut self, member: usize, wait: bool) -> Result<Vec<BatchMetrics>>;
 
-    /// Trains this network no more.
+    /// Stops training this network.
     fn stop(&mut self, member: usize);
 
     /// See [`Engine::parameters`].
@@ -34,11 +36,12 @@ pub(super) trait BatchTrainer: Send {
     /// See [`Engine::restore`].
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()>;
 
-    /// See [`Inference::evaluate`]: of this member, and where `several` are asked for of others, too, by their numbers.
+    /// See [`Inference::evaluate`]. Returns results, with member numbers, of this member and, if `several`,
+    /// of others too.
     fn evaluate(&mut self, member: usize, several: bool, rows: &Rows<'_>)
     -> Result<Vec<(usize, Evaluation)>>;
 
-    /// See [`Inference::outputs`]; of which members, as of [`BatchTrainer::evaluate`].
+    /// See [`Inference::outputs`]. Returns results of the same members as [`BatchTrainer::evaluate`].
     fn outputs(&mut self, member: usize, several: bool, rows: &Rows<'_>) -> Result<Vec<(usize, Vec<f32>)>>;
 
     /// See [`Inference::description`].
@@ -48,25 +51,25 @@ pub(super) trait BatchTrainer: Send {
     fn ceilings(&mut self) -> Result<Ceilings>;
 }
 
-/// The engine of one of the networks that are trained together.
+/// Engine of one of the networks that are trained together.
 pub(super) struct MemberEngine {
     shared: Arc<Mutex<SharedTrainer>>,
     member: usize,
 }
 
-/// Networks that are called one after the other. The first call at new rows trains all of them; the results of the
-/// others wait for their calls.
+/// Networks that are called one after the other. The first call for new rows trains all of them; the results
+/// of the others are stored for their calls.
 struct SharedTrainer {
     networks: Box<dyn BatchTrainer>,
     /// Seed, epoch and end of the positions that were submitted last.
     trained_until: Option<(u64, usize, usize)>,
-    /// What they make of held-out rows as they are now.
+    /// Current results for held-out rows.
     evaluations: HeldOut<Evaluation>,
     outputs: HeldOut<Vec<f32>>,
 }
 
 impl MemberEngine {
-    /// An engine for each of `count` networks that are trained on these data.
+    /// Creates an engine for each of `count` networks that are trained on these data.
     pub fn for_members(
         networks: Box<dyn BatchTrainer>,
         count: usize,
@@ -118,7 +121,7 @@ impl Engine for MemberEngine {
         let start = batches.positions.start;
         let mut shared = self.shared();
         match shared.trained_until {
-            // Others have had these rows trained.
+            // Another member's call has already trained these rows.
             Some((of, at, end)) if (of, at) == (seed, epoch) && end > start => {
                 Ok(end.min(batches.positions.end) - start)
             }
@@ -156,7 +159,7 @@ impl Engine for MemberEngine {
         Box::pin(ready(Err(Error::Config(refused.to_owned()))))
     }
 
-    // Times of networks that are trained together are not those of one of them.
+    // Times of networks that are trained together do not apply to a single one.
     fn observe(&mut self, _: Observer) {}
 
     fn ceilings(&mut self) -> Result<Ceilings> {

@@ -1,4 +1,4 @@
-//! Many networks on the same data: which settings they have, how they are trained, and which of them are best.
+//! Sweeps of many networks on the same data: choice of settings, training, and selection of the best.
 
 mod ensemble;
 mod finish;

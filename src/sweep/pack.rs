@@ -1,4 +1,5 @@
-//! Trains members of a sweep together on a GPU: those that want the same rows in the same batches are a pack.
+//! Trains members of a sweep together on a GPU: members that use the same rows in the same batches form a
+//! pack.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,13 +22,13 @@ use crate::step::ScheduleKind;
 use crate::timing::Ceilings;
 use crate::train::SharedData;
 
-/// Bytes of a pack on a device, at most, besides its rows; more members are packs one after the other.
+/// Most bytes of a pack on a device, without its rows; more members form several packs in sequence.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Members that are evaluated together at most: their results are kept until requested.
+/// Most members that are evaluated together: their results are kept until requested.
 const MOST_TOGETHER: usize = 32;
 
-/// Whether a member can be trained in a pack on a GPU, which takes the schedule `fused`.
+/// Returns whether a member can be trained in a pack on a GPU, with the schedule `fused`.
 pub fn can_be_packed(member: &Member, adapter: &Adapter) -> bool {
     let device = Device::Gpu(Box::new(adapter.clone()));
     let largest = adapter.largest_storage();
@@ -40,7 +41,7 @@ pub fn can_be_packed(member: &Member, adapter: &Adapter) -> bool {
         && member.data.iter().all(|data| fits(data) == Some(true))
 }
 
-/// Trains until there is no more to train: packs first, then what is trained by itself.
+/// Trains until there are no more jobs: first packs, then single members.
 pub(super) fn work(common: &WorkerContext, outbox: &mut Outbox) {
     if let Device::Gpu(adapter) = &common.device {
         let (mut packed, mut alone) = (Vec::new(), Vec::new());
@@ -57,12 +58,12 @@ pub(super) fn work(common: &WorkerContext, outbox: &mut Outbox) {
                 match train(common, (adapter, &mut opened), jobs, outbox) {
                     Ok(true) => {}
                     Ok(false) => return,
-                    // The device has no room for so many: it may have for half of them.
+                    // The device has no room for all of them, but possibly for half.
                     Err(mut jobs) if jobs.len() > 1 => {
                         waves.push(jobs.split_off(jobs.len() / 2));
                         waves.push(jobs);
                     }
-                    // What cannot be trained in a pack is trained by itself, or says why it cannot.
+                    // Members that cannot be trained in a pack are trained separately, or report the reason.
                     Err(jobs) => alone.extend(jobs),
                 }
             }
@@ -72,7 +73,7 @@ pub(super) fn work(common: &WorkerContext, outbox: &mut Outbox) {
     super::worker::work(common, outbox);
 }
 
-/// Takes members that can be a pack with the first, as many as there is room for.
+/// Takes the members that can form a pack with the first, up to the available room.
 fn take_pack(common: &WorkerContext, jobs: &mut Vec<Job>) -> Vec<Job> {
     let bytes = |job: &Job| {
         planned(common, job).ok().map(|(network, options)| GpuPack::member_bytes(&network, &options))
@@ -83,14 +84,14 @@ fn take_pack(common: &WorkerContext, jobs: &mut Vec<Job>) -> Vec<Job> {
     jobs.extract_if(.., is_taken).collect()
 }
 
-/// What a pack has room for.
+/// Remaining room of a pack.
 struct Room {
     left: u64,
     is_empty: bool,
 }
 
 impl Room {
-    /// Whether there is room for a member of `bytes` bytes; the first always fits.
+    /// Returns whether there is room for a member of `bytes` bytes, and takes it; the first always fits.
     fn take(&mut self, bytes: u64) -> bool {
         let fits = self.is_empty || bytes <= self.left;
         if fits {
@@ -104,8 +105,9 @@ fn planned(common: &WorkerContext, job: &Job) -> Result<(Network, EngineOptions)
     job.member.config.plan(job.member.data[job.fold].training(), &common.device)
 }
 
-/// Trains members as a pack, on the device that was opened for the one before: that and its kernels take as long as a small pack. Gives
-/// the jobs back where there can be no such pack; else whether anybody listens.
+/// Trains members as a pack, on the device that was opened for the previous pack: opening it and compiling
+/// kernels take as long as a small pack. Returns the jobs if they cannot form a pack; otherwise returns false
+/// if the receiver is gone.
 fn train(
     common: &WorkerContext,
     (adapter, opened): (&Adapter, &mut Option<Compute>),
@@ -122,7 +124,7 @@ fn train(
     let members = planned.iter();
     let members: Vec<PackMember<'_>> =
         members.map(|(parameters, network, options)| PackMember { network, parameters, options }).collect();
-    // One that has reported an error stays useless.
+    // A device that has reported an error stays unusable.
     let compute = opened.take().filter(|compute| compute.context.check().is_ok());
     let Ok(compute) = compute.map_or_else(|| Compute::open(adapter), Ok) else { return Err(jobs) };
     *opened = Some(compute.clone());
@@ -130,19 +132,20 @@ fn train(
     Ok(train_together(common, Box::new(pack), jobs, outbox))
 }
 
-/// A pack, and what it has given.
+/// A pack, and its metrics.
 struct PackOnGpu {
     pack: GpuPack,
     compute: Compute,
-    /// Metrics that were not polled yet, by member.
+    /// Unpolled metrics, by member.
     ended: Vec<VecDeque<BatchMetrics>>,
 }
 
 impl PackOnGpu {
-    /// These networks together on a device, and the rows that they are trained on: whether there is room for all of it.
+    /// Puts these networks and their training rows on a device, which checks whether there is room for all of
+    /// it.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn new(compute: Compute, members: &[PackMember<'_>], data: &Arc<SharedData>) -> Result<Self> {
         let mut pack = GpuPack::with_tuning(compute.clone(), compute.tuning, members)?;
         pack.upload(&data.training().view())?;
@@ -211,7 +214,7 @@ impl BatchTrainer for PackOnGpu {
     }
 }
 
-/// A member, and those that are evaluated with it if several are: which will be asked for next.
+/// Returns a member and, if `several`, the members to evaluate with it, which will be requested next.
 fn together(pack: &GpuPack, member: usize, several: bool) -> Vec<usize> {
     let others = pack.live().filter(|other| *other > member);
     std::iter::once(member).chain(others).take(if several { MOST_TOGETHER } else { 1 }).collect()

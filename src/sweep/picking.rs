@@ -1,4 +1,4 @@
-//! Which members predict together: picked by what they make of rows that they were not trained on.
+//! Selection of the members of an ensemble by their predictions for rows that they were not trained on.
 
 use super::ensemble::{Candidates, Fit};
 use super::member::Member;
@@ -15,56 +15,56 @@ use super::folder::Folder;
 use super::leaderboard::RankedMember;
 use super::record::Record;
 
-/// An ensemble is picked from at least this many of the best members.
+/// Least number of candidates for an ensemble, the best members.
 const CANDIDATES: usize = 50;
 
-/// Networks by their places, or members by their numbers, each with how often it was picked.
+/// Indices of networks, or numbers of members, each with its number of picks.
 pub type Picks = Vec<(usize, u32)>;
 
-/// Picks an ensemble from the best members.
+/// Selection of an ensemble from the best members.
 pub struct EnsembleSelection<'a> {
     /// All members.
     pub members: &'a [Member],
-    /// What evaluates them.
+    /// Device for evaluation.
     pub device: &'a Device,
-    /// Where their models are.
+    /// Folder of the models.
     pub folder: &'a Folder,
-    /// The members with a score, the best first.
+    /// Members with a score, the best first.
     pub ranked: &'a [RankedMember],
-    /// How often one is picked.
+    /// Number of picks.
     pub picks: usize,
-    /// Decides between equal ones.
+    /// Seed for breaking ties.
     pub seed: u64,
 }
 
-/// What was picked.
+/// A selected ensemble.
 pub struct SelectedEnsemble {
     group: Group,
     places: Picks,
-    /// How good they are together, on the rows that they were picked by.
+    /// Quality of the ensemble on the rows used for picking.
     pub fit: Fit,
 }
 
-/// Members whose inputs are made the same way.
+/// Members with the same preprocessing.
 struct Group {
     transform: Transform,
     numbers: Vec<usize>,
-    /// The outputs of each member for the rows by which it is picked.
+    /// Outputs of each member for the rows used for picking.
     outputs: Vec<Vec<f32>>,
-    /// Outputs of a row.
+    /// Outputs per row.
     columns: usize,
-    /// What the rows are to be, in the unit of the outputs.
+    /// Targets of the rows, in the unit of the outputs.
     targets: Targets,
-    /// How much each row counts.
+    /// Weight of each row.
     counts: Vec<f64>,
     loss: Loss,
 }
 
 impl EnsembleSelection<'_> {
-    /// Picks by the rows that validate.
+    /// Picks by validation rows.
     ///
     /// # Errors
-    /// Those of the models and the device.
+    /// Errors of the models and the device.
     pub fn by_validation(&self) -> Result<Option<SelectedEnsemble>> {
         let mut groups: Vec<Group> = Vec::new();
         for (record, member) in self.candidates(|_| true) {
@@ -82,12 +82,12 @@ impl EnsembleSelection<'_> {
         Ok(self.best(groups))
     }
 
-    /// Picks by the rows that folds hold out: each is predicted by the model of the fold that it does not train in. Members are of
-    /// one group if their inputs are made the same way where all rows train; what they predict is compared in the unit of the
-    /// targets there.
+    /// Picks by the held-out rows of folds: each row is predicted by the model of the fold that does not
+    /// train on it. Members form a group if their preprocessing on all rows is the same; their predictions
+    /// are compared in the unit of the targets there.
     ///
     /// # Errors
-    /// Those of the models, the data and the device; [`Error::Config`] for models of other data.
+    /// Errors of the models, the data and the device; [`Error::Config`] for models of other data.
     pub fn by_folds(&self, sources: &mut Sources) -> Result<Option<SelectedEnsemble>> {
         let mut groups: Vec<Group> = Vec::new();
         for (record, member) in self.candidates(Record::is_done) {
@@ -108,7 +108,7 @@ impl EnsembleSelection<'_> {
         Ok(self.best(groups))
     }
 
-    /// What a model makes of the rows that were held out of its training, values in the unit of `all` rows.
+    /// Returns a model's outputs for the rows held out of its training, values in the unit of `all` rows.
     fn out_of_fold(&self, name: &str, data: &SharedData, all: &DataSchema) -> Result<Vec<f32>> {
         let path = self.folder.model(name)?;
         let model = load_model(&path)?;
@@ -124,7 +124,7 @@ impl EnsembleSelection<'_> {
         Ok(if let Some(unit) = &all.target_scale { unit.scaled(&values) } else { values })
     }
 
-    /// The best members of some, which were trained here.
+    /// Returns the best of the filtered members that were trained here.
     fn candidates(&self, is_one: impl Fn(&Record) -> bool) -> Vec<(&Record, &Member)> {
         let records = self.ranked.iter().map(|ranked| &ranked.record).filter(|record| is_one(record));
         let best = records.take(CANDIDATES.max(4 * self.picks));
@@ -135,18 +135,19 @@ impl EnsembleSelection<'_> {
         .collect()
     }
 
-    /// Picks from each group, and gives the best.
+    /// Picks from each group, and returns the best ensemble.
     fn best(&self, groups: Vec<Group>) -> Option<SelectedEnsemble> {
         let chosen = groups.into_iter().filter_map(|group| {
             let (places, fit) = group.view().select(self.picks, self.seed)?;
             Some(SelectedEnsemble { group, places, fit })
         });
-        // Of equal ones the first.
+        // On ties, the first wins.
         chosen.reduce(|best, other| if other.fit.loss < best.fit.loss { other } else { best })
     }
 }
 
-/// The group of members with this transform, a new one if need be: `of_rows` gives its columns, its targets, and how much each row counts.
+/// Returns the group of members with this transform, creating it if needed: `of_rows` returns its columns,
+/// its targets, and the weight of each row.
 fn group<'a>(
     groups: &'a mut Vec<Group>,
     transform: &Transform,
@@ -163,7 +164,7 @@ fn group<'a>(
     &mut groups[place]
 }
 
-/// The targets of some rows behind those of others, values in this unit, and how much each counts.
+/// Concatenates the targets of several sets of rows, values in this unit, and the weights of the rows.
 fn together<'a>(parts: impl Iterator<Item = Rows<'a>>, unit: Option<&TargetScale>) -> (Targets, Vec<f64>) {
     let (mut labels, mut all, mut counts) = (Vec::new(), None, Vec::new());
     for part in parts {
@@ -190,12 +191,12 @@ impl Group {
 }
 
 impl SelectedEnsemble {
-    /// Members by their numbers, in the order in which they were picked first, each with how often it was.
+    /// Returns the members' numbers, in the order of their first picks, each with its number of picks.
     pub fn members(&self) -> Picks {
         self.places.iter().map(|(place, times)| (self.group.numbers[*place], *times)).collect()
     }
 
-    /// This ensemble without some members; `None` if none is left.
+    /// Returns this ensemble without some members; `None` if none is left.
     pub fn without(mut self, is_left_out: impl Fn(usize) -> bool) -> Option<Self> {
         self.places.retain(|(place, _)| !is_left_out(self.group.numbers[*place]));
         self.fit = self.group.view().fit_of(&self.places)?;
@@ -203,7 +204,7 @@ impl SelectedEnsemble {
     }
 }
 
-/// Networks as one model, each as often as it was picked; nothing of none.
+/// Combines networks into one model, each with its number of picks; `None` for no networks.
 pub fn one_model(networks: Vec<(Model, u32)>) -> Option<Model> {
     let mut networks = networks.into_iter();
     let (mut first, picks) = networks.next()?;

@@ -1,4 +1,4 @@
-//! The members of a sweep before they are trained: which settings are tried, and what each member is trained by.
+//! Members of a sweep before training: their settings and training options.
 
 use serde_json::{Value, json};
 use toml::Table;
@@ -16,29 +16,30 @@ use crate::settings::{DatasetInfo, Preset, TrainSettings};
 use crate::step::ScheduleKind;
 use crate::train::Config;
 
-/// Settings that are the same for all members, since they decide which rows there are, what a score means, or what trains.
+/// Settings that are the same for all members, since they determine the rows, the meaning of a score, or the
+/// device.
 const FIXED: [&str; 6] = ["seed", "threads", "loss", "scale-target", "validation-fraction", "test-fraction"];
 
-/// The share of the training rows by which members are judged where nothing else does.
+/// Default share of the training rows for scoring members.
 pub const VALIDATION: f64 = 0.2;
 
-/// A member of which nothing is trained yet.
+/// A member before training.
 #[derive(Debug, Clone)]
 pub struct TrialPlan {
-    /// Its number.
+    /// Number of the member.
     pub number: usize,
-    /// Its own settings, in which it may differ from others.
+    /// Settings in which it may differ from others.
     pub own: Settings,
-    /// All of them.
+    /// All settings.
     pub settings: TrainSettings,
-    /// Whether it trains together with others on a GPU, by the schedule `fused`.
+    /// Whether it trains together with others on a GPU, with the schedule `fused`.
     pub is_packed: bool,
 }
 
-/// Plans members on a device: returns which train together with others.
+/// Plans members on a device: returns for each whether it trains together with others.
 ///
 /// # Errors
-/// [`Error::Device`] for a member for which the device has no room.
+/// [`Error::Device`] if a member does not fit the device.
 #[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "the CPU engine has nothing to plan"))]
 pub fn plan_on(device: &Device, members: &mut [Member]) -> Result<Vec<bool>> {
     #[cfg(feature = "gpu")]
@@ -57,10 +58,10 @@ pub fn plan_on(device: &Device, members: &mut [Member]) -> Result<Vec<bool>> {
     Ok(vec![false; members.len()])
 }
 
-/// Memory for a trial before it trains.
+/// Memory of a trial before training.
 const TRIAL_BYTES: u128 = 4096;
 
-/// Refuses more trials than memory holds, each of which is trained `seeds` times.
+/// Rejects more trials than fit into memory, each of which is trained `seeds` times.
 ///
 /// # Errors
 /// [`Error::Config`] with the numbers.
@@ -69,21 +70,21 @@ pub fn check_trials(trials: usize, seeds: usize) -> Result<()> {
     check_memory(members.saturating_mul(TRIAL_BYTES), &format!("a sweep of {members} trials"))
 }
 
-/// What members are made of.
+/// Planner of a sweep's members.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialPlanner<'a> {
-    /// The settings that all have.
+    /// Common settings of all members.
     pub base: &'a TrainSettings,
-    /// What is known of the data.
+    /// Information about the data.
     pub info: DatasetInfo,
-    /// Where their own settings come from, for messages.
+    /// Source of the members' own settings, for messages.
     pub origin: &'a str,
-    /// How often each trial is trained, with different initial weights.
+    /// Number of trainings of each trial, with different initial weights.
     pub seeds: usize,
 }
 
 impl TrialPlanner<'_> {
-    /// The members with these settings, each as often as there are seeds.
+    /// Returns the members with these settings, each repeated for all seeds.
     ///
     /// # Errors
     /// [`Error::Config`], in one line, for unknown or conflicting settings.
@@ -93,10 +94,10 @@ impl TrialPlanner<'_> {
         numbers.map(|number| self.member(number, trials[number / self.seeds].clone())).collect()
     }
 
-    /// The member of this number, with its settings.
+    /// Returns the member of this number, with its settings.
     ///
     /// # Errors
-    /// As [`TrialPlanner::plan`].
+    /// See [`TrialPlanner::plan`].
     fn member(&self, number: usize, own: Settings) -> Result<TrialPlan> {
         let unfit =
             |error: toml::ser::Error| Error::Config(format!("{}: {}", self.origin, error.to_string().trim()));
@@ -104,7 +105,7 @@ impl TrialPlanner<'_> {
         table.extend(Table::try_from(&own).map_err(unfit)?);
         let mut settings: TrainSettings = read(&table, self.origin)?;
         let seed = settings.seed.unwrap_or(Config::default().seed).wrapping_add(number as u64);
-        // A seed that all have, or that is of a trial, is that of the first time.
+        // A given seed, common or of a trial, is used for the first training.
         let given = settings.init_seed.map(|given| given.wrapping_add((number % self.seeds) as u64));
         settings.init_seed = Some(given.unwrap_or(seed));
         settings.check_early(self.info).map_err(|error| of_member(error, number))?;
@@ -112,16 +113,17 @@ impl TrialPlanner<'_> {
     }
 }
 
-/// A setting that is wrong, with the member that has it.
+/// Converts the error of a wrong setting to one that names its member.
 pub(super) fn of_member(error: Error, number: usize) -> Error {
     let option = if matches!(error, Error::Setting { .. }) { "--" } else { "" };
     Error::Config(format!("trial {number}: {option}{error}"))
 }
 
-/// Checks whether members may have settings of these names, which come from `origin`; `others` are options that are no settings.
+/// Checks whether members may have settings of these names, which come from `origin`; `others` are options
+/// that are not settings.
 ///
 /// # Errors
-/// [`Error::Config`] for the first that they may not.
+/// [`Error::Config`] for the first name that is not allowed.
 pub fn check_names<'a>(names: impl Iterator<Item = &'a str>, origin: &str, others: &[String]) -> Result<()> {
     let known = serde_json::to_value(TrainSettings::default()).unwrap_or_default();
     for name in names {
@@ -137,13 +139,14 @@ pub fn check_names<'a>(names: impl Iterator<Item = &'a str>, origin: &str, other
     Ok(())
 }
 
-/// The default search space of a preset.
+/// Returns the default search space of a preset.
 pub fn usual_space(preset: Preset, of_classes: bool) -> Space {
     let log = |low, high| {
         Values::Range(Range { bounds: [low, high], is_log: true, is_whole: false, points: Some(5) })
     };
     let mut settings = match preset {
-        // About the settings of the preset, which are good ones: what RealMLP's authors search, as far as it is an option here.
+        // Around the preset's settings, which are good ones: the search space of RealMLP's authors, as far as
+        // its settings are options here.
         Preset::Table => vec![
             ("lr", log(0.02, 0.3)),
             ("hidden", choice(json!([[256, 256, 256], [256, 256, 256], [64, 64, 64, 64, 64], [512]]))),
@@ -166,7 +169,7 @@ pub fn usual_space(preset: Preset, of_classes: bool) -> Space {
     Space::new(settings.into_iter().map(|(name, values)| (name.to_owned(), values)))
 }
 
-/// One of the values of a list.
+/// Chooses one of the values of a list.
 fn choice(list: Value) -> Values {
     Values::Choice(list.as_array().cloned().unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! The queue of a sweep: members that are to be trained, and threads that wait for more of them.
+//! Queue of a sweep: members to train, and threads that wait for more of them.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -9,32 +9,32 @@ use super::member::Member;
 use crate::threads::hand_over;
 use crate::train::{Config, Run, SharedData};
 
-/// A member to be trained for some epochs.
+/// A member to train for some epochs.
 pub(super) struct Job {
-    /// Which of the members.
+    /// Index of the member.
     pub index: usize,
     pub fold: usize,
     pub member: Member,
-    /// The epoch after which it waits for the others.
+    /// Epoch after which it waits for the others.
     pub until: usize,
-    /// Its run, if it has begun, and how long that has taken.
+    /// Its run, if it has begun, and the run's training time.
     pub run: Option<(Box<Run>, Duration)>,
-    /// What its training costs, in any unit.
+    /// Cost of its training, in any unit.
     pub cost: f64,
 }
 
 impl Job {
-    /// Epochs that it has trained.
+    /// Returns the number of trained epochs.
     pub fn epochs(&self) -> usize {
         self.run.as_ref().map_or(0, |(run, _)| run.epochs().len())
     }
 
-    /// The rows that it trains on, and those that are held out.
+    /// Returns its training rows, with the held-out rows.
     pub fn data(&self) -> &Arc<SharedData> {
         &self.member.data[self.fold]
     }
 
-    /// Which batches it trains on next: of members for which this is equal they are the same.
+    /// Returns a key of its next batches: they are the same for members with equal keys.
     pub fn batches(&self) -> impl Eq + Hash + use<> {
         let Config { batch_size, seed, .. } = self.member.config;
         let data = Arc::as_ptr(self.data()).addr();
@@ -42,25 +42,25 @@ impl Job {
     }
 }
 
-/// What is left to train, for all threads.
+/// Remaining work for all threads.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
-    /// Notified where there may be more, or never more.
+    /// Notified when there may be more work, or never more.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// Members that a thread takes together.
+    /// Groups of members that a thread takes together.
     jobs: VecDeque<Vec<Job>>,
-    /// Threads that train.
+    /// Number of training threads.
     working: usize,
-    /// Threads that wait for those to give something back.
+    /// Number of threads that wait for training threads to return work.
     idle: usize,
 }
 
-/// Keep it while training what was taken from the queue.
+/// Guard to hold while training jobs from the queue.
 pub(super) struct WorkGuard<'a>(&'a Queue);
 
 impl Drop for WorkGuard<'_> {
@@ -75,19 +75,20 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// More work; it is taken from the front on.
+    /// Adds work to the end of the queue.
     pub fn push(&self, jobs: impl IntoIterator<Item = Vec<Job>>) {
         self.state().jobs.extend(jobs);
         self.changed.notify_all();
     }
 
-    /// All work that was not taken yet.
+    /// Returns all work that was not taken yet.
     #[cfg(feature = "gpu")]
     pub fn take_all(&self) -> Vec<Job> {
         self.state().jobs.drain(..).flatten().collect()
     }
 
-    /// The next work. Waits where there is none for what other threads may give back; gives nothing when none of them trains.
+    /// Returns the next work. If there is none, waits for work returned by other threads; returns `None` when
+    /// none of them trains.
     pub fn take(&self) -> Option<(Vec<Job>, WorkGuard<'_>)> {
         let mut state = self.state();
         loop {
@@ -105,7 +106,7 @@ impl Queue {
         }
     }
 
-    /// Whether a thread has nothing to do.
+    /// Returns whether a thread is idle.
     pub fn has_idle_thread(&self) -> bool {
         let state = self.state();
         state.idle > 0 && state.jobs.is_empty()
@@ -116,7 +117,8 @@ impl Queue {
 mod tests {
     use super::*;
 
-    /// A thread that finds nothing waits while others train, since they may give work back, and ends with the last of them.
+    /// A thread without work waits while others train, since they may return work, and ends with the last of
+    /// them.
     #[test]
     fn threads_without_work_wait_for_what_others_give_back() {
         let queue = Queue::default();

@@ -1,4 +1,4 @@
-//! What is written down of a member that has ended: a line of JSON.
+//! Record of a finished member: a line of JSON.
 
 use std::collections::BTreeMap;
 
@@ -11,52 +11,52 @@ use serde_json::Value;
 use crate::runs::figures::{TEST, VALIDATION, score_fields};
 use crate::settings::text::text_of;
 
-/// A member that has ended.
+/// Record of a finished member.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
-    /// Its number.
+    /// Number of the member.
     pub member: usize,
-    /// How it has ended: `done`, `dropped`, `time`, or `failed`.
+    /// Final status: `done`, `dropped`, `time`, or `failed`.
     pub end: String,
-    /// Why it has failed.
+    /// Reason of a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Its own settings.
     #[serde(default)]
     pub settings: Settings,
-    /// The arguments of `tinytrain train` that train it alone.
+    /// Arguments of `tinytrain train` that train it separately.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// The accuracy it is judged by; nothing of values.
+    /// Accuracy of its score; `None` for values.
     pub accuracy: Option<f64>,
-    /// The loss it is judged by.
+    /// Loss of its score.
     pub loss: Option<f64>,
-    /// Epochs of its training, the most of all folds.
+    /// Trained epochs, the maximum over all folds.
     #[serde(default)]
     pub epochs: usize,
-    /// The epoch of the model that was kept, of the first fold.
+    /// Epoch of the kept model, of the first fold.
     #[serde(default)]
     pub kept: usize,
-    /// Time of training.
+    /// Training time.
     #[serde(default)]
     pub seconds: f64,
-    /// Its model, in the folder of the sweep.
+    /// Name of its model in the folder of the sweep.
     #[serde(default)]
     pub model: Option<String>,
-    /// Its model of each fold, in the folder of the sweep; nothing where no ensemble is wanted.
+    /// Names of its models of each fold in the folder of the sweep; empty unless an ensemble is requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fold_models: Vec<String>,
-    /// Measures over the rows that validate and over those that test.
+    /// Metrics on validation rows and on test rows.
     #[serde(flatten)]
     pub measures: BTreeMap<String, Value>,
 }
 
-/// A setting as the value of an option.
+/// Formats a setting as the value of an option.
 pub fn setting_text(value: &Value) -> String {
     toml::Value::try_from(value).as_ref().map(text_of).unwrap_or_default()
 }
 
-/// What the models that were kept give, the mean over the folds: null where one of them has nothing.
+/// Returns the metrics of the kept models, averaged over the folds: null if one of them is missing.
 fn mean_fields(
     names: [&'static str; 8],
     ended: &FinishedMember,
@@ -70,12 +70,12 @@ fn mean_fields(
 }
 
 impl Record {
-    /// The names of all its models.
+    /// Returns the names of all its models.
     pub fn models(&self) -> impl Iterator<Item = &String> {
         self.model.iter().chain(&self.fold_models)
     }
 
-    /// The record of a member that is scored by test rows, or by validation rows.
+    /// Creates the record of a member that is scored on test rows, or on validation rows.
     pub fn from_finished(
         ended: &FinishedMember,
         settings: &Settings,
@@ -109,22 +109,22 @@ impl Record {
         }
     }
 
-    /// One of its settings as an option has it; nothing where it has none of this name.
+    /// Returns one of its settings as an option value; empty if it has none of this name.
     pub fn setting(&self, name: &str) -> String {
         self.settings.get(name).map(setting_text).unwrap_or_default()
     }
 
-    /// Whether it was trained as its settings say, on every fold.
+    /// Returns whether it was trained completely, on every fold.
     pub fn is_done(&self) -> bool {
         self.end == "done" && self.score().is_some()
     }
 
-    /// Whether it was broken off before the end of its training.
+    /// Returns whether its training was interrupted.
     pub fn is_broken_off(&self) -> bool {
         ["dropped", "time"].contains(&self.end.as_str())
     }
 
-    /// What the member is judged by; nothing of one that has failed.
+    /// Returns the member's score; `None` for a failed member.
     pub fn score(&self) -> Option<Score> {
         let loss = self.loss.filter(|loss| loss.is_finite() && self.end != "failed")?;
         Some(Score { loss, accuracy: self.accuracy.unwrap_or(0.0), values: None, classes: None })

@@ -1,4 +1,5 @@
-//! Trains the members of a sweep: on the processor a thread trains a member or a team at a time, with no meeting inside a step.
+//! Training of a sweep's members: on the processor each thread trains one member or team at a time, without
+//! synchronization inside a step.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,54 +24,54 @@ use crate::train::{Epoch, Score};
 /// The interval of [`Event::Tick`] while a caller waits.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How the members of a sweep are trained.
+/// Training options of a sweep.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What trains them.
+    /// Device for training.
     pub device: Device,
-    /// Threads of the CPU engine; nothing is one for each core.
+    /// Threads of the CPU engine; `None` is one per core.
     pub threads: Option<usize>,
-    /// Whether the worse members are dropped on the way.
+    /// Whether worse members are dropped early.
     pub halving: Option<Halving>,
-    /// The stage of halving that the members have come to, counted from 0.
+    /// Current stage of halving of the members, counted from 0.
     pub first_stage: usize,
-    /// When it ends, whatever has been trained.
+    /// Time at which the sweep ends, even if unfinished.
     pub deadline: Option<Instant>,
 }
 
-/// What happens in a sweep.
+/// Events of a sweep.
 #[derive(Debug)]
 pub enum Event {
     /// A member has trained an epoch.
     Epoch {
-        /// Its number.
+        /// Number of the member.
         member: usize,
-        /// On which fold, counted from 0.
+        /// Number of the fold, counted from 0.
         fold: usize,
-        /// The figures.
+        /// Metrics of the epoch.
         epoch: Box<Epoch>,
-        /// Whether its model is the one to keep so far.
+        /// Whether its model is the best so far.
         is_kept: bool,
     },
-    /// A member is trained no more.
+    /// A member's training has ended.
     FinishedMember(Box<FinishedMember>),
-    /// All members have come so far, and the worse ones were dropped.
+    /// All members have reached the end of a stage, and the worse ones were dropped.
     Halved {
-        /// The share of their epochs that they have trained.
+        /// Share of their epochs trained so far.
         share: f64,
-        /// How many go on.
+        /// Number of remaining members.
         left: usize,
     },
     /// Some time has passed.
     Tick,
 }
 
-/// A sweep on its way. Ask for its events until there is none. Dropping it ends it.
+/// A running sweep. Call [`Sweep::next`] until it returns `None`. Dropping the sweep stops it.
 pub struct Sweep {
     plan: Plan,
     common: Arc<WorkerContext>,
     members: Vec<State>,
-    /// The stage of halving, counted from 0.
+    /// Stage of halving, counted from 0.
     stage: usize,
     workers: Vec<JoinHandle<()>>,
     messages: Option<Receiver<Vec<WorkerMessage>>>,
@@ -78,17 +79,17 @@ pub struct Sweep {
     is_over: bool,
 }
 
-/// A member on its way.
+/// State of a member.
 struct State {
     member: Member,
-    /// What has been trained on each fold.
+    /// Paused run of each fold.
     pieces: Vec<Option<PausedRun>>,
-    /// Whether nothing more is to be trained.
+    /// Whether its training has ended.
     is_over: bool,
 }
 
 impl Sweep {
-    /// A sweep that has not begun.
+    /// Creates a sweep that has not started.
     pub fn new(members: Vec<Member>, plan: Plan) -> Self {
         let state = |member: Member| {
             let pieces = member.data.iter().map(|_| None).collect();
@@ -108,17 +109,17 @@ impl Sweep {
         }
     }
 
-    /// Ends it between two steps: unfinished members are not reported.
+    /// Stops it between two steps: unfinished members are not reported.
     pub fn stop(&mut self) {
         self.common.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Rows trained so far, over all members and epochs, and how many there are if all go on.
+    /// Returns the rows trained so far, over all members and epochs, and the total if all continue.
     pub fn rows(&self) -> [u64; 2] {
         [self.common.rows.load(Ordering::Relaxed), self.common.total.load(Ordering::Relaxed)]
     }
 
-    /// Goes on until there is something to tell, at least that some time has passed. Nothing when all is over.
+    /// Waits for the next event, at the latest for a tick. Returns `None` when the sweep has ended.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -143,7 +144,7 @@ impl Sweep {
         }
     }
 
-    /// Hands out the work of a stage, the longest first.
+    /// Queues the work of a stage, the longest jobs first.
     fn begin_stage(&mut self) -> Result<()> {
         let mut jobs = Vec::new();
         for (index, state) in self.members.iter_mut().enumerate().filter(|(_, state)| !state.is_over) {
@@ -165,7 +166,7 @@ impl Sweep {
         let workers = threads.min(jobs.len()).max(1);
         let each = (threads / workers).max(1);
         self.common.threads.store(each, Ordering::Relaxed);
-        // A member of a team has no threads of its own.
+        // A member of a team has no separate threads.
         let can_share = is_cpu && each == 1;
         let left = self.plan.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let jobs = match can_share {
@@ -184,7 +185,7 @@ impl Sweep {
             let started = spawn("sweep", "trains a network of a sweep", move || work(&common, &mut outbox));
             match started {
                 Ok(worker) => self.workers.push(worker),
-                // The others do what there is to do.
+                // The other threads do the work.
                 Err(_) if number > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -209,7 +210,7 @@ impl Sweep {
         }
     }
 
-    /// Tells what a member has given.
+    /// Reports the result of a member.
     fn end(&mut self, index: usize, status: TrialStatus) {
         let state = &mut self.members[index];
         state.is_over = true;
@@ -226,7 +227,7 @@ impl Sweep {
         self.events.push_back(Event::FinishedMember(Box::new(ended)));
     }
 
-    /// Drops the worse members, if others go on.
+    /// Drops the worse members, if others continue.
     fn end_stage(&mut self) -> Result<()> {
         self.messages = None;
         for worker in self.workers.drain(..) {
@@ -261,7 +262,7 @@ impl Sweep {
 }
 
 impl State {
-    /// What the member is judged by so far.
+    /// Returns the member's score so far.
     fn score(&self) -> Option<Score> {
         let runs = self.pieces.iter().flatten().filter_map(PausedRun::trained).collect();
         let ended = FinishedMember {
@@ -274,7 +275,7 @@ impl State {
     }
 }
 
-/// How a member has ended whose folds have all been trained; nothing if some wait.
+/// Returns the status of a member whose folds have all been trained; `None` if some are still waiting.
 fn status(pieces: &[&PausedRun]) -> Option<TrialStatus> {
     let fates: Option<Vec<&TrialStatus>> = pieces.iter().map(|piece| piece.status.as_ref()).collect();
     let fates = fates?;
@@ -288,7 +289,7 @@ impl Drop for Sweep {
         self.stop();
         self.messages = None;
         for worker in self.workers.drain(..) {
-            // It has nothing to tell any more.
+            // It has no more messages.
             let _ = worker.join();
         }
     }

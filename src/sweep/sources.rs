@@ -1,4 +1,4 @@
-//! The data of a sweep: read once, and made into inputs once for all members that want the same inputs.
+//! Data of a sweep: read once, and preprocessed once for all members with the same preprocessing.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::train::{ClassWeights, Config, DataOptions, SharedData, TrainedRows, T
 use super::member::Member;
 use super::planning::{TrialPlan, of_member};
 
-/// What data are prepared by.
+/// Settings that determine the preprocessing.
 type Key = (DataOptions, ClassWeights);
 
-/// The rows of a sweep, as they stand in their files, and in every form that a member wanted so far.
+/// Rows of a sweep, as read from their files, and in every form requested so far.
 pub struct Sources {
     training: Reader,
     validation: Option<Reader>,
@@ -23,15 +23,15 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Rows to train on, to validate on and to test on. They are read when the first member wants them.
+    /// Creates sources of training, validation and test rows, which are read at the first request.
     pub fn new(training: Reader, validation: Option<Reader>, test: Option<Reader>) -> Self {
         Self { training, validation, test, made: Vec::new() }
     }
 
-    /// The data for these settings, without the rows of a fold, if one is named; those test instead.
+    /// Returns the data for these settings, without the rows of a given fold, which become test rows.
     ///
     /// # Errors
-    /// Those of the data; [`Error::Config`](crate::Error::Config) if memory does not hold them once more.
+    /// Errors of the data; [`Error::Config`](crate::Error::Config) if another copy does not fit into memory.
     pub fn data(&mut self, config: &Config, fold: Option<Fold>) -> Result<Arc<SharedData>> {
         let split = Split { fold, ..config.data.split };
         let key = (DataOptions { split, ..config.data }, config.class_weights.clone());
@@ -47,14 +47,14 @@ impl Sources {
         Ok(data)
     }
 
-    /// Makes the planned members, on `folds` folds or on all rows: reads the data, and prepares them in every form that is
-    /// wanted. [`plan_on`](super::plan_on) tells them the device.
+    /// Creates the planned members, on `folds` folds or on all rows: reads the data, and prepares them in
+    /// every requested form. Call [`plan_on`](super::plan_on) to set their device.
     ///
     /// # Errors
-    /// Those of the data; [`Error::Config`](crate::Error::Config) for settings that do not go with them.
+    /// Errors of the data; [`Error::Config`](crate::Error::Config) for settings that do not fit them.
     pub fn members(&mut self, planned: &[TrialPlan], folds: Option<usize>) -> Result<Vec<Member>> {
         let (validates, tests) = (self.validation.is_some(), self.test.is_some());
-        // What a member asks for may leave the preset open where the sweep does not.
+        // A member may leave the preset open even if the sweep does not.
         let look = |planned: &TrialPlan| planned.settings.inspect(&self.training, validates, tests);
         let known: Vec<DatasetInfo> = planned.iter().map(look).collect();
         let fold = |index| folds.map(|count| Fold { index, count });
@@ -73,11 +73,11 @@ impl Sources {
         Ok(members)
     }
 
-    /// The identity of the rows in their files: training, validation and test rows, as far as each
-    /// has a separate file.
+    /// Returns the identity of the rows in their files: training, validation and test rows, if each has a
+    /// separate file.
     ///
     /// # Errors
-    /// Those of the data.
+    /// Errors of the data.
     pub fn rows(&mut self) -> Result<[Option<TrainedRows>; 3]> {
         let of = |reader: &mut Reader| {
             reader.read_to_end()?;
@@ -88,7 +88,7 @@ impl Sources {
         Ok([Some(of(&mut self.training)?), validation?, test?])
     }
 
-    /// All data that were made.
+    /// Returns all prepared data.
     pub fn made(&self) -> impl Iterator<Item = &Arc<SharedData>> {
         self.made.iter().map(|(_, data)| data)
     }

@@ -1,4 +1,4 @@
-//! Settings to try: what each of them may be, and which ones a member of a sweep gets.
+//! Search spaces: possible values of settings, and the choice for a member of a sweep.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,33 +11,33 @@ use crate::memory::check_memory;
 use crate::random::{Purpose, uniform};
 use crate::runs::from_toml;
 
-/// Settings by their names.
+/// Settings by name.
 pub type Settings = BTreeMap<String, Value>;
 
-/// What a setting may be.
+/// Possible values of a setting.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// One of these, all equally probable.
+    /// One of these, with equal probability.
     Choice(Vec<Value>),
-    /// A number between two.
+    /// A number in a range.
     Range(Range),
 }
 
-/// Numbers between two.
+/// A range of numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
-    /// The least and the greatest.
+    /// Least and greatest number.
     pub bounds: [f64; 2],
-    /// Whether their logarithms are equally probable, not they themselves.
+    /// Whether the logarithm is uniformly distributed, instead of the number.
     pub is_log: bool,
-    /// Whether they are whole numbers.
+    /// Whether the numbers are integers.
     pub is_whole: bool,
-    /// How many of them a grid has.
+    /// Number of points in a grid.
     pub points: Option<usize>,
 }
 
-/// Settings to try. The same space, seed and trial give the same settings; what one setting becomes does not depend on the
-/// others.
+/// A search space. The same space, seed and trial give the same settings; the value of a setting does not
+/// depend on the others.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Space {
     settings: BTreeMap<String, Values>,
@@ -49,7 +49,7 @@ impl fmt::Display for Values {
             Self::Choice(values) => write!(f, "{}", Value::from(values.clone())),
             Self::Range(Range { bounds: [low, high], is_log, is_whole, points }) => {
                 let kind = if *is_log { "log" } else { "range" };
-                // Whole numbers are written without a point, others with one.
+                // Integers are written without a decimal point, other numbers with one.
                 let (low, high) = if *is_whole {
                     (format!("{low}"), format!("{high}"))
                 } else {
@@ -63,10 +63,10 @@ impl fmt::Display for Values {
 }
 
 impl Range {
-    /// The number at a share from 0 to 1 of the way.
+    /// Returns the number at a share from 0 to 1 of the range.
     fn at(self, share: f64) -> Value {
         let [low, high] = self.bounds;
-        // A whole number has as much of the way as any other.
+        // Each integer gets the same share of the range.
         let (low, high) = if self.is_whole { (low - 0.5, high + 0.5) } else { (low, high) };
         let number = if self.is_log {
             (low.ln() + share * (high / low).ln()).exp()
@@ -81,7 +81,7 @@ impl Range {
         }
     }
 
-    /// The numbers of a grid.
+    /// Returns the numbers of a grid.
     fn grid(self, points: usize) -> Vec<Value> {
         let share = |point: usize| if points == 1 { 0.5 } else { point as f64 / (points - 1) as f64 };
         let mut numbers: Vec<Value> = (0..points).map(|point| self.at(share(point))).collect();
@@ -90,25 +90,26 @@ impl Range {
     }
 }
 
-/// Four digits are as good as any others, and people can read them.
+/// Rounds to four digits, which are sufficient and readable.
 fn rounded(number: f64) -> f64 {
     format!("{number:.3e}").parse().unwrap_or(number)
 }
 
-/// Where a setting's numbers stand in the stream of random ones: FNV-1a of its name.
+/// Returns the position of a setting's numbers in the random stream: FNV-1a of its name.
 fn place(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 impl Space {
-    /// A space of these settings.
+    /// Creates a space of these settings.
     pub fn new(settings: impl IntoIterator<Item = (String, Values)>) -> Self {
         Self { settings: settings.into_iter().collect() }
     }
 
-    /// Reads TOML: `name = value` for one value, `name = [a, b]` for a choice, `name = { range = [a, b] }` for numbers between
-    /// two and `name = { log = [a, b] }` for those whose logarithms are equally probable; whole numbers where both bounds are
-    /// written as such. `points = N` beside them says how many a grid has.
+    /// Reads TOML: `name = value` for one value, `name = [a, b]` for a choice, `name = { range = [a, b] }`
+    /// for numbers in a range and `name = { log = [a, b] }` for numbers whose logarithms are uniformly
+    /// distributed; integers if both bounds are written as integers. `points = N` in the same table is the
+    /// number of points in a grid.
     ///
     /// # Errors
     /// [`Error::Data`] with `path` for anything else.
@@ -129,17 +130,17 @@ impl Space {
         Ok(Self { settings })
     }
 
-    /// The names of the settings.
+    /// Returns the names of the settings.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.settings.keys().map(String::as_str)
     }
 
-    /// What each setting may be.
+    /// Returns the possible values of each setting.
     pub fn settings(&self) -> &BTreeMap<String, Values> {
         &self.settings
     }
 
-    /// Settings at random.
+    /// Draws random settings.
     pub fn sample(&self, seed: u64, trial: usize) -> Settings {
         let value = |(name, values): (&String, &Values)| {
             let share = uniform(seed, Purpose::Trial, [trial as u32, place(name)]);
@@ -154,10 +155,11 @@ impl Space {
         self.settings.iter().map(value).collect()
     }
 
-    /// All combinations of the choices and of the points of ranges, the last setting changing first.
+    /// Returns all combinations of the choices and of the points of ranges, with the last setting changing
+    /// first.
     ///
     /// # Errors
-    /// [`Error::Config`] for a range that does not say how many points, and for more than a million combinations.
+    /// [`Error::Config`] for a range without a number of points, and for more than a million combinations.
     pub fn grid(&self) -> Result<Vec<Settings>> {
         let mut grid = vec![Settings::new()];
         for (name, values) in &self.settings {
@@ -192,10 +194,10 @@ impl Space {
     }
 }
 
-/// The most combinations of a grid.
+/// Most combinations of a grid.
 const MOST_COMBINATIONS: usize = 1_000_000;
 
-/// About how many bytes a setting of a combination takes, with its name.
+/// Approximate bytes of a setting in a combination, with its name.
 const SETTING_BYTES: u128 = 160;
 
 impl Values {
@@ -234,7 +236,7 @@ impl Range {
     }
 }
 
-/// A value that is neither a range nor a date, as JSON; of lists one level.
+/// Converts a value that is neither a range nor a date to JSON; lists have one level.
 fn plain(value: &toml::Value) -> Option<Value> {
     match value {
         toml::Value::String(text) => Some(text.as_str().into()),
@@ -275,7 +277,7 @@ mod tests {
             );
             assert_eq!(settings["warmup"], 10);
         }
-        // Half of the logarithms are below the middle one, to four standard errors.
+        // Half of the logarithms are below the middle, within four standard errors.
         let below = trials.iter().filter(|settings| number(settings, "lr") < 10f64.powf(-2.5)).count();
         assert!((1000 - 90..1000 + 90).contains(&below), "{below}");
         let lists = |list: Value| trials.iter().filter(|settings| settings["hidden"] == list).count();
@@ -283,7 +285,7 @@ mod tests {
         assert!(counts.iter().all(|count| (580..760).contains(count)), "{counts:?}");
         assert_eq!(trials[13], space.sample(7, 13));
         assert_ne!(trials[13], space.sample(8, 13));
-        // What one setting becomes does not depend on the others.
+        // The value of a setting does not depend on the others.
         let fewer = super::tests::space("lr = { log = [1e-4, 1e-1] }").unwrap();
         assert_eq!(fewer.sample(7, 13)["lr"], trials[13]["lr"]);
     }
@@ -306,7 +308,7 @@ mod tests {
         );
     }
 
-    /// Four digits would be beyond either of these bounds.
+    /// Rounding to four digits would leave both of these ranges.
     #[test]
     fn rounded_numbers_stay_in_their_bounds() {
         let space =

@@ -1,4 +1,5 @@
-//! Which members of a sweep a thread of the processor trains together: those that want the same rows in the same batches are teams.
+//! Selection of the members of a sweep that a thread of the processor trains together: members that use the
+//! same rows in the same batches form teams.
 
 use std::time::Duration;
 
@@ -14,29 +15,31 @@ use crate::model::Parameters;
 use crate::threads::block;
 use crate::timing::Ceilings;
 
-/// Members of a team at most: more gain little, since then each costs hardly more than its own work.
+/// Most members of a team: more gain little, since each then costs hardly more than its own work.
 const MOST_MEMBERS: usize = 16;
 
-/// Bytes of a member that is in a team, at most: a larger one finds its weights in no near cache when its turn comes, and that
-/// costs more than it shares.
+/// Most bytes of a member in a team: the weights of a larger one would not be in a near cache at its turn,
+/// which costs more than sharing saves.
 const MOST_BYTES: usize = 1 << 21;
 
-/// Bytes per column of the rows: shared memory grows with them.
+/// Bytes per column of the rows: the benefit of sharing grows with the columns.
 const BYTES_A_COLUMN: usize = 1 << 13;
 
-/// How long a team should train at most: what it has trained is lost if it is interrupted.
+/// Longest training time of a team, which is lost if it is interrupted.
 const MOST_TIME: Duration = Duration::from_secs(300);
 
-/// A team may take one part in this many of the remaining time: members that have not ended by then have been trained in vain.
+/// A team may use one part in this number of the remaining time: the training of unfinished members is
+/// wasted.
 const SHARE_OF_TIME: u32 = 16;
 
-/// Multiply-adds of [`Member::cost`](super::Member) in a second, about.
+/// Approximate multiply-adds of [`Member::cost`](super::Member) per second.
 const COST_A_SECOND: f64 = 5e10;
 
-/// A team whose cost is less than this share of that of all jobs, for each thread, leaves no thread idle for long.
+/// A team whose cost is less than this share of the cost of all jobs per thread leaves no thread idle for
+/// long.
 const SMALL_SHARE: f64 = 0.125;
 
-/// Divides jobs into teams for `threads` threads, the longest first. `left` is the time left for all.
+/// Divides jobs into teams for `threads` threads, the longest first. `left` is the remaining time for all.
 pub(super) fn teams(jobs: Vec<Job>, threads: usize, left: Option<Duration>) -> Vec<Vec<Job>> {
     let time = left.map_or(MOST_TIME, |left| MOST_TIME.min(left / SHARE_OF_TIME));
     let cost = |jobs: &[Job]| jobs.iter().map(|job| job.cost).sum::<f64>();
@@ -57,7 +60,7 @@ pub(super) fn teams(jobs: Vec<Job>, threads: usize, left: Option<Duration>) -> V
         let count = limits.teams(jobs.len(), cost(&jobs));
         let first = teams.len();
         teams.extend((0..count).map(|_| Vec::new()));
-        // Dealt out in the order of their costs, so that teams cost nearly the same.
+        // Distribute in the order of costs, so that teams have similar costs.
         for (number, job) in jobs.into_iter().enumerate() {
             teams[first + number % count].push(job);
         }
@@ -66,17 +69,17 @@ pub(super) fn teams(jobs: Vec<Job>, threads: usize, left: Option<Duration>) -> V
     teams
 }
 
-/// What teams are limited by.
+/// Limits of teams.
 struct Limits {
     threads: usize,
-    /// The cost of all jobs.
+    /// Cost of all jobs.
     all: f64,
-    /// The cost of a team at most.
+    /// Largest cost of a team.
     most: f64,
 }
 
 impl Limits {
-    /// Into how many teams `members` members of this total cost are divided.
+    /// Returns the number of teams for `members` members of this total cost.
     fn teams(&self, members: usize, cost: f64) -> usize {
         let least = members.div_ceil(MOST_MEMBERS).max((cost / self.most).ceil() as usize);
         let is_large = cost / least as f64 > SMALL_SHARE / self.threads as f64 * self.all;
@@ -85,20 +88,20 @@ impl Limits {
     }
 }
 
-/// The form in which a member takes a batch; nothing if it is trained by itself.
+/// Returns the form in which a member uses a batch; `None` if it is trained separately.
 fn form(job: &Job) -> Option<usize> {
     let config = &job.member.config;
     let network = config.network_for(job.member.data[job.fold].training(), config.batch_size).ok()?;
-    // Parameters, their gradients or transposes, and what the optimizer remembers.
+    // Parameters, their gradients or transposes, and the optimizer's state.
     let copies = 2 + config.optimizer.kind.states();
     let bytes = network.parameter_count().saturating_mul(copies * size_of::<f32>());
     let most = MOST_BYTES.min(BYTES_A_COLUMN.saturating_mul(network.columns()));
-    // A limit of its own time is not to count that of others.
+    // Per-trial time limits exclude teams.
     let is_possible = bytes <= most && config.max_time.is_none();
     is_possible.then(|| CpuTeam::form(&network))
 }
 
-/// The networks of some jobs as a team on the processor; nothing if they are none.
+/// Creates the networks of some jobs as a team on the processor; `None` if they cannot form one.
 pub(super) fn networks(jobs: &[Job], device: &Device) -> Option<Box<dyn BatchTrainer>> {
     if jobs.len() < 2 || !device.is_cpu() {
         return None;
@@ -171,7 +174,7 @@ impl BatchTrainer for CpuTeam {
     }
 }
 
-/// What there is, with its numbers.
+/// Returns the existing values with their indices.
 fn numbered<T>(made: Vec<Option<T>>) -> Vec<(usize, T)> {
     made.into_iter().enumerate().filter_map(|(number, made)| Some((number, made?))).collect()
 }
@@ -238,14 +241,15 @@ mod tests {
         assert!(found[0].len() == 1 && found[0][0].index == 1, "the longest is first");
         found.sort_by_key(Vec::len);
         assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 9, 9]);
-        // A job is 40 rows by 42 parameters by the epochs; 9e9 epochs take 302 seconds of 5e10 such.
+        // The cost of a job is 40 rows by 42 parameters by the epochs; 9e9 epochs take 302 seconds at 5e10
+        // per second.
         assert_eq!(sizes(jobs(|_, config| config.epochs = 9_000_000_000), 1, None), [1; 20]);
         let left = Some(Duration::from_secs(16));
         assert_eq!(sizes(jobs(|_, config| config.epochs = 10_000_000), 1, left), [3, 3, 3, 3, 3, 3, 2]);
         assert_eq!(sizes(jobs(|_, _| ()), 1, Some(Duration::ZERO)), [1; 20]);
     }
 
-    /// Members are dealt out by their costs, so that the longest are not in one team.
+    /// Members are distributed by cost, so that the longest are not in one team.
     #[test]
     fn teams_cost_nearly_the_same() {
         let mut all = jobs(|index, config| config.epochs = 100 - 5 * index);

@@ -1,4 +1,4 @@
-//! A thread that trains members of a sweep, one after the other or some of them together.
+//! A thread that trains members of a sweep, one after the other or several together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::threads::block;
 use crate::threads::hand_over;
 use crate::train::{End, Epoch, Event, Run};
 
-/// What all threads of a sweep share.
+/// Shared data of all threads of a sweep.
 pub(super) struct WorkerContext {
     pub device: Device,
     deadline: Option<Instant>,
@@ -25,21 +25,21 @@ pub(super) struct WorkerContext {
     pub is_stopped: AtomicBool,
     /// Rows trained so far, over all members and epochs.
     pub rows: AtomicU64,
-    /// How many there are if all members go on to their ends.
+    /// Total number of rows if all members continue to the end.
     pub total: AtomicU64,
 }
 
-/// What a thread tells.
+/// Messages from a worker thread.
 pub(super) enum WorkerMessage {
     Epoch { index: usize, fold: usize, epoch: Box<Epoch>, is_kept: bool },
     Paused { index: usize, fold: usize, piece: PausedRun },
 }
 
-/// How long a thread keeps the epochs that it has to tell: members that are trained together end thousands in a second, and to wake who
-/// listens for each would cost as much as a small epoch.
+/// Longest time that a thread buffers epochs: members that are trained together finish thousands per second,
+/// and waking the receiver for each would cost as much as a small epoch.
 const KEPT: Duration = Duration::from_millis(10);
 
-/// What a thread has to tell.
+/// Buffered messages of a thread.
 pub(super) struct Outbox {
     sender: Sender<Vec<WorkerMessage>>,
     kept: Vec<WorkerMessage>,
@@ -51,30 +51,30 @@ impl Outbox {
         Self { sender, kept: Vec::new(), sent: Instant::now() }
     }
 
-    /// Tells this, an epoch perhaps a little later; whether anybody listens.
+    /// Sends a message, for an epoch possibly later; returns false if the receiver is gone.
     fn send(&mut self, message: WorkerMessage) -> bool {
         let can_wait = matches!(message, WorkerMessage::Epoch { .. }) && self.sent.elapsed() < KEPT;
         self.kept.push(message);
         can_wait || self.flush()
     }
 
-    /// Tells what was kept; whether anybody listens.
+    /// Sends the buffered messages; returns false if the receiver is gone.
     fn flush(&mut self) -> bool {
         self.sent = Instant::now();
         self.sender.send(std::mem::take(&mut self.kept)).is_ok()
     }
 }
 
-/// A run that waits, or has ended.
+/// A paused or finished run.
 pub(super) struct PausedRun {
     pub run: Box<Run>,
-    /// How it has ended.
+    /// Final status, if finished.
     pub status: Option<TrialStatus>,
     pub duration: Duration,
 }
 
 impl PausedRun {
-    /// What the run has given so far.
+    /// Returns the result of the run so far.
     pub fn trained(&self) -> Option<TrainedModel> {
         let (kept, model) = self.run.kept()?;
         Some(TrainedModel { epochs: self.run.epochs().to_vec(), kept, model: Arc::clone(model) })
@@ -103,7 +103,7 @@ impl WorkerContext {
     }
 }
 
-/// A member that a thread trains.
+/// A member in training.
 struct ActiveMember {
     index: usize,
     fold: usize,
@@ -111,27 +111,27 @@ struct ActiveMember {
     until: usize,
     cost: f64,
     run: Box<Run>,
-    /// How long it has taken.
+    /// Training time.
     duration: Duration,
-    /// Rows of the epoch that were counted.
+    /// Counted rows of the epoch.
     counted: usize,
-    /// For one that is trained with others, its share of their training time in this epoch.
+    /// If it is trained with others, its share of their training time in this epoch.
     shared: Option<Duration>,
 }
 
-/// What has become of a member.
+/// Result of advancing a member.
 enum Outcome {
     /// The epoch continues.
     More,
-    /// An epoch has ended, and it goes on.
+    /// An epoch has ended, and the run continues.
     Epoch,
-    /// The run is paused, or has ended.
+    /// The run is paused or finished.
     Paused(Option<TrialStatus>),
     /// The run was interrupted.
     Broken,
 }
 
-/// Trains until there is no more to train.
+/// Trains until there are no more jobs.
 pub(super) fn work(common: &WorkerContext, outbox: &mut Outbox) {
     while let Some((jobs, _working)) = common.queue.take() {
         let is_heard = match team::networks(&jobs, &common.device) {
@@ -144,7 +144,7 @@ pub(super) fn work(common: &WorkerContext, outbox: &mut Outbox) {
     }
 }
 
-/// Trains a member; whether anybody listens.
+/// Trains a member; returns false if the receiver is gone.
 fn train(common: &WorkerContext, job: Job, outbox: &mut Outbox) -> bool {
     let Some(mut going) = ActiveMember::begin(common, job) else { return true };
     loop {
@@ -157,7 +157,8 @@ fn train(common: &WorkerContext, job: Job, outbox: &mut Outbox) -> bool {
     }
 }
 
-/// Trains members together, none of them an epoch further than the others; whether anybody listens.
+/// Trains members together, none of them an epoch further than the others; returns false if the receiver is
+/// gone.
 pub(super) fn train_together(
     common: &WorkerContext,
     networks: Box<dyn BatchTrainer>,
@@ -167,7 +168,7 @@ pub(super) fn train_together(
     let mut waiting = Vec::with_capacity(jobs.len());
     let data = Arc::clone(jobs[0].data());
     let engines = MemberEngine::for_members(networks, jobs.len(), &data);
-    // All take their seats first: whoever submits has all of them trained.
+    // All members register first, since any submission trains all of them.
     for (engine, job) in engines.zip(jobs) {
         let Some(mut going) = ActiveMember::begin(common, job) else { continue };
         match going.attach_engine(common, engine) {
@@ -181,7 +182,7 @@ pub(super) fn train_together(
     }
     while !waiting.is_empty() {
         if waiting.len() > 1 && common.queue.has_idle_thread() {
-            // Every other one: they stand in the order of their costs.
+            // Take every other one, since they are in the order of their costs.
             let mut number = 0;
             let others = waiting.extract_if(.., |_| {
                 number += 1;
@@ -199,13 +200,13 @@ pub(super) fn train_together(
                     }
                 }
             }
-            // Another thread tells the next epochs of these.
+            // Another thread reports the next epochs of these.
             outbox.flush();
             common.queue.push([jobs]);
         }
         let mut in_epoch = std::mem::take(&mut waiting);
         while !in_epoch.is_empty() {
-            // Whoever is first does the work of all.
+            // The first call does the work of all.
             let begun = Instant::now();
             let advanced: Vec<(ActiveMember, Outcome)> = in_epoch
                 .drain(..)
@@ -236,7 +237,7 @@ pub(super) fn train_together(
 }
 
 impl ActiveMember {
-    /// Takes a run up; nothing of one for which there is no time, or which was stopped.
+    /// Starts or continues a run; returns `None` if there is no time left for it, or the sweep was stopped.
     fn begin(common: &WorkerContext, job: Job) -> Option<Self> {
         let Job { index, fold, member, until, run, cost } = job;
         if common.is_stopped() || common.is_late() && run.is_none() {
@@ -244,19 +245,19 @@ impl ActiveMember {
         }
         let (run, duration) = match run {
             Some(run) => run,
-            // Settings that cannot be are found out before a sweep begins.
+            // Impossible settings are reported before a sweep begins.
             None => (begin(common, &member, fold).ok()?, Duration::ZERO),
         };
         Some(Self { index, fold, member, until, cost, run, duration, counted: 0, shared: None })
     }
 
-    /// What is left of it to train, for another thread. Its run was set aside.
+    /// Returns the remaining work for another thread. Its run is suspended.
     fn job(self) -> Job {
         let Self { index, fold, member, until, cost, run, duration, .. } = self;
         Job { index, fold, member, until, run: Some((run, duration)), cost }
     }
 
-    /// Takes a place among others that are trained together.
+    /// Attaches it to an engine that trains it together with others.
     fn attach_engine(&mut self, common: &WorkerContext, engine: MemberEngine) -> Outcome {
         self.shared = Some(Duration::ZERO);
         if self.waits_too_long(common) {
@@ -268,12 +269,12 @@ impl ActiveMember {
         }
     }
 
-    /// Whether there is no time for a run that was set aside.
+    /// Returns whether there is no time left for a suspended run.
     fn waits_too_long(&self, common: &WorkerContext) -> bool {
         common.is_late() && self.run.end().is_none() && self.run.is_suspended()
     }
 
-    /// Goes on until there is something to tell of it.
+    /// Advances until there is a result to report.
     fn advance(&mut self, common: &WorkerContext, outbox: &mut Outbox) -> Outcome {
         if self.waits_too_long(common) {
             return Outcome::Paused(Some(TrialStatus::Time));
@@ -295,7 +296,7 @@ impl ActiveMember {
                         self.run.record_duration(epoch.duration);
                     }
                     let (index, fold, number) = (self.index, self.fold, epoch.epoch);
-                    // Where nobody listens any more, the next look at `is_stopped` ends it.
+                    // If the receiver is gone, the next check of `is_stopped` ends the run.
                     outbox.send(WorkerMessage::Epoch { index, fold, epoch, is_kept });
                     if self.run.end().is_some() {
                         continue;
@@ -327,7 +328,7 @@ impl ActiveMember {
         Outcome::Paused(Some(status))
     }
 
-    /// Tells what has become of it; whether anybody listens.
+    /// Reports its result; returns false if the receiver is gone.
     fn tell(self, outcome: Outcome, outbox: &mut Outbox) -> bool {
         let Outcome::Paused(status) = outcome else { return true };
         let Self { index, fold, mut run, duration, .. } = self;
@@ -337,7 +338,7 @@ impl ActiveMember {
     }
 }
 
-/// A run of a member that has not begun.
+/// Creates the run of a member that has not begun.
 fn begin(common: &WorkerContext, member: &Member, fold: usize) -> crate::error::Result<Box<Run>> {
     let mut config = member.config.clone();
     config.threads = Some(common.threads.load(Ordering::Relaxed));
