@@ -1,4 +1,4 @@
-// activate: Y = f(Z), and with DROPOUT what is left of it
+// activate: Y = f(Z), with DROPOUT followed by dropout
 // Z, Y [rows, columns]; f32, rows of vec4s; the padding of Y is written as 0
 // A thread owns one vec4; threads beyond the matrix do nothing.
 //#include blocks

@@ -1,4 +1,4 @@
-// activate_backward: dZ = dY f'(Z), with DROPOUT where Y was kept; f' is computed from `kept`: Z or Y, as the activation says
+// activate_backward: dZ = dY f'(Z), with DROPOUT if Y was kept; f' is computed from `kept`: Z or Y, depending on the activation
 // kept, dY, dZ [rows, columns]; f32, rows of vec4s; the padding of dZ is written as 0
 // A thread owns one vec4; threads beyond the matrix do nothing.
 //#include blocks

@@ -1,9 +1,9 @@
 // column: the optimizer applied to W with H'*D and to b with the sum of the rows of D, for every layer; then
 //   partials = X(next batch)*W1. A batch of no rows changes no parameter and no state.
-// features [samples, inputs] bytes or f32 in rows of four, order [samples] u32, parameters, activations as `network`
-// has them. A workgroup of the first layer owns a tile of units and one part of the inputs: it updates its weights and
-// at once makes its part of the next batch's sums with them. The others update one tile of a layer above each.
-// Inputs are read as if they had a column of ones behind them, so that the bias is one more row of the weights.
+// features [samples, inputs] bytes or f32 in rows of four, order [samples] u32, parameters, activations as in `network`.
+// A workgroup of the first layer owns a tile of units and one part of the inputs: it updates its weights and immediately
+// computes its part of the next batch's sums with them. Each other workgroup updates one tile of a layer above.
+// Inputs are read as if followed by a column of ones, so that the bias is one more row of the weights.
 // Products are laid out by the matmul body: outside the matrices loads give 0 and stores are skipped; padding stays 0.
 //#include blocks
 //#include record
@@ -18,7 +18,7 @@
 
 const TRANSPOSE_B = false;
 
-// Which product is made: the gradient of a layer, or the next batch's sums.
+// Selects the product: the gradient of a layer, or the next batch's sums.
 var<private> TRANSPOSE_A: bool;
 var<private> FIRST: bool;       // the layer is the first: its inputs are rows of the data set
 var<private> layer: Layer;
@@ -31,7 +31,7 @@ fn a_place(row: u32) -> u32 {
     let live = row < select(record.next_rows, record.rows, TRANSPOSE_A);
     let width = blocks(layer.inputs);
     if FIRST {
-        // The next batch stands behind this one.
+        // The next batch follows this one.
         let position = record.first + row + select(record.rows, 0u, TRANSPOSE_A);
         return select(NOWHERE, min(order[select(0u, position, live)], params.samples - 1u) * width, live);
     }
@@ -61,7 +61,7 @@ fn b_row(row: u32, block: u32) -> vec4<f32> {
         let index = layer.place + params.deltas + row * width + block;
         return select(vec4<f32>(), activations[select(0u, index, live)], live);
     }
-    // Outside, weights of this workgroup: nobody writes them meanwhile.
+    // Out-of-range reads use weights of this workgroup, which no other thread writes at this time.
     let input = 4u * start + row;
     let last = min(4u * end, layer.inputs) - 1u;
     let values = result[layer.offset + min(input, last) * width + min(block, width - 1u)];
@@ -108,7 +108,7 @@ fn column(
     var others = 0u; // of another
     var next = 0u;   // of rows of the next batch
     var inner = 0u;
-    // Of the workgroup, as browsers see: what comes out of a private variable may differ between its threads.
+    // Uniform in the workgroup, also for browsers: they treat values of private variables as different between threads.
     var own_part = 0u;
     if rest < owners {
         own_part = rest / first_layer;

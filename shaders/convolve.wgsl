@@ -1,9 +1,9 @@
-// convolve: C[line, i] = sum over j of A[line, i + j - origin]*B[j], of the elements that the line has
+// convolve: C[line, i] = sum over j of A[line, i + j - origin]*B[j], over the elements of the line
 // A [lines, inputs], C [lines, outputs] (DOWN: the lines are columns: [inputs, lines], [outputs, lines]), B [taps]
 // f32, rows of vec4s; a vector is one row
-// A team owns TEAM neighbouring positions of ABREAST neighbouring lines. B and the elements that the team needs stand
-// in workgroup memory, each loaded once, line beside line, so that loads of columns coalesce.
-// No element is read that no output of the team needs; the padding of C is written as 0.
+// A team owns TEAM adjacent positions of ABREAST adjacent lines. B and the elements that the team needs are in workgroup
+// memory, each loaded once, with lines interleaved, so that loads of columns coalesce.
+// Only elements that outputs of the team need are read; the padding of C is written as 0.
 //#include team
 struct Params {
     lines: u32,

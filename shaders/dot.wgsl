@@ -1,7 +1,7 @@
-// dot: Y[output] = sum of A*B over a part of the vectors; reduce makes one sum of the parts
+// dot: Y[output] = sum of A*B over a part of the vectors; reduce combines the parts
 // A, B [length], Y [outputs]; f32
 // Work is laid out by the reduction body: some threads share an output.
-// Threads without an element only keep the barriers; what lies outside Y is left as it is.
+// Threads without an element only take part in barriers; memory outside Y is unchanged.
 //#include item_f32
 //#include segments
 @group(0) @binding(1) var<storage, read> a: array<f32>;

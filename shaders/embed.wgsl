@@ -1,6 +1,6 @@
-// embed: X = E s for the rows of the batch, where E are the inputs that the columns of a table become
-// T [rows, columns], X [rows, inputs] and with SCALE E behind it, f32 in rows of vec4s; parameters: weights of the columns, s
-// A thread owns the inputs of a column of a row, that of the last column also the padding, which is written as 0.
+// embed: X = E s for the rows of the batch, with E the inputs computed from the columns of a table
+// T [rows, columns], X [rows, inputs], followed by E with SCALE, f32 in rows of vec4s; parameters: weights of the columns, s
+// A thread owns the inputs of a column of a row, for the last column also the padding, which is written as 0.
 //#include blocks
 //#include record
 //#include elementwise

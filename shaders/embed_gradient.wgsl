@@ -1,7 +1,7 @@
-// embed_gradient: the gradient by the weights of the columns of a table; stored, or applied at once by the optimizer
+// embed_gradient: gradient with respect to the weights of the columns of a table; stored, or applied at once by the optimizer
 // T [rows, columns], dX [rows, inputs], f32 in rows of vec4s; parameters: weights of the columns, s with SCALE; result
-// A thread owns a vec4 of a row of an embedding, or four frequencies of a column with all that belongs to them, or the biases
-// of its inputs; it walks the batch in order. Threads beyond the last do nothing.
+// A thread owns a vec4 of a row of an embedding, or four frequencies of a column with their phases and mixing weights, or the
+// biases of its inputs; it processes the batch in order. Threads beyond the last do nothing.
 //#include blocks
 //#include record
 //#include elementwise
@@ -29,7 +29,7 @@ struct Params {
 
 override SCALE: bool = false;
 
-// s of an input.
+// Returns s of an input.
 fn factor(input: u32) -> f32 {
     if SCALE {
         return weight_number(params.scale + input / 4u, input % 4u);
@@ -41,12 +41,12 @@ fn table_value(row: u32, column: Column) -> f32 {
     return t[4u * row * blocks(params.columns) + column.number];
 }
 
-// Where the gradients by the inputs of a row begin.
+// Start of the gradients with respect to the inputs of a row.
 fn gradient_start(row: u32) -> u32 {
     return 4u * (member_start(2u) + row * blocks(params.inputs));
 }
 
-// Gradients by the three mixed inputs of a row.
+// Gradients with respect to the three mixed inputs of a row.
 fn mixed_gradient(row: u32, column: Column, factors: vec3<f32>) -> vec3<f32> {
     let at = gradient_start(row) + column.input + 1u;
     return factors * vec3<f32>(dx[at], dx[at + 1u], dx[at + 2u]);

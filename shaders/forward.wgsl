@@ -1,7 +1,7 @@
-// forward: Y = f(X*W + b), with DROPOUT what is left of it; with KEEP_Z, Z = X*W + b stands behind Y
-// X [rows, inputs], W [inputs, outputs] and below it b [outputs] in `parameters`, Y [rows, outputs]; f32, rows of vec4s
-// X is a matrix of activations, or (samples_order) the rows of the data set that the order names, as they are stored.
-// Work is laid out by the matmul body: a workgroup owns a tile of Y and walks the inputs.
+// forward: Y = f(X*W + b), with DROPOUT followed by dropout; with KEEP_Z, Y is followed by Z = X*W + b
+// X [rows, inputs], W [inputs, outputs] followed by b [outputs] in `parameters`, Y [rows, outputs]; f32, rows of vec4s
+// X is a matrix of activations, or (samples_order) rows of the data set in the order's sequence, as they are stored.
+// Work is laid out by the matmul body: a workgroup owns a tile of Y and iterates over the inputs.
 // Outside the matrices loads give 0 and stores are skipped; the padding of Y is written as 0.
 //#include blocks
 //#include record

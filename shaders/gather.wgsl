@@ -1,7 +1,7 @@
 // gather: X[r] = features[order[first + r]], Y[r] = targets[order[first + r]] for the rows r of the batch
 // features [samples, inputs] bytes or f32 in rows of four, targets [samples, words] and order [samples] u32,
 // X [rows, inputs] f32 in rows of vec4s, Y [rows, words] u32
-// A thread owns one vec4 of X, the first of a row also its targets; threads beyond the batch do nothing.
+// A thread owns one vec4 of X, and the first of a row also its targets; threads beyond the batch do nothing.
 //#include blocks
 //#include record
 //#include elementwise

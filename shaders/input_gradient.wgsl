@@ -1,7 +1,7 @@
-// input_gradient: dX = dY*W'; with ACTIVATION, dX = dY*W' f'(Z) where X = f(Z), with DROPOUT where X was kept; f' is computed
-//   from X, or with KEEP_Z from Z, which stands behind X
+// input_gradient: dX = dY*W'; with ACTIVATION, dX = dY*W' f'(Z) with X = f(Z), with DROPOUT if X was kept; f' is computed
+//   from X, or with KEEP_Z from Z, which follows X
 // dY [rows, outputs], W [inputs, outputs] in `parameters`, X and dX [rows, inputs]; f32, rows of vec4s
-// Work is laid out by the matmul body: a workgroup owns a tile of dX and walks the outputs.
+// Work is laid out by the matmul body: a workgroup owns a tile of dX and iterates over the outputs.
 // Outside the matrices loads give 0 and stores are skipped; the padding of dX is written as 0.
 //#include blocks
 //#include record
@@ -32,7 +32,7 @@ fn c_has(row: u32, block: u32) -> bool {
     return row < record.rows && block < blocks(params.inputs);
 }
 
-// What the layer below kept.
+// Value kept by the layer below.
 alias Before = vec4<f32>;
 
 fn before(row: u32, block: u32) -> Before {

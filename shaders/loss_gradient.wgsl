@@ -1,9 +1,10 @@
-// loss_gradient: D = the gradient by the outputs Z of the batch's loss, the mean over its rows of weight * loss; and the loss
-// (of the labels, where D is of smoothed ones)
-// Z, D [rows, outputs] f32 in rows of vec4s; targets (of the data set, by way of `order` [samples] u32, or of the batch)
+// loss_gradient: D = the gradient with respect to the outputs Z of the batch's loss, the mean over its rows of weight * loss;
+// and
+//   the loss (of the labels, even if D is of smoothed ones)
+// Z, D [rows, outputs] f32 in rows of vec4s; targets (of the data set, by `order` [samples] u32, or of the batch)
 // metrics [slots, z, workgroups] of (scaled sum of weight * loss, number correct) over the rows of that workgroup
 // LANES threads share a row, ROWS rows per workgroup; workgroups stride over the rows.
-// Dead rows only keep the barriers and count 0; the padding of D is written as 0.
+// Dead rows only take part in barriers and count 0; the padding of D is written as 0.
 //#include blocks
 //#include record
 //#include row_metrics
@@ -58,7 +59,7 @@ fn loss_gradient(
                 delta[logits_start(u32(RESULT), row) + c] = d;
             }
             if CLASSES && thread.x == 0u {
-                // A target that is no class has probability 0.
+                // A target that is not a class has probability 0.
                 sum = select(sum, -lowest(), class_of_row >= params.classes);
                 correct += f32(prediction == class_of_row);
             }

@@ -1,7 +1,7 @@
 // matmul: C = A*B, or with transposed operands A'*B, A*B', A'*B'; with BIAS, + b on every row; with RELU, max(0, .)
 // A [matrices, m, k] (TRANSPOSE_A: [m, k] stored as [k, m]), B [matrices, k, n] (TRANSPOSE_B: stored as [n, k]), b [n],
 // C [matrices, m, n]; f32, rows of vec4s
-// Work is laid out by the matmul body: a workgroup owns a tile of one C and walks k.
+// Work is laid out by the matmul body: a workgroup owns a tile of one C and iterates over k.
 // Outside the matrices loads give 0 and stores are skipped; the padding of C is written as 0.
 //#include blocks
 //#include matmul_body

@@ -1,7 +1,7 @@
-// multiply_add: Y[i] = the sum of eight vec4s, each taken through x <- a*x + b `rounds` times; x starts at i + 0, 1, ... 7
+// multiply_add: Y[i] = the sum of eight vec4s, each updated by x <- a*x + b `rounds` times; x starts at i + 0, 1, ... 7
 // Y [threads] vec4s of f32
-// A thread owns one vec4 and eight independent chains in registers: nothing but multiply-adds, the ceiling of the
-// adapter's arithmetic. Threads beyond Y do nothing.
+// A thread owns one vec4 and eight independent chains in registers: only multiply-adds, the ceiling of the adapter's
+// arithmetic. Threads beyond Y do nothing.
 //#include elementwise
 struct Params {
     threads: u32,

@@ -1,6 +1,6 @@
-// naive_matmul: C = A*B, the textbook way
+// naive_matmul: C = A*B by the textbook formula
 // A [m, k], B [k, n], C [m, n]; f32, rows of vec4s
-// A thread owns one element of C and walks k; threads in a plane of tiles, or in a line over all elements.
+// A thread owns one element of C and iterates over k; threads in a plane of tiles, or in a line over all elements.
 // Threads outside do nothing; the padding of C is written as 0.
 //#include blocks
 //#include grid

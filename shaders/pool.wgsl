@@ -1,9 +1,9 @@
-// pool: Y[row, i] = sum, mean or maximum of X[row, i - width + 1 ..= i], of what lies in the row
+// pool: Y[row, i] = sum, mean or maximum of X[row, i - width + 1 ..= i], restricted to the row
 // X, Y [rows, columns]; f32, rows of vec4s; a vector is one row
-// A team owns TEAM neighbouring positions of a row, a thread one of them. The elements of the team and the TEAM before
-// them stand in workgroup memory; windows of 1, 2, 4, ... elements end at each of them, and the bits of the width say
-// which of these a window is made of. Wider windows than TEAM come in chunks of TEAM, from the newest to the oldest.
-// No element is read that no window of the team has; the padding of Y is written as 0.
+// A team owns TEAM adjacent positions of a row, a thread one of them. The elements of the team and the TEAM before them are
+// in workgroup memory; windows of 1, 2, 4, ... elements end at each of them, and the bits of the width select the windows
+// that are combined. Windows wider than TEAM are processed in chunks of TEAM, from the newest to the oldest.
+// Only elements in a window of the team are read; the padding of Y is written as 0.
 //#include blocks
 //#include item_f32
 //#include team
@@ -21,10 +21,10 @@ override OPERATION: u32 = 0u;
 override MEAN: bool = false; // divide the sum by the number of elements
 override TEAM: u32 = 256u;
 
-// Two halves of 2 * TEAM: every step reads the one that the step before wrote, so one barrier a step is enough.
+// Two halves of 2 * TEAM: every step reads the half that the previous step wrote, so one barrier per step is enough.
 var<workgroup> spans: array<f32, 4u * TEAM>;
 
-// Element `position` of a row, if a window of the team has it.
+// Returns element `position` of a row, if it is in a window of the team.
 fn load(row: u32, position: i32, oldest: i32) -> f32 {
     if row < params.rows && position >= oldest && position < i32(params.columns) {
         return x[row * 4u * blocks(params.columns) + u32(position)];
@@ -32,7 +32,7 @@ fn load(row: u32, position: i32, oldest: i32) -> f32 {
     return nothing(OPERATION);
 }
 
-// From windows of `span` elements those of twice as many.
+// Combines windows of `span` elements to windows of twice the size.
 fn widen(read: u32, write: u32, slot: u32, span: u32) {
     spans[write + slot] = merge(OPERATION, spans[read + slot], spans[read + slot - span]);
 }

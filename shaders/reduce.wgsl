@@ -1,7 +1,7 @@
 // reduce: Y[line, output] = sum, maximum or mean of a part of the line: a block of it, or a part of a block
 // X [lines, length] (DOWN: [length, lines]), Y the same with `outputs` for `length`; f32 or u32, rows of any pitch
-// Work is laid out by the reduction body: some threads share an output; several dispatches make one output of many.
-// Threads without an element only keep the barriers; what lies outside Y is left as it is.
+// Work is laid out by the reduction body: some threads share an output; several dispatches reduce many outputs to one.
+// Threads without an element only take part in barriers; memory outside Y is unchanged.
 //#include item
 //#include segments
 @group(0) @binding(1) var<storage, read> x: array<Item>;

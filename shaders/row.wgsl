@@ -1,9 +1,9 @@
-// row: H1 = f(sum of partials + b1), H2 = f(H1*W2 + b2), ..., Z; Dn = the gradient of the loss by Z,
-//   D(l-1) = Dl*Wl' f'(Z(l-1)), down to D1; and the loss: all of a step that goes along the rows of the batch
-// parameters, activations as `network` has them, targets of the data set, order [samples] u32,
+// row: H1 = f(sum of partials + b1), H2 = f(H1*W2 + b2), ..., Z; Dn = the gradient of the loss with respect to Z,
+//   D(l-1) = Dl*Wl' f'(Z(l-1)), down to D1; and the loss: the part of a step that works along the rows of the batch
+// parameters, activations as in `network`, targets of the data set, order [samples] u32,
 // metrics [slots, workgroups] of (scaled sum of weight * loss, number correct) over the rows of that workgroup
-// A workgroup takes ROWS rows, one or two, through all layers; see `through`. Dead rows are neither read nor written in storage; the
-// padding of H and D is written as 0.
+// A workgroup takes ROWS rows, one or two, through all layers; see `through`. Dead rows are neither read nor written in
+// storage; the padding of H and D is written as 0.
 //#include blocks
 //#include record
 //#include network
@@ -46,17 +46,17 @@ fn most() -> u32 {
     return THREADS / ROWS;
 }
 
-// Where a block of a row stands in `held`; behind the last a row has a block of 0.
+// Position of a block of a row in `held`; the last block of a row is followed by a block of 0.
 fn held_at(lane: u32, block: u32) -> u32 {
     return lane * (most() + 1u) + block;
 }
 
-// Which row has element i of two, where each has `width`.
+// Row of element i of two rows, each with `width` elements.
 fn lane_of(i: u32, width: u32) -> u32 {
     return select(0u, 1u, ROWS > 1u && i >= width);
 }
 
-// local / size: exact, since both are small, and shorter than a division of integers.
+// local / size: exact, since both are small, and faster than an integer division.
 fn quotient(size: u32) -> u32 {
     return u32(f32(2u * local + 1u) / f32(2u * size));
 }
@@ -73,22 +73,22 @@ fn is_live(lane: u32) -> bool {
     return first + lane < record.rows;
 }
 
-// Holds a block of the operand of the next product, if all of its `width` blocks fit.
+// Stores a block of the operand of the next product in workgroup memory, if all of its `width` blocks fit.
 fn hold(lane: u32, block: u32, width: u32, values: vec4<f32>) {
     if width <= most() {
         held[held_at(lane, block)] = values;
     }
 }
 
-// Values that were written to storage, for all threads of the workgroup.
+// Makes values that were written to storage visible to all threads of the workgroup.
 fn publish(width: u32) {
     if width > most() {
         storageBarrier();
     }
 }
 
-// Where a thread's blocks of a layer's weights stand: rows 4k.. of W at its units; with `back` rows of its units at block k,
-// transposed. In the place of rows behind the last the bias comes: it is multiplied by 0, or makes units that are not there.
+// Places of a thread's blocks of a layer's weights: rows 4k.. of W at its units; with `back` rows of its units at block k,
+// transposed. Rows after the last are replaced by the bias, which is multiplied by 0, or computes units that do not exist.
 struct Places {
     rows: vec4<u32>, // of the first block
     pitch: u32,      // from block to block
@@ -108,13 +108,13 @@ fn places_of(owner: Layer, back: bool, n: u32) -> Places {
     return Places(start + steps, 4u * width, (blocks(owner.inputs) - 1u) * 4u * width, start + bias);
 }
 
-// The block of weights that stands so far behind the first; behind the last the last again.
+// Returns the block of weights at this distance from the first; after the last block, the last again.
 fn weights(its: Places, back: bool, distance: u32) -> mat4x4<f32> {
     let at = its.rows + min(distance, its.last);
     if back {
         return transpose(mat4x4<f32>(parameters[at.x], parameters[at.y], parameters[at.z], parameters[at.w]));
     }
-    // A layer has an input at least, and a bias.
+    // A layer has at least one input, and a bias.
     return mat4x4<f32>(
         parameters[at.x],
         parameters[at.y],
@@ -123,7 +123,7 @@ fn weights(its: Places, back: bool, distance: u32) -> mat4x4<f32> {
     );
 }
 
-// Block k of the operand, of all rows; 0 where there is none.
+// Block k of the operand, of all rows; 0 if it does not exist.
 fn operand(k: u32, there: bool) -> mat2x4<f32> {
     let block = select(most(), k, there);
     if ROWS == 1u {
@@ -140,7 +140,7 @@ fn with_block(c: mat2x4<f32>, b: mat4x4<f32>, a: mat2x4<f32>) -> mat2x4<f32> {
     return mat2x4<f32>(added(c[0], b, a[0]), added(c[1], b, a[1]));
 }
 
-// Brings blocks first_block.. of the operand that begins at `place`, `width` blocks a row, into workgroup memory.
+// Copies blocks first_block.. of the operand that begins at `place`, `width` blocks per row, into workgroup memory.
 fn bring(place: u32, width: u32, first_block: u32, count: u32) {
     workgroupBarrier();
     for (var i = local; i < ROWS * count; i += THREADS) {
@@ -155,23 +155,22 @@ fn bring(place: u32, width: u32, first_block: u32, count: u32) {
     workgroupBarrier();
 }
 
-// Takes the rows through layer `l`: to its outputs, or with `back` to the deltas of the layer below.
-// The operand stands in workgroup memory; weights go from storage straight into registers, as no two threads want the same.
-// A layer is made in chunks of at most most() blocks of units; threads that are left over split the inner dimension, and
-// their sums are added up in order. A layer of more than one chunk has no room in workgroup memory: it
-// comes back from storage, in pieces.
+// Takes the rows through layer `l`: to its outputs, or with `back` to the deltas of the layer below. The operand is in
+// workgroup memory; weights are loaded from storage straight into registers, since no two threads use the same. A layer is
+// computed in chunks of at most most() blocks of units; surplus threads split the inner dimension, and their sums are added in
+// order. A layer of more than one chunk does not fit workgroup memory: it is read back from storage, in pieces.
 fn through(l: u32, back: bool) {
     let owner = layer_at(l);
     let operand_place = select(layer_at(l - 1u).place, owner.place + deltas(), back);
     let inner = blocks(select(owner.inputs, owner.outputs, back));
     let outer = blocks(select(owner.outputs, owner.inputs, back));
-    // Blocks of the inner dimension that a thread takes at a time. A network has few outputs: three blocks are twelve.
+    // Blocks of the inner dimension per thread at a time. A network has few outputs: three blocks are twelve.
     let at_once = select(4u, 3u, back);
     let end = pieces(outer, most()) * most();
     for (var n0 = 0u; n0 < end; n0 += most()) {
         let chunk = min(most(), outer - n0);
         let slices = min(THREADS / chunk, (inner + at_once - 1u) / at_once);
-        // Neighbouring threads load neighbours: of W along its rows.
+        // Adjacent threads load adjacent vec4s: of W along its rows.
         let side = select(chunk, slices, back);
         let line = quotient(side);
         let rest = local - line * side;
@@ -179,13 +178,13 @@ fn through(l: u32, back: bool) {
         let slice = select(line, rest, back);
         let n = n0 + x;
         let busy = (slice < slices) & (x < chunk);
-        // Of the outputs that this thread makes of the sums.
+        // Operands of the outputs that this thread computes from the sums.
         let lane = lane_of(local, chunk);
         let block = n0 + local - lane * chunk;
         let own = local < ROWS * chunk;
         var kept = vec4<f32>();
         if back {
-            // Some number: a constant is written to the same registers behind the load, which it then waits for.
+            // An arbitrary number: a constant would be written to the same registers after the load, and wait for it.
             kept = vec4<f32>(f32(slice));
             if own && is_live(lane) {
                 kept = kept_value(l - 1u, lane, block);
@@ -219,13 +218,13 @@ fn through(l: u32, back: bool) {
                     if !back {
                         b3 = weights(its, back, distance + 3u * apart);
                     }
-                    // Of a turn whose blocks are all there nothing is asked.
+                    // Full turns need no bounds test.
                     let whole = (turn + 1u) * at_once * slices <= count;
                     let a0 = operand(k, whole || k < count);
                     let a1 = operand(k1, whole || k1 < count);
                     let a2 = operand(k2, whole || k2 < count);
                     if !back {
-                        // In the loop, as in the first layer.
+                        // Added in the loop, as in the first layer.
                         let begins = piece + k == 0u;
                         c = mat2x4<f32>(select(c[0], bias, begins), select(c[1], bias, begins));
                     }
@@ -257,7 +256,7 @@ fn through(l: u32, back: bool) {
     publish(outer);
 }
 
-// A block of the operand of one row, which stands at `place`.
+// Returns a block of the operand of one row, which is stored at `place`.
 fn held_or_stored(lane: u32, block: u32, place: u32, width: u32) -> vec4<f32> {
     if width <= most() {
         return held[held_at(lane, block)];
@@ -265,8 +264,9 @@ fn held_or_stored(lane: u32, block: u32, place: u32, width: u32) -> vec4<f32> {
     return stored(place + (first + lane) * width + block);
 }
 
-// The losses of the rows, and the deltas of their outputs: of a block by a thread. Of few outputs each of these threads finds
-// for itself what the loss needs to know of a row; else one does for all. The prediction is for the last threads, which would wait.
+// Computes the losses of the rows, and the deltas of their outputs, a block per thread. With few outputs each of these threads
+// computes the statistics of a row itself; otherwise one does for all. The last threads, which would wait, compute the
+// prediction.
 fn losses_and_deltas() {
     let width = blocks(outputs_of_network());
     let few = width <= 8u && ROWS * width <= THREADS;
@@ -303,7 +303,7 @@ fn losses_and_deltas() {
     workgroupBarrier();
 }
 
-// What all threads have found of the loss, and how many rows are classified correctly.
+// Returns the sum of all threads' losses, and the number of correctly classified rows.
 fn loss_and_correct() -> vec2<f32> {
     var result = vec2<f32>();
     for (var i = 0u; i < min(ROWS * blocks(outputs_of_network()), THREADS); i += 1u) {
@@ -328,13 +328,13 @@ fn row(
     local = thread;
     first = tile * ROWS;
     if LAYERS > 0u {
-        // So that the compiler knows that places are small.
+        // Shows the compiler that places are small.
         first = min(first, CAPACITY);
     }
     if local < ROWS {
         held[held_at(local, most())] = vec4<f32>();
     }
-    // The last threads have the least to do: they wait for two loads, one after the other, while the first add up.
+    // The last threads have the least work: they wait for two dependent loads while the first threads add up.
     let lane = THREADS - 1u - local;
     if lane < ROWS && is_live(lane) {
         let source = min(order[record.first + first + lane], params.samples - 1u);

@@ -1,6 +1,6 @@
 // scale_gradient: ds[j] = sum over the rows of E[r, j] dX[r, j]; stored, or applied at once to s by the optimizer
-// E (behind X) and dX [rows, inputs], f32 in rows of vec4s; s [inputs] among the parameters
-// A thread owns one vec4 of s and walks the batch in order; the padding of ds is written as 0.
+// E (after X) and dX [rows, inputs], f32 in rows of vec4s; s [inputs] among the parameters
+// A thread owns one vec4 of s and processes the batch in order; the padding of ds is written as 0.
 //#include blocks
 //#include record
 //#include elementwise

@@ -1,7 +1,7 @@
 // scan: Y[i] = sum of X[j] over the j < i of the same block (INCLUSIVE: j <= i); sums[block] = sum of the block
-// X, Y [length], sums [blocks]; f32 or u32; a block is 2 TEAM elements; FLAGS takes 1 for what is not 0
+// X, Y [length], sums [blocks]; f32 or u32; a block is 2 TEAM elements; with FLAGS nonzero elements count as 1
 // A team owns a block and a thread two elements of it, TEAM apart so that loads coalesce (see scan_team).
-// Elements beyond the length count as 0; what lies outside Y and sums is left as it is.
+// Elements beyond the length count as 0; memory outside Y and sums is unchanged.
 //#include item
 //#include team
 //#include scan_team

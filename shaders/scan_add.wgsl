@@ -1,6 +1,6 @@
 // scan_add: Y[i] = Y[i] + offsets[i / block]: turns the scans of blocks into the scan of the whole
 // offsets [blocks], Y [length], f32 or u32; a block is a multiple of four elements
-// A thread owns one vec4, which lies in one block; those of the first block, whose offset is 0, have no thread.
+// A thread owns one vec4, which is in one block; vec4s of the first block, whose offset is 0, have no thread.
 // The padding of Y is written as 0; threads beyond Y do nothing.
 //#include item
 //#include blocks

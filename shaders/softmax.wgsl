@@ -1,7 +1,7 @@
 // softmax: P = exp(Z - max Z) / sum exp(Z - max Z) by rows; with LOG, P = Z - max Z - log sum exp(Z - max Z)
 // Z (logits), P (probabilities, or their logarithms) [rows, classes]; f32, rows of vec4s
 // LANES threads share a row, ROWS rows per workgroup; workgroups stride over the rows.
-// Dead rows only keep the barriers; the padding of P is written as 0.
+// Dead rows only take part in barriers; the padding of P is written as 0.
 //#include blocks
 //#include record
 //#include row_statistics

@@ -1,6 +1,6 @@
 // sum_squares: squares[g] = sum of the squares of the elements of G that workgroup g owns: every groups-th run of them
 // G [length] vec4s, squares [groups]; f32
-// Workgroups of LANES x ROWS threads stride over G; their sums end in the tree.
+// Workgroups of LANES x ROWS threads stride over G; a tree combines their sums.
 //#include rows
 //#include member
 struct Params {

@@ -1,5 +1,5 @@
 // update: the optimizer applied to parameters P and gradients G, which may be clipped first
-// P with its optimizer state behind it, G [length] vec4s; f32
+// P followed by its optimizer state, G [length] vec4s; f32
 // A thread owns one vec4 of some layers; threads beyond the end do nothing.
 //#include record
 //#include elementwise

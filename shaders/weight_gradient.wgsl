@@ -1,8 +1,8 @@
 // weight_gradient: dW = X'*dY and db = sum of the rows of dY; stored, or applied at once to W and b by the optimizer
-// X [rows, inputs], dY [rows, outputs], result: dW [inputs, outputs] and below it db [outputs]; f32, rows of vec4s
-// X is a matrix of activations, or (samples_order) the rows of the data set that the order names, as they are stored. It
-// is read as if it had a column of ones behind its inputs, so that db is row `inputs` of the product.
-// Work is laid out by the matmul body: a workgroup owns a tile of dW and walks the batch.
+// X [rows, inputs], dY [rows, outputs], result: dW [inputs, outputs] followed by db [outputs]; f32, rows of vec4s
+// X is a matrix of activations, or (samples_order) rows of the data set in the order's sequence, as they are stored. It is
+// read as if followed by a column of ones, so that db is row `inputs` of the product.
+// Work is laid out by the matmul body: a workgroup owns a tile of dW and iterates over the batch.
 // Outside the matrices loads give 0 and stores are skipped; the padding of dW is written as 0.
 //#include blocks
 //#include record

@@ -7,7 +7,7 @@ fn gelu_density(z: vec4<f32>) -> vec4<f32> {
     return negative_exp(-0.5 * z * z);
 }
 
-// Phi(z), where e is exp(-z^2 / 2).
+// Phi(z), with e = exp(-z^2 / 2).
 fn gelu_phi(z: vec4<f32>, e: vec4<f32>) -> vec4<f32> {
     let t = 1.0 / (1.0 + 0.4 * abs(z));
     let high = 0.115963988 + t * (-0.369789571 + t * (0.379125148 + t * (-0.175461829 + t * 0.0319654532)));

@@ -8,7 +8,7 @@ fn mish_value(z: vec4<f32>) -> vec4<f32> {
     return keep_nan(max(z, vec4<f32>(-100.0)) * (numerator / mish_denominator(z, e, numerator)), z);
 }
 
-// tanh + z tanh', where tanh' = (1 - tanh^2) / (1 + exp(-z)).
+// tanh + z tanh', with tanh' = (1 - tanh^2) / (1 + exp(-z)).
 fn mish_gradient(dy: vec4<f32>, kept: vec4<f32>) -> vec4<f32> {
     let z = clamped(kept);
     let e = negative_exp(-abs(z));
@@ -18,7 +18,7 @@ fn mish_gradient(dy: vec4<f32>, kept: vec4<f32>) -> vec4<f32> {
     return dy * (numerator / denominator + z * inner);
 }
 
-// Of the tanh, from e = exp(-|z|).
+// Numerator of the tanh, from e = exp(-|z|).
 fn mish_numerator(z: vec4<f32>, e: vec4<f32>) -> vec4<f32> {
     return 2.0 * e + select(vec4<f32>(1.0), e * e, z < vec4<f32>());
 }

@@ -6,7 +6,7 @@ fn silu_value(z: vec4<f32>) -> vec4<f32> {
     return keep_nan(low * logistic(low), z);
 }
 
-// s + z s (1 - s), where s is the logistic function of z, with s (1 - s) = e / (1 + e)^2.
+// s + z s (1 - s), with s the logistic function of z, and s (1 - s) = e / (1 + e)^2.
 fn silu_gradient(dy: vec4<f32>, kept: vec4<f32>) -> vec4<f32> {
     let z = clamped(kept);
     let e = negative_exp(-abs(z));

@@ -1,11 +1,11 @@
-// What the threads that share an inner dimension have left in `sums`, vec4s in workgroup memory, added up in order.
+// Sums, in order, of the partial sums in `sums` by threads that share an inner dimension: vec4s in workgroup memory.
 
-// The sum of `count` of the sums, `pitch` apart from `start` on.
+// Returns the sum of `count` of the sums, `pitch` apart, from `start` on.
 fn added_up(start: u32, pitch: u32, count: u32) -> vec4<f32> {
     let last = count - 1u;
     var sum = vec4<f32>();
     for (var i = 0u; i < (count + 3u) / 4u * 4u; i += 4u) {
-        // Four loads on their way.
+        // Overlaps four loads.
         let second = sums[start + min(i + 1u, last) * pitch];
         let third = sums[start + min(i + 2u, last) * pitch];
         let fourth = sums[start + min(i + 3u, last) * pitch];

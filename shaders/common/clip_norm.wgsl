@@ -1,4 +1,4 @@
-// Gradients G scaled by min(1, clip / (|G| + 1e-6)), where |G|^2 is the sum of `squares`, as sum_squares makes them.
+// Gradients G scaled by min(1, clip / (|G| + 1e-6)), with |G|^2 the sum of `squares`, computed by sum_squares.
 @group(0) @binding(2) var<storage, read> squares: array<f32>;
 const RESULT = 3; // binding of what the kernel writes
 

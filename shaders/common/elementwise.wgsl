@@ -1,4 +1,4 @@
-// One thread an element.
+// One thread per element.
 //#include team
 override WORKGROUP: u32 = 64u;
 

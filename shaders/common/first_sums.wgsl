@@ -1,6 +1,7 @@
-// The first layer of `row`: its products come as partial sums, one of each part of the inputs.
+// First layer of `row`: its products are partial sums, one for each part of the inputs.
 
-// A block of the partial sums of a part, or 0 where it is not there. A load has no branch, unless it is known which are there.
+// Returns a block of the partial sums of a part, or 0 if the part is missing. Loads have no branch, unless the number of parts
+// is known.
 fn part_of(at: u32, part: u32, alone: bool) -> vec4<f32> {
     let there = part < parts_of_inputs();
     if LAYERS > 0u && alone && !there {
@@ -10,7 +11,7 @@ fn part_of(at: u32, part: u32, alone: bool) -> vec4<f32> {
     return select(vec4<f32>(), parameters[select(0u, at + part * pitch, there)], there);
 }
 
-// The outputs of the first layer, from the partial sums. Threads that are left over share the parts.
+// Computes the outputs of the first layer from the partial sums. Surplus threads share the parts.
 fn first_layer() {
     let owner = layer_at(0u);
     let width = blocks(owner.outputs);
@@ -31,7 +32,7 @@ fn first_layer() {
             let at = first_sums_of(first + lane) + block;
             let alone = slices == 1u;
             let bias = parameters[owner.offset + owner.inputs * width + block];
-            // Sixteen loads on their way.
+            // Overlaps sixteen loads.
             let turns = pieces(parts, 16u * slices);
             for (var turn = 0u; turn < turns; turn += 1u) {
                 let part = turn * 16u * slices + slice;
@@ -51,7 +52,7 @@ fn first_layer() {
                 let value13 = part_of(at, part + 13u * slices, alone);
                 let value14 = part_of(at, part + 14u * slices, alone);
                 let value15 = part_of(at, part + 15u * slices, alone);
-                // In the loop: drivers would load it where alone it was needed, and wait.
+                // Added in the loop: drivers would otherwise load it only where it is needed, and wait.
                 sum += select(vec4<f32>(), bias, own & (turn == 0u));
                 sum += ((value0 + value1) + (value2 + value3)) + ((value4 + value5) + (value6 + value7));
                 sum += ((value8 + value9) + (value10 + value11)) + ((value12 + value13) + (value14 + value15));

@@ -1,4 +1,4 @@
-// Columns of a table and the inputs and weights that go with them (src/model/input_layer.rs).
+// Columns of a table, with their inputs and weights (src/model/input_layer.rs).
 const FREQUENCY_BLOCKS = 4u; // vec4s of the 16 frequencies of a periodic column
 const MIXED = 3u;            // inputs that they make
 const NO_WEIGHTS = 0xffffffffu;
@@ -14,7 +14,7 @@ struct Column {
     unused1: u32,
 }
 
-// Which category a number is; `categories` of one that is unknown.
+// Converts a number to a category; `categories` for an unknown category.
 fn category(value: f32, categories: u32) -> u32 {
     let count = f32(categories);
     return select(categories, u32(clamp(value, 0.0, count)), value >= 0.0 && value < count);

@@ -1,4 +1,4 @@
-// What f32 reductions reduce. A maximum with a NaN in it is NaN.
+// Items of f32 reductions. A maximum over NaN is NaN.
 //#include operations
 //#include nan
 alias Item = f32;
@@ -10,7 +10,7 @@ fn merge(operation: u32, a: f32, b: f32) -> f32 {
     return maximum(a, b);
 }
 
-// What changes no result: 0 of a sum, -infinity of a maximum.
+// Neutral element: 0 of a sum, -infinity of a maximum.
 fn nothing(operation: u32) -> f32 {
     return select(0.0, lowest(), operation == MAXIMUM);
 }

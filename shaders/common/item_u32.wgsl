@@ -1,4 +1,4 @@
-// What u32 reductions reduce. Sums wrap around at 2^32.
+// Items of u32 reductions. Sums wrap around at 2^32.
 //#include operations
 alias Item = u32;
 
@@ -9,7 +9,7 @@ fn merge(operation: u32, a: u32, b: u32) -> u32 {
     return max(a, b);
 }
 
-// What changes no result: 0 of a sum, and of a maximum too.
+// Neutral element: 0 of a sum and of a maximum.
 fn nothing(operation: u32) -> u32 {
     return 0u;
 }

@@ -1,5 +1,6 @@
-// The sizes of the network, where the machine code is made for one: what follows from them is a number then, loops of one
-// turn are none, and nothing waits for the uniform. With LAYERS = 0 it is for any network, and the uniform has them.
+// Sizes of the network as override constants, if the code is specialised for one network: derived sizes become constants, loops
+// of one turn disappear, and nothing waits for the uniform. With LAYERS = 0 the code is for any network, with sizes in the
+// uniform.
 override LAYERS: u32 = 0u; // at most 4
 override INPUTS: u32 = 0u;
 override UNITS_0: u32 = 0u;
@@ -22,7 +23,7 @@ fn capacity() -> u32 {
     return select(CAPACITY, params.capacity, LAYERS == 0u);
 }
 
-// Blocks of the outputs of so many layers together.
+// Blocks of the outputs of the first `l` layers together.
 fn blocks_below(l: u32) -> u32 {
     return select(0u, blocks(UNITS_0), l > 0u) + select(0u, blocks(UNITS_1), l > 1u)
         + select(0u, blocks(UNITS_2), l > 2u) + select(0u, blocks(UNITS_3), l > 3u);
@@ -36,7 +37,7 @@ fn units_of(l: u32) -> u32 {
     return select(select(UNITS_0, UNITS_1, l == 1u), select(UNITS_2, UNITS_3, l == 3u), l > 1u);
 }
 
-// What the weights and biases of so many layers take, of all but the last at most.
+// vec4s of the weights and biases of the first `l` layers, at most all but the last.
 fn parameters_below(l: u32) -> u32 {
     return select(0u, (INPUTS + 1u) * blocks(UNITS_0), l > 0u) + select(0u, (UNITS_0 + 1u) * blocks(UNITS_1), l > 1u)
         + select(0u, (UNITS_1 + 1u) * blocks(UNITS_2), l > 2u);
@@ -61,7 +62,7 @@ fn layer_at(l: u32) -> Layer {
     );
 }
 
-// Row `row` of the partial sums of the first part of the inputs, in vec4s.
+// Start of row `row` of the partial sums of the first part of the inputs, in vec4s.
 fn first_sums_of(row: u32) -> u32 {
     return select(PARTIALS, params.partials, LAYERS == 0u) + row * blocks(layer_at(0u).outputs);
 }

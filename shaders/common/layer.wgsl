@@ -1,5 +1,5 @@
-// A layer whose weights are the operand B of a product: W [inputs, outputs] in `parameters`, its bias below it; and what
-// stands behind the units whose activation is computed or differentiated.
+// A layer whose weights are the operand B of a product: W [inputs, outputs] in `parameters`, followed by its bias; and the
+// activation and dropout of the units that are computed or differentiated.
 //#include member
 struct Params {
     inputs: u32,

@@ -1,9 +1,9 @@
-// What a kernel that does many layers in one dispatch knows of a layer. It knows matrices by places in two buffers:
-//   parameters   all weights and biases, behind them the partial sums of the first layer, [parts, capacity, outputs], and
-//                behind those the optimizer's state, in the form of the weights and biases
-//   activations  the outputs of every layer, [capacity, outputs] each, and behind them their deltas likewise; from the
-//                forward pass to the backward pass a layer whose activation is differentiated by its pre-activations keeps
-//                them where its deltas go
+// Description of a layer for kernels that process many layers in one dispatch. Matrices are places in two buffers:
+//   parameters   all weights and biases, followed by the partial sums of the first layer, [parts, capacity, outputs], and
+//                by the optimizer's state, in the form of the weights and biases
+//   activations  the outputs of every layer, [capacity, outputs] each, followed by their deltas in the same form; between
+//                the forward and the backward pass, the deltas of a layer whose activation is differentiated by its
+//                pre-activations hold these instead
 struct Layer {
     inputs: u32,
     outputs: u32,

@@ -1,4 +1,4 @@
-// What kernels that work on rows of outputs read: Z [rows, classes] f32 in rows of vec4s.
+// Inputs of kernels that work on rows of outputs: Z [rows, classes] f32 in rows of vec4s.
 //#include member
 struct Params {
     classes: u32,      // numbers of a row
@@ -10,13 +10,13 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> logits: array<f32>;
 
-// What a target gives its class, and every other.
+// Target probabilities of the target's class, and of every other.
 fn target_probabilities() -> vec2<f32> {
     let own = vec2<f32>(params.own_target, params.other_target);
     return bitcast<vec2<f32>>(member_numbers(bitcast<vec2<u32>>(own)));
 }
 
-// Where a row of Z begins, or of its gradient at a binding.
+// Start of a row of Z, or of its gradient at a binding.
 fn logits_start(binding: u32, row: u32) -> u32 {
     return 4u * (member_start(binding) + row * blocks(params.classes));
 }

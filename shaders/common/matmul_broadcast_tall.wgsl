@@ -1,5 +1,5 @@
-// The same as matmul_broadcast with 64 rows x 8 blocks of C = A*B, half the loads of B a multiply-add: for products with
-// more than 32 rows.
+// Like matmul_broadcast with 64 rows x 8 blocks of C = A*B, and half the loads of B per multiply-add: for products with more
+// than 32 rows.
 //#include matmul_lanes
 
 // `inner` is the inner dimension in blocks; it must be the same for the whole workgroup.

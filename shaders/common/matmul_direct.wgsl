@@ -1,5 +1,5 @@
-// The matmul body for software adapters, where barriers are dear and registers cheap: no workgroup memory,
-// a thread owns 2 x 2 blocks (8 x 8 values) of C = A*B and walks the inner dimension by itself.
+// The matmul body for software adapters, where barriers are expensive and registers cheap: no workgroup memory, a thread owns 2
+// x 2 blocks (8 x 8 values) of C = A*B and iterates over the whole inner dimension.
 //#include matmul_operands
 override THREADS_X: u32 = 8u;
 override THREADS_Y: u32 = 1u;

@@ -1,18 +1,18 @@
-// What the matmul bodies have in common that are for software adapters with subgroups of 8. Loads are dear there (each
-// is a loop over the lanes, for each component) and arithmetic is nearly free: so the lanes load different rows of A, and
-// hand them round by broadcast. A workgroup is one subgroup; a lane owns one block of columns. 32 rows of C are four times
-// eight: of each eight a lane holds the row of A that `c_row` says.
+// Common parts of the matmul bodies for software adapters with subgroups of 8. Loads are expensive there (each is a loop over
+// the lanes, for each component) and arithmetic is nearly free, so the lanes load different rows of A and exchange them by
+// broadcast. A workgroup is one subgroup; a lane owns one block of columns. 32 rows of C are four times eight: of each eight a
+// lane holds the row of A given by `c_row`.
 //#include matmul_operands
 override THREADS_X: u32 = 8u;
 override THREADS_Y: u32 = 1u;
 override SPLIT: u32 = 1u;
 
-// Which of 32 rows goes with a lane in one of the four eights. Neighbours of a row of A' are rows of C.
+// Returns the one of 32 rows that belongs to a lane in one of the four eights. Adjacent elements of a row of A' are rows of C.
 fn c_row(eight: u32, lane: u32) -> u32 {
     return select(8u * eight + lane, 4u * lane + eight, TRANSPOSE_A);
 }
 
-// Where the lane's rows of A begin, of the 32 from 4m on; of A' see step_places.
+// Start of the lane's rows of A, of the 32 from 4m on; for A' see step_places.
 fn row_places(m: u32, lane: u32) -> vec4<u32> {
     if TRANSPOSE_A {
         return vec4<u32>(NOWHERE);
@@ -21,7 +21,7 @@ fn row_places(m: u32, lane: u32) -> vec4<u32> {
     return vec4<u32>(a_place(row), a_place(row + 8u), a_place(row + 16u), a_place(row + 24u));
 }
 
-// Where the rows 4k..4k+3 of A' as stored begin.
+// Start of the rows 4k..4k+3 of A' as stored.
 fn step_places(k: u32) -> vec4<u32> {
     if TRANSPOSE_A {
         let row = 4u * k;
@@ -30,7 +30,7 @@ fn step_places(k: u32) -> vec4<u32> {
     return vec4<u32>(NOWHERE);
 }
 
-// The lane's values for 32 rows from 4m on: of each eight its row with the steps 4k..4k+3.
+// Returns the lane's values for 32 rows from 4m on: of each eight its row with the steps 4k..4k+3.
 fn a_lane(rows: vec4<u32>, steps: vec4<u32>, m: u32, k: u32, lane: u32) -> mat4x4<f32> {
     if TRANSPOSE_A {
         let block = m + lane;
@@ -46,7 +46,7 @@ fn a_lane(rows: vec4<u32>, steps: vec4<u32>, m: u32, k: u32, lane: u32) -> mat4x
 
 alias Eight = array<vec4<f32>, 8>;
 
-// Adds to eight rows the products of the lanes' values with four rows of B.
+// Adds the products of the lanes' values with four rows of B to eight rows.
 fn accumulate(c: ptr<function, Eight>, b: mat4x4<f32>, a: vec4<f32>) {
     (*c)[0] += b * subgroupBroadcast(a, 0u);
     (*c)[1] += b * subgroupBroadcast(a, 1u);
@@ -58,7 +58,7 @@ fn accumulate(c: ptr<function, Eight>, b: mat4x4<f32>, a: vec4<f32>) {
     (*c)[7] += b * subgroupBroadcast(a, 7u);
 }
 
-// c[i]: an index that is no constant would put the array into memory.
+// Returns c[i]: an index that is not constant would put the array into memory.
 fn one_of(c: Eight, i: u32) -> vec4<f32> {
     let low = select(select(select(c[3], c[2], i == 2u), c[1], i == 1u), c[0], i == 0u);
     let high = select(select(select(c[7], c[6], i == 6u), c[5], i == 5u), c[4], i == 4u);
@@ -71,7 +71,7 @@ fn store_eighth(row: u32, n: u32, values: vec4<f32>) {
     }
 }
 
-// Stores the 32 rows from 4m on. Stores are much code, so they are not unrolled: drivers would compile for long.
+// Stores the 32 rows from 4m on. Stores are not unrolled, since their code would compile slowly.
 fn store_rows(m: u32, n: u32, c0: Eight, c1: Eight, c2: Eight, c3: Eight) {
     let row = 4u * m;
     for (var i = 0u; i < 8u; i += 1u) {

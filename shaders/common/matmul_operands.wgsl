@@ -1,18 +1,18 @@
-// Between a kernel and the matmul body: 4x4 blocks out of rows. A kernel of C = A*B defines
-//   a_place(row)                           where that row of A as stored begins; NOWHERE outside
+// Interface between a kernel and the matmul body: 4x4 blocks from rows. A kernel of C = A*B defines
+//   a_place(row)                           start of that row of A as stored; NOWHERE outside
 //   a_row(place, block)                    values 4*block.. of the row that begins there; 0 outside
 //   b_row(row, block)                      values 4*block.. of that row of B as stored; 0 outside
 //   c_has(row, block)                      whether C has values 4*block.. of that row
-//   Before, before(row, block)             what store_row needs beside the product, loaded by the thread that stores it and
-//                                          before it does; of a row that C has not, that of the last row
+//   Before, before(row, block)             operands of store_row other than the product, loaded earlier by the same thread;
+//                                          for a row outside C, the operands of the last row
 //   store_row(row, block, values, before)  values 4*block.. of that row of C, which has it
-//   TRANSPOSE_A, TRANSPOSE_B               whether A is stored as A', B as B': constants, but private variables where
-//                                          a kernel makes more than one product
+//   TRANSPOSE_A, TRANSPOSE_B               whether A is stored as A', B as B': constants, or private variables if a
+//                                          kernel computes more than one product
 // A block is a mat4x4 whose columns are rows of the matrix, so that C = A*B reads c += b * a.
-// Loads have no branch: outside they read some place that is there, and drop what they got. A branch round each load would
-// make the loads wait for one another.
+// Loads have no branch: outside they read an existing place and discard the value. A branch around each load would serialize
+// the loads.
 
-// No place: buffers are smaller.
+// No place: larger than any index, since buffers are smaller.
 const NOWHERE = 0xffffffffu;
 
 fn a_rows(row: u32, block: u32) -> mat4x4<f32> {

@@ -1,11 +1,11 @@
-// The matmul body for real GPUs: C = A*B in 4x4 blocks, tiles of A and B shared through workgroup memory.
-// A workgroup owns DOWN x THREADS_X blocks of C, a thread one of them; with DOWN = 2 THREADS_Y, two, THREADS_Y apart. The
-// inner dimension is walked by DEPTH = SPLIT TILE_K blocks; of each step a layer of threads (thread.z) takes TILE_K, and
-// their sums are added up at the end, in order.
-// While a step is multiplied, the tiles of the next are on their way into registers, so that the loads of a step are waited
-// for at once. Where a row of A begins (which may be a load, too) is asked one step earlier still.
-// In workgroup memory a vec4 stands beside the same of the next block, so that neighbouring threads read neighbours, and
-// rows are one vec4 longer than the tile, so that neighbours are stored in different banks too.
+// The matmul body for real GPUs: C = A*B in 4x4 blocks, tiles of A and B shared through workgroup memory. A workgroup owns DOWN
+// x THREADS_X blocks of C, a thread one of them; with DOWN = 2 THREADS_Y, two, THREADS_Y apart. The inner dimension is
+// processed in steps of DEPTH = SPLIT TILE_K blocks; of each step a layer of threads (thread.z) takes TILE_K, and their sums
+// are finally added in order.
+// While a step is multiplied, the tiles of the next are loaded into registers, so that all loads of a step are waited for at
+// once. Starts of rows of A (which may be loads, too) are requested one step earlier.
+// In workgroup memory each vec4 is next to the corresponding one of the next block, so that adjacent threads read adjacent
+// vec4s, and rows are one vec4 longer than the tile, so that adjacent vec4s are also stored in different banks.
 //#include matmul_operands
 //#include multiply_block
 override THREADS_X: u32 = 8u;
@@ -15,7 +15,7 @@ override TILE_K: u32 = 4u;
 override DOWN: u32 = 8u;
 override TILES: u32 = 576u; // vec4s of the tiles, or of the sums if those are more
 
-// Of A, [4][DEPTH][DOWN + 1], and behind it of B, [4][DEPTH][THREADS_X + 1]; or the sums, [SPLIT][4][a block a thread].
+// Tiles of A, [4][DEPTH][DOWN + 1], followed by tiles of B, [4][DEPTH][THREADS_X + 1]; or sums, [SPLIT][4][a block per thread].
 var<workgroup> tiles: array<vec4<f32>, TILES>;
 
 fn depth() -> u32 {
@@ -26,13 +26,13 @@ fn threads() -> u32 {
     return THREADS_X * THREADS_Y * SPLIT;
 }
 
-// How many vec4s of a tile `across` blocks wide a thread loads: at most four.
+// Number of vec4s of a tile `across` blocks wide that a thread loads: at most four.
 fn loads(across: u32) -> u32 {
     return (4u * across * depth() + threads() - 1u) / threads();
 }
 
-// Row and block of vec4 `element` in a tile as stored, `across` blocks of C wide; `along` says that its rows lie along the
-// inner dimension.
+// Row and block of vec4 `element` in a tile as stored, `across` blocks of C wide; `along`: its rows are along the inner
+// dimension.
 fn stored_at(element: u32, across: u32, along: bool) -> vec2<u32> {
     let width = select(across, depth(), along);
     return vec2<u32>(element / width, element % width);
@@ -46,7 +46,7 @@ fn b_element(local: u32, i: u32) -> vec2<u32> {
     return stored_at(local + i * threads(), THREADS_X, TRANSPOSE_B);
 }
 
-// Where the rows of A begin that the thread loads of the tile at blocks m, k.
+// Starts of the rows of A that the thread loads of the tile at blocks m, k.
 fn a_places(m: u32, k: u32, local: u32) -> vec4<u32> {
     let row = 4u * select(m, k, TRANSPOSE_A);
     var places = vec4<u32>(NOWHERE);
@@ -92,7 +92,7 @@ fn b_fetched(k: u32, n: u32, local: u32) -> mat4x4<f32> {
     return values;
 }
 
-// Stores what a thread has loaded as its number i of a tile that begins at `start`.
+// Stores the values that a thread has loaded as its number i of a tile that begins at `start`.
 fn share(start: u32, across: u32, along: bool, i: u32, local: u32, values: vec4<f32>) {
     let element = local + i * threads();
     let at = stored_at(element, across, along);
@@ -115,7 +115,7 @@ fn share_all(start: u32, across: u32, along: bool, local: u32, values: mat4x4<f3
     }
 }
 
-// A block of a tile: its four vec4s stand `pitch` apart.
+// Returns a block of a tile: its four vec4s are `pitch` apart.
 fn shared_block(at: u32, pitch: u32, transposed: bool) -> mat4x4<f32> {
     let block = mat4x4<f32>(tiles[at], tiles[at + pitch], tiles[at + 2u * pitch], tiles[at + 3u * pitch]);
     if transposed {
@@ -144,7 +144,7 @@ fn multiply(group: vec3<u32>, thread: vec3<u32>, inner: u32) {
             places = a_places(m0, depth(), local);
         }
     }
-    // Of the rows that this thread stores, with those that stand for a split inner dimension.
+    // Operands of the rows that this thread stores, including rows for a split inner dimension.
     let row = 4u * (m0 + thread.y) + thread.z;
     let n = n0 + thread.x;
     var before0 = Before();
@@ -192,7 +192,7 @@ fn multiply(group: vec3<u32>, thread: vec3<u32>, inner: u32) {
     }
 }
 
-// Adds up what the layers of threads have made of block m, n, and stores it: layer z the rows z, z + SPLIT, ...
+// Adds up the sums of the layers of threads for block m, n, and stores them: layer z the rows z, z + SPLIT, ...
 fn store_sums(m: u32, n: u32, owner: u32, z: u32, c: mat4x4<f32>, before0: Before, before1: Before) {
     let pitch = THREADS_X * THREADS_Y;
     let own = 4u * z * pitch + owner;

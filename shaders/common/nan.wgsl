@@ -1,5 +1,5 @@
-// NaN and infinity by their bits: drivers may assume that neither occurs when they see a comparison, but they leave
-// integer tests alone (WGSL itself promises nothing about either).
+// NaN and infinity by their bits: drivers may assume that neither occurs in comparisons, but they do not change integer tests
+// (WGSL guarantees nothing about either).
 
 fn is_nan(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;

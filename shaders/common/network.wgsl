@@ -1,4 +1,4 @@
-// One network: its layers, and where each keeps what belongs to it.
+// One network: its layers, and the places of their data.
 //#include layer_table
 struct Params {
 //#include network_fields
@@ -6,12 +6,12 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 
-// Row `row` of the partial sums of a part of the inputs, in vec4s.
+// Start of row `row` of the partial sums of a part of the inputs, in vec4s.
 fn partial_row(part: u32, row: u32) -> u32 {
     return params.partials + (part * params.capacity + row) * blocks(params.network[0].outputs);
 }
 
-// So many of `size` cover n.
+// Number of pieces of `size` that cover n.
 fn pieces(n: u32, size: u32) -> u32 {
     return (n + size - 1u) / size;
 }

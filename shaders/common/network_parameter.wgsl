@@ -1,7 +1,7 @@
 // The update of the parameters of a network's layers.
 //#include parameter
 
-// A parameter of row `row` of a layer's weights, below which its bias stands.
+// Updates a parameter in row `row` of a layer's weights, which are followed by its bias.
 fn changed_parameter(layer: Layer, row: u32, old: Parameter, gradient: vec4<f32>) -> Parameter {
     let is_bias = row == layer.inputs;
     let rate = record.rate * select(layer.weight_rate, layer.bias_rate, is_bias);

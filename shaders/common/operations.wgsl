@@ -1,3 +1,3 @@
-// The operations that reductions know.
+// Operations of reductions.
 const SUM = 0u;
 const MAXIMUM = 1u;

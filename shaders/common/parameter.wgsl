@@ -1,5 +1,5 @@
-// Parameters in `result` with what the optimizer keeps of them: loaded together, before anything is stored, so that no load
-// waits for a store. An optimizer has NUMBERS of them: the value and its state; 0 where nothing is read.
+// Parameters in `result` with their optimizer state: loaded together, before any store, so that no load waits for a store. An
+// optimizer uses NUMBERS of the values: the parameter and its state; 0 if nothing is read.
 //#include optimizer
 struct Parameter {
     value: vec4<f32>,

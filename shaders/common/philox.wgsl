@@ -1,6 +1,6 @@
-// Philox4x32-10, as src/random.rs has it: four uniform words for each counter and key.
+// Philox4x32-10, as in src/random.rs: four uniform words for each counter and key.
 
-// The 64 bits of a b: high word, low word. WGSL has no such product, so it is made of four of 16-bit halves.
+// The 64 bits of a b: high word, low word. WGSL has no such product, so it is computed from four products of 16-bit halves.
 fn wide_product(a: u32, b: u32) -> vec2<u32> {
     let a_low = a & 0xffffu;
     let a_high = a >> 16u;

@@ -1,5 +1,5 @@
 //#include record_carrier
-// What changes from step to step: which rows, and the optimizer's numbers (src/step/record.rs). The last batch of an epoch
+// Numbers that change from step to step: the rows, and the optimizer's numbers (src/step/record.rs). The last batch of an epoch
 // may have fewer rows than the others.
 struct StepRecord {
     first: u32,       // position of its first row in the epoch's order
@@ -7,7 +7,7 @@ struct StepRecord {
     slot: u32,        // which slot of the metrics belongs to it
     output: u32,      // where its first prediction goes
     next_rows: u32,   // rows of the batch behind it in the order, if that comes next in the same submission; else 0;
-                      // of several networks, which one this is the record of
+                      // for several networks, the number of the record's network
     step: u32,        // number of the step, from 0
     rate: f32,        // learning rate
     decay: f32,       // weight decay

@@ -1,15 +1,15 @@
-// The loss of a row from the outputs of the last layer, and its gradient by them.
+// Loss of a row from the outputs of the last layer, and its gradient with respect to them.
 
 fn outputs_of_network() -> u32 {
     return layer_at(layers() - 1u).outputs;
 }
 
-// What a target gives its class, and every other.
+// Target probabilities of the target's class, and of every other.
 fn target_probabilities() -> vec2<f32> {
     return vec2<f32>(params.own_target, params.other_target);
 }
 
-// A block of outputs of the last layer; what lies beyond them is -infinity.
+// Returns a block of outputs of the last layer, padded with -infinity.
 fn last_outputs(lane: u32, block: u32) -> vec4<f32> {
     let last = layer_at(layers() - 1u);
     let values = held_or_stored(lane, block, last.place, blocks(last.outputs));
@@ -17,14 +17,14 @@ fn last_outputs(lane: u32, block: u32) -> vec4<f32> {
     return select(vec4<f32>(lowest()), values, column < vec4<u32>(last.outputs));
 }
 
-// What the loss of a row needs to know of all its outputs.
+// Statistics of all outputs of a row that its loss needs.
 struct Statistics {
     largest: f32,
     sum: f32,        // of exp(z - largest)
     prediction: u32, // the first of the largest; NaN is larger than any number
 }
 
-// The largest output, and which it is.
+// Returns the largest output, and its index.
 fn largest_of(lane: u32) -> Statistics {
     let width = blocks(outputs_of_network());
     var row = Statistics(lowest(), 0.0, 0u);
@@ -39,7 +39,7 @@ fn largest_of(lane: u32) -> Statistics {
     return row;
 }
 
-// What is known of a row whose largest output is known, with the sum.
+// Adds the sum to the statistics of a row whose largest output is known.
 fn with_sum(lane: u32, known: Statistics) -> Statistics {
     let width = blocks(outputs_of_network());
     var row = known;
@@ -56,7 +56,7 @@ fn statistics_of(lane: u32) -> Statistics {
     return with_sum(lane, largest_of(lane));
 }
 
-// The same without the prediction. Of a NaN the largest may say nothing: then the sum is NaN, and so is all that is made of it.
+// The same without the prediction. If an output is NaN, the maximum may be wrong; the sum is then NaN, and so are all results.
 fn softmax_of(lane: u32) -> Statistics {
     let width = blocks(outputs_of_network());
     var most = vec4<f32>(lowest());
@@ -66,7 +66,7 @@ fn softmax_of(lane: u32) -> Statistics {
     return with_sum(lane, Statistics(max(max(most.x, most.y), max(most.z, most.w)), 0.0, 0u));
 }
 
-// Makes a block of the deltas of the outputs of a row that is live; gives its share of the scaled loss.
+// Computes a block of the deltas of the outputs of a live row; returns its share of the scaled loss.
 fn loss_block(lane: u32, block: u32, source: u32, class_of_row: u32, row: Statistics) -> f32 {
     let outputs = outputs_of_network();
     let width = blocks(outputs);
@@ -87,7 +87,7 @@ fn loss_block(lane: u32, block: u32, source: u32, class_of_row: u32, row: Statis
     hold(lane, block, width, d);
     store(place + block, d);
     if CLASSES {
-        // A target that is no class has probability 0.
+        // A target that is not a class has probability 0.
         loss = select(loss, -lowest(), class_of_row >= outputs);
     }
     return loss * (weight * LOSS_SCALE / terms);

@@ -1,6 +1,5 @@
-// Row statistics of the logits, LANES threads per row.
-// exp sees z - max <= 0 and the sum is at least 1, so nothing overflows and the logarithm is of 1 or more. A row with
-// a NaN or +infinity in it gives NaN.
+// Row statistics of the logits, LANES threads per row. The arguments of exp are z - max <= 0 and the sum is at least 1, so
+// nothing overflows and the logarithm is at least 0. A row that contains NaN or +infinity gives NaN.
 //#include logits
 //#include rows
 

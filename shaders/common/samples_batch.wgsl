@@ -1,7 +1,7 @@
-// The rows that a kernel reads are those of the batch, one behind the other.
+// Rows that a kernel reads are the rows of the batch, in sequence.
 const RESULT = 3; // binding of what the kernel writes
 
-// Where the first row stands in the buffer of the inputs, in vec4s.
+// Start of the first row in the buffer of the inputs, in vec4s.
 fn samples_start() -> u32 {
     return member_start(1u);
 }

@@ -1,13 +1,13 @@
-// The rows of the batch are rows of the data set, by way of the order.
+// Rows of the batch are read from the data set, by the order.
 @group(0) @binding(3) var<storage, read> order: array<u32>;
 const RESULT = 4; // binding of what the kernel writes
 
-// Where the first row stands in the data set.
+// Start of the first row in the data set.
 fn samples_start() -> u32 {
     return 0u;
 }
 
-// Of a row that is live. An order that names a row which is not there gives the last.
+// Returns the number of a live row. A number in the order that is too large means the last row.
 fn sample(row: u32) -> u32 {
     return min(order[record.first + row], params.samples - 1u);
 }

@@ -1,12 +1,12 @@
-// The workgroup scan: prefix sums of 2 TEAM values, two per thread, by one sweep up a binary tree and one down
-// (G. E. Blelloch, Prefix sums and their applications, 1990). TEAM is a power of two. Needs Item, as item_f32 and
-// item_u32 define it. Nothing is subtracted, so NaN and infinity reach only sums that they belong to.
+// The workgroup scan: prefix sums of 2 TEAM values, two per thread, by one sweep up a binary tree and one down (G. E. Blelloch,
+// Prefix sums and their applications, 1990). TEAM is a power of two. Needs Item, as defined by item_f32 and item_u32. Nothing
+// is subtracted, so NaN and infinity affect only sums that include them.
 override TEAM: u32 = 256u;
 override PADDED: bool = true; // leave a slot free after every 32: threads that stand 2, 4, 8, ... apart share no bank
 
 var<workgroup> partial: array<Item, 2u * TEAM + TEAM / 16u>;
 
-// Where element i of a workgroup array stands.
+// Position of element i in a workgroup array.
 fn slot(i: u32) -> u32 {
     return i + select(0u, i / 32u, PADDED);
 }
@@ -17,8 +17,8 @@ struct Scanned {
     total: Item,  // sum of all, known to thread 0 alone
 }
 
-// Scans the values of the workgroup: number `thread` is the first of this thread, number `thread + TEAM` the second.
-// All threads call it together, once: a second call would need a barrier before it.
+// Scans the values of the workgroup: number `thread` is the first of this thread, number `thread + TEAM` the second. All
+// threads call it together, once: a second call would need a barrier before it.
 fn scan_team(thread: u32, first: Item, second: Item) -> Scanned {
     partial[slot(thread)] = first;
     partial[slot(thread + TEAM)] = second;
@@ -33,7 +33,7 @@ fn scan_team(thread: u32, first: Item, second: Item) -> Scanned {
     }
     var total = Item();
     if thread == 0u {
-        // This thread made the last sum itself.
+        // This thread computed the last sum itself.
         total = partial[slot(2u * TEAM - 1u)];
         partial[slot(2u * TEAM - 1u)] = Item();
     }

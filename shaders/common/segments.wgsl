@@ -1,7 +1,7 @@
-// The reduction body. Every line of `length` elements is cut into blocks of `block`, and a block into `parts` parts of
-// `part` elements (the last of each may be shorter): one output a part. LANES threads share a part, each takes every
-// LANESth element of it, and they end in the tree; ROWS parts per workgroup. A kernel defines Item and merge (see tree),
-// nothing(operation), and
+// The reduction body. Every line of `length` elements is cut into blocks of `block`, and a block into `parts` parts of `part`
+// elements (the last of each may be shorter): one output per part. LANES threads share a part: each takes every LANESth element
+// of it, and a tree combines them; ROWS parts per workgroup. A kernel defines Item and merge (see tree), nothing(operation),
+// and
 //   load(line, position) -> Item        that element
 //   store(line, output, item)           the result
 //#include tree
@@ -49,7 +49,7 @@ fn reduce_segment(group: vec3<u32>, groups: vec3<u32>, thread: vec3<u32>) {
     }
 }
 
-// Where element `position` of a line stands.
+// Index of element `position` of a line.
 fn place_of(line: u32, position: u32, pitch: u32) -> u32 {
     return select(line * pitch + position, position * pitch + line, DOWN);
 }

@@ -1,4 +1,4 @@
-// In the place of an optimizer: gradients are stored as they are.
+// Instead of an optimizer: stores gradients unchanged.
 const NUMBERS = 0u;
 
 fn updated(old: Parameter, gradient: vec4<f32>, rate: f32, decay: f32) -> Parameter {

@@ -1,16 +1,16 @@
-// Targets are values, one word for each output; with WEIGHTED a word behind them holds the weight of the row.
+// Targets are values, one word per output; with WEIGHTED they are followed by a word with the weight of the row.
 const CLASSES = false;
 
 fn target_words() -> u32 {
     return outputs_of_network() + select(0u, 1u, WEIGHTED);
 }
 
-// No class.
+// There is no class.
 fn target_class(source: u32) -> u32 {
     return 0u;
 }
 
-// The value that an output should have.
+// Target value of an output.
 fn target_of(source: u32, class_of_row: u32, column: u32) -> f32 {
     return bitcast<f32>(targets[source * target_words() + column]);
 }

@@ -1,12 +1,12 @@
-// The workgroup reduction body: a tree of fixed shape, so that results repeat bit for bit; of any width. Needs Item
-// and merge(operation, a, b), as item_f32 and item_u32 define them. A workgroup is LANES x ROWS threads.
+// The workgroup reduction body: a tree of fixed shape, so that results are reproducible; of any width. Needs Item and
+// merge(operation, a, b), as defined by item_f32 and item_u32. A workgroup is LANES x ROWS threads.
 override LANES: u32 = 32u;
 override ROWS: u32 = 4u;
 
 var<workgroup> scratch: array<Item, LANES * ROWS>;
 
-// Reduces the values of `width` neighbouring threads: this one is number `index` of those that begin at thread `base`.
-// All threads of the workgroup call it together, and all get their result.
+// Reduces the values of `width` adjacent threads: this one is number `index` from thread `base` on. All threads of the
+// workgroup call it together, and all get their result.
 fn tree(operation: u32, base: u32, index: u32, width: u32, value: Item) -> Item {
     workgroupBarrier(); // the previous result has been read by all
     scratch[base + index] = value;

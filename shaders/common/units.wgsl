@@ -1,7 +1,7 @@
-// What follows the products of a layer with the rows of a batch: its outputs, and in the backward pass its deltas, stored where
-// `network` says. The kernel says which rows are its own, `first` being the first of them, and how they are held and stored.
+// Operations after the products of a layer with the rows of a batch: its outputs and, in the backward pass, its deltas, stored
+// in the places of `network`. The kernel defines its rows, starting at `first`, and how they are held and stored.
 
-// The outputs of layer `l` from its products with the inputs and its bias; the last has no activation.
+// Stores the outputs of layer `l` from its products with the inputs and its bias; the last layer has no activation.
 fn store_outputs(l: u32, lane: u32, block: u32, values: vec4<f32>) {
     let outputs = layer_at(l).outputs;
     let width = blocks(outputs);
@@ -25,7 +25,7 @@ fn store_outputs(l: u32, lane: u32, block: u32, values: vec4<f32>) {
     }
 }
 
-// What layer `l` kept for its deltas, of a row that is live. This thread has stored it itself.
+// Returns the value that layer `l` kept for its deltas, of a live row. This thread has stored it itself.
 fn kept_value(l: u32, lane: u32, block: u32) -> vec4<f32> {
     let index = layer_at(l).place + (first + lane) * blocks(layer_at(l).outputs) + block;
     let keeps_z = activation_keeps_z(layer_at(l).activation);
@@ -36,7 +36,7 @@ fn kept_value(l: u32, lane: u32, block: u32) -> vec4<f32> {
     return value;
 }
 
-// The deltas of layer `l` from the gradient by its outputs.
+// Stores the deltas of layer `l` from the gradient with respect to its outputs.
 fn store_deltas(l: u32, lane: u32, block: u32, gradient: vec4<f32>, kept: vec4<f32>) {
     let outputs = layer_at(l).outputs;
     let width = blocks(outputs);

@@ -1,4 +1,4 @@
-// Sine and cosine of numbers that count turns, as src/step/wave.rs has them. WGSL promises its own to 2^-11 only.
+// Sine and cosine of angles in turns, as in src/step/wave.rs. WGSL guarantees its own functions only to 2^-11.
 
 // sin(2 pi a) for |a| <= 1/4.
 fn quarter(a: vec4<f32>) -> vec4<f32> {

@@ -1,4 +1,4 @@
-// Weights that are updated at once: they stand where they were loaded from.
+// Weights that are updated in place.
 const RESULT = 3u;
 
 fn weight_number(index: u32, number: u32) -> f32 {

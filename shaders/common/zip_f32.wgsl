@@ -1,4 +1,4 @@
-// What zip does with two vec4s of f32. A maximum with a NaN in it is NaN.
+// Operations of zip on two vec4s of f32. A maximum over NaN is NaN.
 //#include nan
 alias Four = vec4<f32>;
 

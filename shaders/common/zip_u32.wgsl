@@ -1,4 +1,4 @@
-// What zip does with two vec4s of u32. Sums and products wrap around at 2^32; a / 0 is a; comparisons give 1 or 0.
+// Operations of zip on two vec4s of u32. Sums and products wrap around at 2^32; a / 0 is a; comparisons give 1 or 0.
 alias Four = vec4<u32>;
 
 fn apply(operation: u32, a: Four, b: Four) -> Four {

@@ -1,5 +1,5 @@
-// Softmax cross-entropy: the sum over the classes of t (log sum exp z - z), where t is the target's probability.
-// exp sees z - maximum <= 0 and the sum is at least 1, so nothing overflows.
+// Softmax cross-entropy: the sum over the classes of t (log sum exp z - z), with t the target's probability. The arguments of
+// exp are z - maximum <= 0 and the sum is at least 1, so nothing overflows.
 const NEEDS_SOFTMAX = true;
 const PER_OUTPUT = false;
 

@@ -1,4 +1,4 @@
-// Huber loss with delta 1: the mean over the outputs of d^2 / 2 where |d| = |z - t| <= 1, else |d| - 1 / 2.
+// Huber loss with delta 1: the mean over the outputs of d^2 / 2 if |d| = |z - t| <= 1, else |d| - 1 / 2.
 const NEEDS_SOFTMAX = false;
 const PER_OUTPUT = true;
 

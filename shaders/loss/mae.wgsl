@@ -1,4 +1,4 @@
-// Mean absolute error: the mean over the outputs of |z - t|. The slope at 0 is 0.
+// Mean absolute error: the mean over the outputs of |z - t|. The derivative at 0 is 0.
 const NEEDS_SOFTMAX = false;
 const PER_OUTPUT = true;
 

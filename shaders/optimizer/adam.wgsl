@@ -1,5 +1,5 @@
-// Adam, with weight decay in the gradient: the means m of g and v of g^2, and p - rate m' / (sqrt(v') + epsilon), where m'
-// and v' are corrected for their start at 0.
+// Adam, with weight decay in the gradient: the means m of g and v of g^2, and p - rate m' / (sqrt(v') + epsilon), with m' and
+// v' corrected for their start at 0.
 const NUMBERS = 3u;
 
 fn updated(old: Parameter, gradient: vec4<f32>, rate: f32, decay: f32) -> Parameter {

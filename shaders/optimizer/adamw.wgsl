@@ -1,4 +1,4 @@
-// AdamW: p - rate decay p first, then as Adam without weight decay.
+// AdamW: p - rate decay p first, then like Adam without weight decay.
 const NUMBERS = 3u;
 
 fn updated(old: Parameter, gradient: vec4<f32>, rate: f32, decay: f32) -> Parameter {

@@ -1,4 +1,4 @@
-// Stochastic gradient descent with momentum: b becomes beta1 b + g + decay p, and p becomes p - rate b.
+// Stochastic gradient descent with momentum: b becomes beta1 b + g + decay p, and p decreases by rate b.
 const NUMBERS = 2u;
 
 fn updated(old: Parameter, gradient: vec4<f32>, rate: f32, decay: f32) -> Parameter {

@@ -1,4 +1,4 @@
-// Stochastic gradient descent: p becomes p - rate (g + decay p).
+// Stochastic gradient descent: p decreases by rate (g + decay p).
 const NUMBERS = 1u;
 
 fn updated(old: Parameter, gradient: vec4<f32>, rate: f32, decay: f32) -> Parameter {
