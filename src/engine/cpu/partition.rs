@@ -23,8 +23,9 @@ pub fn runs(vectors: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count).map(move |number| range(vectors, number, count))
 }
 
-/// Evaluates an expression with the length of a run, at most `most` and 5, as a constant: `by_length!(length,
-/// most, N => f::<N>())`. `most` is a constant too, so no code is compiled for longer runs.
+/// Evaluates an expression with the length of a run, at most `most` and 5, as a constant:
+/// `by_length!(length, most, N => f::<N>())`. `most` is a constant too, so no code is compiled for longer
+/// runs.
 macro_rules! by_length {
     ($length:expr, $most:expr, $N:ident => $work:expr) => {
         by_length!(@each $length, $most, $N => $work, 5 4 3 2)

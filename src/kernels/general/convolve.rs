@@ -19,8 +19,8 @@ const MOST_SHARED: usize = 16_352 / 4;
 /// ends count as 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// The n - k + 1 outputs for which all taps are multiplied by elements: `C[i] = sum over j of A[i + j]
-    /// B[j]`.
+    /// The n - k + 1 outputs for which all taps are multiplied by elements:
+    /// `C[i] = sum over j of A[i + j] B[j]`.
     Valid,
     /// n outputs, with tap k / 2 at the output: `C[i] = sum over j of A[i + j - k / 2] B[j]`. Same as
     /// `scipy.ndimage.correlate1d` with zeros outside and, if n is not below k, `scipy.signal.correlate` and
@@ -195,8 +195,9 @@ pub fn convolve<T: Tensor<Element = f32>>(compute: &Compute, a: &T, taps: &Vecto
 }
 
 /// Convolves a matrix in two dimensions with the product of two kernels, in two passes instead of k x k
-/// products per element: `C[r, c] = sum over i, j of A[r + i - origin, c + j - origin] column_taps[i]
-/// row_taps[j]`. `row_taps` are applied along the rows, `column_taps` down the columns.
+/// products per element:
+/// `C[r, c] = sum over i, j of A[r + i - origin, c + j - origin] column_taps[i] row_taps[j]`. `row_taps` are
+/// applied along the rows, `column_taps` down the columns.
 ///
 /// ```
 /// use ndarray::array;

@@ -7,8 +7,8 @@ struct Function {
     /// Name of the option. In WGSL, with `_` for `-`, the prefix of its functions' names.
     name: &'static str,
 
-    /// `NAME_value(z: vec4<f32>) -> vec4<f32>` and `NAME_gradient(dy: vec4<f32>, kept: vec4<f32>) ->
-    /// vec4<f32>`, equivalent to `value` and `gradient`.
+    /// `NAME_value(z: vec4<f32>) -> vec4<f32>` and
+    /// `NAME_gradient(dy: vec4<f32>, kept: vec4<f32>) -> vec4<f32>`, equivalent to `value` and `gradient`.
     shader: &'static str,
 
     /// Whether the derivative is computed from z; otherwise from y = f(z), which is kept in any case.
