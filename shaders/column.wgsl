@@ -24,7 +24,7 @@ var<private> FIRST: bool;       // the layer is the first: its inputs are rows o
 var<private> layer: Layer;
 var<private> below_place: u32;  // of the outputs of the layer below
 var<private> part: u32;
-var<private> start: u32; // blocks of inputs that belong to the product, of the next batch's sums those of the part
+var<private> start: u32; // blocks of inputs of the product; for the next batch's sums, of the part
 var<private> end: u32;
 
 fn a_place(row: u32) -> u32 {

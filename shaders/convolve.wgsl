@@ -7,14 +7,14 @@
 //#include team
 struct Params {
     lines: u32,
-    lines_stored: u32,   // with the padding of C, where the lines are columns
+    lines_stored: u32,   // with the padding of C, if lines are columns
     inputs: u32,
     outputs: u32,
-    outputs_stored: u32, // with the padding of C, where the lines are rows
+    outputs_stored: u32, // with the padding of C, if lines are rows
     taps: u32,
     origin: u32,
-    pitch_in: u32,       // elements from one row of A to the next
-    pitch_out: u32,      // the same of C
+    pitch_in: u32,       // distance between rows of A, in elements
+    pitch_out: u32,      // the same for C
     unused0: u32,
     unused1: u32,
     unused2: u32,
@@ -27,7 +27,7 @@ struct Params {
 override DOWN: bool = false;
 override TEAM: u32 = 256u;
 override ABREAST: u32 = 1u;
-override TAPS: u32 = 16u; // at least as many as there are
+override TAPS: u32 = 16u; // at least the number of taps
 
 var<workgroup> taps: array<f32, TAPS>;
 var<workgroup> tile: array<f32, (TEAM + TAPS) * ABREAST>;
@@ -52,7 +52,7 @@ fn convolve(
     let needed = select(0u, end - start + params.taps - 1u, start < end);
     for (var e = thread.x; e < needed * ABREAST; e += TEAM) {
         let line = first_line + e % ABREAST;
-        let position = start + e / ABREAST - params.origin; // before the line it wraps around and lies behind it
+        let position = start + e / ABREAST - params.origin; // before the line it wraps around to beyond its end
         if line < params.lines && position < params.inputs {
             tile[e] = a[place_of(line, position, params.pitch_in)];
         }

@@ -11,8 +11,8 @@ struct Params {
     columns: u32, // numbers of a row
     inputs: u32,
     count: u32,   // columns in the table
-    scale: u32,   // where s begins, in vec4s
-    kept: u32,    // where E begins behind X
+    scale: u32,   // start of s, in vec4s
+    kept: u32,    // distance from X to E
     last: u32,    // the number of the last column
     unused0: u32,
     unused1: u32,

@@ -12,10 +12,10 @@ struct Params {
     columns: u32, // numbers of a row
     inputs: u32,
     count: u32,   // columns in the table
-    units: u32,   // threads that own something
-    scale: u32,   // where s begins, in vec4s
-    state: u32,   // how far behind a parameter its optimizer state stands, in vec4s
-    region: u32,  // how far behind that the second number
+    units: u32,   // threads with weights
+    scale: u32,   // start of s, in vec4s
+    state: u32,   // distance from a parameter to its optimizer state, in vec4s
+    region: u32,  // distance from the first to the second number of state
     rate: f32,    // factor of the learning rate
     table: array<Column, 128>,
 //#include member_fields

@@ -23,7 +23,7 @@ override TRANSPOSE_B: bool = false; // B is stored [n, k]
 override BIAS: bool = false;
 override RELU: bool = false;
 
-var<private> matrix: u32; // which of the products this workgroup belongs to
+var<private> matrix: u32; // index of this workgroup's product
 
 fn a_width() -> u32 {
     return blocks(select(params.k, params.m, TRANSPOSE_A));

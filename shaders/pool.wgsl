@@ -64,7 +64,7 @@ fn pool(
         newer = older;
         workgroupBarrier();
         var chunk = nothing(OPERATION);
-        var end = TEAM + thread.x; // the newest element that is still to come
+        var end = TEAM + thread.x; // the newest remaining element
         var span = 1u;
         for (; 2u * span <= width; span *= 2u) {
             if (width & span) != 0u {

@@ -33,10 +33,10 @@ override DROPOUT: bool = false;
 
 var<workgroup> held: array<vec4<f32>, THREADS + ROWS>; // [ROWS][most() + 1]: the operand of the next product, and 0
 var<workgroup> sums: array<vec4<f32>, ROWS * THREADS>; // [ROWS][THREADS]
-var<workgroup> samples_of: array<vec2<u32>, ROWS>; // of each row its number in the data set, and its class
+var<workgroup> samples_of: array<vec2<u32>, ROWS>; // number in the data set, and class, of each row
 var<workgroup> statistics: array<Statistics, ROWS>;
 var<workgroup> predictions: array<u32, ROWS>;
-var<workgroup> losses: array<f32, THREADS>; // what each thread has found of the loss
+var<workgroup> losses: array<f32, THREADS>; // each thread's share of the loss
 
 var<private> local: u32; // of the thread
 var<private> first: u32; // of the workgroup's rows
@@ -92,7 +92,7 @@ fn publish(width: u32) {
 struct Places {
     rows: vec4<u32>, // of the first block
     pitch: u32,      // from block to block
-    last: u32,       // how far behind the first the last stands
+    last: u32,       // distance from the first to the last
     bias: u32,
 }
 

@@ -7,10 +7,10 @@
 //#include member
 struct Params {
     inputs: u32,
-    kept: u32,        // where E begins behind X, in vec4s
+    kept: u32,        // distance from X to E, in vec4s
     offset: u32,      // of ds, or s, in `result`, in vec4s
-    state: u32,       // how far behind a parameter its optimizer state stands, in vec4s
-    region: u32,      // how far behind that the second number
+    state: u32,       // distance from a parameter to its optimizer state, in vec4s
+    region: u32,      // distance from the first to the second number of state
     rate: f32,        // factor of the learning rate
     bias_decay: f32,  // factor of the weight decay
     unused: u32,

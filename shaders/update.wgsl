@@ -5,18 +5,18 @@
 //#include elementwise
 //#include member
 struct Layer {
-    end: u32,         // where its parameters end, in vec4s
-    bias: u32,        // where its bias begins
+    end: u32,         // end of its parameters, in vec4s
+    bias: u32,        // start of its bias
     weight_rate: f32, // factor of the learning rate
     bias_rate: f32,
 }
 struct Params {
-    first: u32,       // where the first layer's parameters begin, in vec4s
+    first: u32,       // start of the first layer's parameters, in vec4s
     length: u32,      // of all these layers, in vec4s
     layers: u32,
     groups: u32,      // numbers in `squares`
-    state: u32,       // how far behind a parameter its optimizer state stands, in vec4s
-    region: u32,      // how far behind that the second number
+    state: u32,       // distance from a parameter to its optimizer state, in vec4s
+    region: u32,      // distance from the first to the second number of state
     bias_decay: f32,  // factor of the weight decay
     unused: u32,
     table: array<Layer, 64>,

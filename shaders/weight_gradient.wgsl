@@ -14,9 +14,9 @@ struct Params {
     inputs: u32,
     outputs: u32,
     offset: u32,      // of dW, or W, in `result`, in vec4s
-    samples: u32,     // rows of the data set, where X is made of them
-    state: u32,       // how far behind a parameter its optimizer state stands, in vec4s
-    region: u32,      // how far behind that the second number
+    samples: u32,     // rows of the data set, if X is read from it
+    state: u32,       // distance from a parameter to its optimizer state, in vec4s
+    region: u32,      // distance from the first to the second number of state
     weight_rate: f32, // factor of the learning rate
     bias_rate: f32,
     bias_decay: f32,  // factor of the weight decay

@@ -1,6 +1,6 @@
 // Gradients G scaled by min(1, clip / (|G| + 1e-6)), with |G|^2 the sum of `squares`, computed by sum_squares.
 @group(0) @binding(2) var<storage, read> squares: array<f32>;
-const RESULT = 3; // binding of what the kernel writes
+const RESULT = 3; // binding of the kernel's output
 
 fn clipped(gradient: vec4<f32>) -> vec4<f32> {
     var sum = 0.0;

@@ -1,15 +1,15 @@
 // Columns of a table, with their inputs and weights (src/model/input_layer.rs).
 const FREQUENCY_BLOCKS = 4u; // vec4s of the 16 frequencies of a periodic column
-const MIXED = 3u;            // inputs that they make
+const MIXED = 3u;            // inputs computed from them
 const NO_WEIGHTS = 0xffffffffu;
 
 struct Column {
-    number: u32,     // which number of a row it is
+    number: u32,     // index in a row
     input: u32,      // its first input
     size: u32,       // its inputs
-    categories: u32, // none of a column of numbers
-    weights: u32,    // where its weights begin, in vec4s
-    unit: u32,       // the first of its threads, where one owns a part of its weights
+    categories: u32, // 0 for a column of numbers
+    weights: u32,    // start of its weights, in vec4s
+    unit: u32,       // the first of its threads, which own parts of its weights
     unused0: u32,
     unused1: u32,
 }

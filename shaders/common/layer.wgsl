@@ -5,8 +5,8 @@ struct Params {
     inputs: u32,
     outputs: u32,
     offset: u32,    // of W in `parameters`, in vec4s
-    samples: u32,   // rows of the data set, where the inputs are its rows
-    kept: u32,      // how far behind the activations their pre-activations stand, in vec4s
+    samples: u32,   // rows of the data set, if inputs are read from it
+    kept: u32,      // distance from activations to their pre-activations, in vec4s
     layer: u32,     // of dropout
     threshold: u32, // see dropout_numbers
     scale: f32,

@@ -9,7 +9,7 @@ struct Layer {
     outputs: u32,
     offset: u32,      // of its weights in `parameters`, in vec4s
     place: u32,       // of its outputs in `activations`, in vec4s
-    activation: u32,  // which of those that the network has
+    activation: u32,  // index in the network's activations
     threshold: u32,   // of dropout; 0 for none
     scale: f32,
     weight_rate: f32, // factor of the learning rate

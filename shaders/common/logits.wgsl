@@ -2,9 +2,9 @@
 //#include member
 struct Params {
     classes: u32,      // numbers of a row
-    samples: u32,      // rows of the data set, where targets are those of its rows
-    own_target: f32,   // probability that a target gives its class; see target_probabilities
-    other_target: f32, // and every other
+    samples: u32,      // rows of the data set, if targets are read from it
+    own_target: f32,   // target probability of the target's class; see target_probabilities
+    other_target: f32, // and of every other
 //#include member_fields
 }
 @group(0) @binding(0) var<uniform> params: Params;

@@ -13,7 +13,7 @@ override THREADS_Y: u32 = 8u;
 override SPLIT: u32 = 1u;
 override TILE_K: u32 = 4u;
 override DOWN: u32 = 8u;
-override TILES: u32 = 576u; // vec4s of the tiles, or of the sums if those are more
+override TILES: u32 = 576u; // vec4s of the tiles, or of the sums if these are larger
 
 // Tiles of A, [4][DEPTH][DOWN + 1], followed by tiles of B, [4][DEPTH][THREADS_X + 1]; or sums, [SPLIT][4][a block per thread].
 var<workgroup> tiles: array<vec4<f32>, TILES>;

@@ -21,7 +21,7 @@ fn last_outputs(lane: u32, block: u32) -> vec4<f32> {
 struct Statistics {
     largest: f32,
     sum: f32,        // of exp(z - largest)
-    prediction: u32, // the first of the largest; NaN is larger than any number
+    prediction: u32, // index of the first maximum; NaN is larger than any number
 }
 
 // Returns the largest output, and its index.

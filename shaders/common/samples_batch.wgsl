@@ -1,5 +1,5 @@
 // Rows that a kernel reads are the rows of the batch, in sequence.
-const RESULT = 3; // binding of what the kernel writes
+const RESULT = 3; // binding of the kernel's output
 
 // Start of the first row in the buffer of the inputs, in vec4s.
 fn samples_start() -> u32 {

@@ -1,6 +1,6 @@
 // Rows of the batch are read from the data set, by the order.
 @group(0) @binding(3) var<storage, read> order: array<u32>;
-const RESULT = 4; // binding of what the kernel writes
+const RESULT = 4; // binding of the kernel's output
 
 // Start of the first row in the data set.
 fn samples_start() -> u32 {

@@ -2,7 +2,7 @@
 // Prefix sums and their applications, 1990). TEAM is a power of two. Needs Item, as defined by item_f32 and item_u32. Nothing
 // is subtracted, so NaN and infinity affect only sums that include them.
 override TEAM: u32 = 256u;
-override PADDED: bool = true; // leave a slot free after every 32: threads that stand 2, 4, 8, ... apart share no bank
+override PADDED: bool = true; // leave a slot free after every 32: threads 2, 4, 8, ... apart share no bank
 
 var<workgroup> partial: array<Item, 2u * TEAM + TEAM / 16u>;
 
@@ -13,8 +13,8 @@ fn slot(i: u32) -> u32 {
 
 struct Scanned {
     first: Item,  // sum of all values before the first of this thread
-    second: Item, // the same of the second
-    total: Item,  // sum of all, known to thread 0 alone
+    second: Item, // the same for the second
+    total: Item,  // sum of all, valid only in thread 0
 }
 
 // Scans the values of the workgroup: number `thread` is the first of this thread, number `thread + TEAM` the second. All

@@ -13,9 +13,9 @@ struct Params {
     part: u32,
     parts: u32,     // of a block
     outputs: u32,   // of a line
-    pitch_in: u32,  // elements from one row of the input to the next
-    pitch_out: u32, // the same of the output
-    count: u32,     // what results are divided by, where a mean is asked for; else 0
+    pitch_in: u32,  // distance between rows of the input, in elements
+    pitch_out: u32, // the same for the output
+    count: u32,     // divisor of results for a mean; else 0
     unused0: u32,
     unused1: u32,
     unused2: u32,
@@ -23,8 +23,8 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 
 override OPERATION: u32 = 0u;
-override DOWN: bool = false; // lines are the columns of a matrix: neighbouring threads take neighbouring lines
-override THREADS_X: u32 = 32u; // LANES, or ROWS where lines are columns
+override DOWN: bool = false; // lines are the columns of a matrix: adjacent threads take adjacent lines
+override THREADS_X: u32 = 32u; // LANES, or ROWS if lines are columns
 override THREADS_Y: u32 = 4u;  // the other
 
 fn reduce_segment(group: vec3<u32>, groups: vec3<u32>, thread: vec3<u32>) {
