@@ -13,11 +13,13 @@
 //! |---|---|---|
 //! | first layer | `hidden[o]` | `parameters[0][o]`, `inputs[*]` of the step |
 //! | forward | `sums[o]` | `hidden[o]`, `parameters[1][o]` |
-//! | rows | `outputs[1][p]` to `outputs[last][p]`, `losses[p]` | `sums[*]`, `parameters[1..][*]`, `inputs[p]`; single layer: `hidden[*]` |
+//! | rows | `outputs[1][p]` to `outputs[last][p]`, `losses[p]` | `sums[*]`, `parameters[1..][*]`, `inputs[p]` |
 //! | gather | `inputs[p]` of the next step | |
 //! | backward | `deltas[p]`, `hidden[o]` | `outputs[1][*]`, `parameters[1][o]` |
-//! | gradient | `parameters[*][o]`, `squares[*][o]`; single layer: `hidden[o]` | `hidden[o]`, `deltas[p]`, `outputs[*][*]`, `inputs[*]` of the step; single layer: `losses[*]` |
+//! | gradient | `parameters[*][o]`, `squares[*][o]` | `hidden[o]`, `deltas[p]`, `outputs[*][*]`, `inputs[*]` of the step |
 //! | update | as gradient without `squares`; the metrics, if p is 0 | as gradient, `losses[*]`, `squares[*][*]` |
+//!
+//! With a single layer, rows also reads `hidden[*]`, and gradient writes `hidden[o]` and reads `losses[*]`.
 //!
 //! With columns of each layer divided:
 //!
@@ -27,9 +29,12 @@
 //! | forward of layer l | `outputs[l][p]` | `outputs[l - 1][*]`, `parameters[l][*]` |
 //! | loss | `losses[p]` | `outputs[last][*]`, `inputs[p]` |
 //! | gather | `inputs[p]` of the next step | |
-//! | backward of layer l | `outputs[l - 1][p]`; last layer: also `outputs[last][p]` | `outputs[l][*]`; last layer: instead `outputs[last][p]`, `losses[*]`; `parameters[l][o]` |
+//! | backward of layer l | `outputs[l - 1][p]` | `outputs[l][*]`, `parameters[l][o]` |
 //! | gradient | `parameters[*][o]`, `squares[*][o]` | `outputs[0][p]`, `outputs[l][*]` of the others, `inputs[*]` of the step |
 //! | update | `parameters[*][o]`, the metrics, if p is 0 | as gradient, `losses[*]`, `squares[*][*]` |
+//!
+//! For the last layer, backward also writes `outputs[last][p]`, and reads it and `losses[*]` instead of
+//! `outputs[last][*]`.
 //!
 //! The last region of a step is also the first region of the next: the inputs of the two steps are different
 //! [`Parts`].

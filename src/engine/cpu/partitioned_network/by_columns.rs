@@ -1,5 +1,6 @@
 //! Layers above the first, divided by columns: a part has a tile of all rows and some columns of each layer's
-//! outputs, which are the inputs of its own weights in the layer above. No two parts pack the same weights.
+//! outputs, which are the inputs of the part's weights in the layer above. No two parts pack the same
+//! weights.
 
 use std::ops::Range;
 
