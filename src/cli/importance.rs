@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::engine::predicts_soon;
 use crate::error::Error;
 use crate::model::Model;
-use crate::train::{Importance, Scoring, Shuffling, importances};
+use crate::train::{Importance, Metric, Shuffling, importances};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -47,8 +47,8 @@ pub struct Options {
     #[arg(long, value_name = "NAME-or-INDEX", value_parser = args::column, allow_hyphen_values = true)]
     target: Option<String>,
     /// Score that drops. [default: accuracy for classes, r2 for values]
-    #[arg(long, value_name = "MEASURE")]
-    measure: Option<Scoring>,
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<Metric>,
     /// Shuffles per column; the deviation is that over them.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = args::repeats, allow_hyphen_values = true)]
     repeats: usize,
@@ -80,7 +80,7 @@ const PALE: &str = "#aec7e8";
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, model_file) = options.which.load(&options.model)?;
     let names = names(&model, &options.model.display().to_string())?;
-    let scoring = scoring(&model, options.measure)?;
+    let metric = metric(&model, options.metric)?;
     let svg = options.svg.as_deref().map(|path| destination("--svg", path)).transpose()?;
     let mut set = held_out_of(&options.model, &model, options.data.as_slice())?;
     let files = [
@@ -107,7 +107,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let predictions = data.rows().saturating_mul(1 + options.repeats * data.inputs);
     let device = options.device.find(predicts_soon(&model.network, predictions))?;
     let mut bar = progress::Bar::new(true);
-    let shuffling = Shuffling { scoring, repeats: options.repeats, seed: options.seed };
+    let shuffling = Shuffling { metric, repeats: options.repeats, seed: options.seed };
     let found = importances(&model, &data, &device, &shuffling, &mut |done, of| {
         bar.count("columns", done, of);
         Ok(())
@@ -115,7 +115,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     bar.clear();
     let (value, found) = found?;
     if let Some(svg) = svg {
-        let picture = picture(&found, &names, scoring, value, &format!("{samples} of {file}"));
+        let picture = picture(&found, &names, metric, value, &format!("{samples} of {file}"));
         write(&svg, picture.as_bytes())?;
     }
     match options.format {
@@ -131,7 +131,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 ("model", options.model.to_string_lossy().into()),
                 ("data", file.into()),
                 ("samples", data.rows().into()),
-                ("measure", scoring.name().into()),
+                ("metric", metric.name().into()),
                 ("value", value.into()),
                 ("repeats", options.repeats.into()),
                 ("seed", options.seed.into()),
@@ -139,8 +139,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             ])?;
         }
         Format::Text => {
-            print_line(&format!("{samples} of {file}: {} {value:.4}", scoring.name()))?;
-            print_line(&format!("{}, mean of {} shuffles of a column", change(scoring), options.repeats))?;
+            print_line(&format!("{samples} of {file}: {} {value:.4}", metric.name()))?;
+            print_line(&format!("{}, mean of {} shuffles of a column", change(metric), options.repeats))?;
             print_lines(&lines(&found, &names))?;
         }
     }
@@ -161,16 +161,15 @@ fn names(model: &Model, file: &str) -> crate::error::Result<Vec<String>> {
 }
 
 /// By what the model is measured.
-fn scoring(model: &Model, wanted: Option<Scoring>) -> crate::error::Result<Scoring> {
+fn metric(model: &Model, wanted: Option<Metric>) -> crate::error::Result<Metric> {
     let of_classes = model.network.loss().of_classes();
-    let (usual, others, kind) = match of_classes {
-        true => (Scoring::Accuracy, "accuracy, balanced-accuracy, log-loss or auc", "classes"),
-        false => (Scoring::R2, "r2, rmse or mae", "values"),
-    };
+    let (usual, kind) =
+        if of_classes { (Metric::Accuracy, "classes") } else { (Metric::R2, "values") };
+    let others = Metric::names(of_classes);
     match wanted {
-        Some(scoring) if scoring.of_classes() != of_classes => {
+        Some(metric) if metric.of_classes() != of_classes => {
             let text =
-                format!("--measure: expected {others} for a model of {kind}, found {}", scoring.name());
+                format!("--metric: expected {others} for a model of {kind}, found {}", metric.name());
             Err(Error::Config(text))
         }
         wanted => Ok(wanted.unwrap_or(usual)),
@@ -178,9 +177,9 @@ fn scoring(model: &Model, wanted: Option<Scoring>) -> crate::error::Result<Scori
 }
 
 /// What an importance is.
-fn change(scoring: Scoring) -> String {
-    let direction = if scoring.is_error() { "increase" } else { "decrease" };
-    format!("{direction} of {}", scoring.name())
+fn change(metric: Metric) -> String {
+    let direction = if metric.is_error() { "increase" } else { "decrease" };
+    format!("{direction} of {}", metric.name())
 }
 
 fn lines(found: &[Importance], names: &[String]) -> Vec<String> {
@@ -197,7 +196,7 @@ fn lines(found: &[Importance], names: &[String]) -> Vec<String> {
     Table::new(&["column", ">importance", ">deviation", ""], rows).lines()
 }
 
-fn picture(found: &[Importance], names: &[String], scoring: Scoring, value: f64, file: &str) -> String {
+fn picture(found: &[Importance], names: &[String], metric: Metric, value: f64, file: &str) -> String {
     let bar = |found: &Importance| Bar {
         name: names[found.column].clone(),
         parts: vec![([0.0, found.mean], PALE)],
@@ -205,7 +204,7 @@ fn picture(found: &[Importance], names: &[String], scoring: Scoring, value: f64,
         label: short(found.mean),
     };
     let all: Vec<Bar> = found.iter().map(bar).collect();
-    let below = format!("{} {value:.4} on {file}; lines are the standard deviation", scoring.name());
-    let axis = format!("{} when a column is shuffled", change(scoring));
+    let below = format!("{} {value:.4} on {file}; lines are the standard deviation", metric.name());
+    let axis = format!("{} when a column is shuffled", change(metric));
     bars("Which columns the model needs", &axis, &all).file(&below, &[])
 }

@@ -178,11 +178,10 @@ fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<
         let is_wrong = is_unused && given.contains_key(setting);
         if is_wrong { Err(Error::setting(setting, expected, found)) } else { Ok(()) }
     };
-    let OpenData { reader, test, settings, info, .. } = opened;
+    let OpenData { reader, settings, info, .. } = opened;
     let of_classes = reader.values() == 0;
-    let measures = settings.validates(info) || test.is_some() || options.divides();
-    let expected = "validation or test data to measure it over";
-    unused(of_classes && !measures, "auc-by-epoch", expected, "none")?;
+    let measures = settings.validates(info) || options.divides();
+    unused(!measures, "metric", "validation data (--validation or --validation-fraction)", "none")?;
     let inputs = settings.resolve(info)?.data.inputs;
     unused(!inputs.scaled, "lr-scale", "--input-scaling yes", "inputs without scaling factors")?;
     let categories = reader.schema().map(|schema| schema.categories.len());

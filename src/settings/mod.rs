@@ -16,7 +16,7 @@ use crate::data::Scale;
 use crate::model::Init;
 use crate::step::ScheduleKind;
 use crate::step::{Activation, Loss, OptimizerKind, RateSchedule};
-use crate::train::{ClassWeights, Clip, Keep};
+use crate::train::{ClassWeights, Clip, Keep, Metric};
 
 /// Headings of the help; commands that do not train to an end omit the options of [`ENDS`] and [`HELD_OUT`].
 pub const NETWORK: &str = "Network and loss";
@@ -88,11 +88,6 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = ENDS, value_name = "TIME", value_parser = duration, allow_hyphen_values = true))]
     #[serde(with = "text::time")]
     pub max_time: Option<Duration>,
-    /// Compute the AUC after every epoch.
-    ///
-    /// By default it is computed for the kept model only, as it needs a sort of the rows for each class.
-    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = ENDS))]
-    pub auc_by_epoch: bool,
     /// Activation of the hidden layers, one for all or a comma-separated list. [default: relu; with --preset table
     /// selu, for values mish]
     ///
@@ -120,9 +115,10 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "FRACTION", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub label_smoothing: Option<f32>,
-    /// Do not calibrate probabilities after training with label smoothing.
+    /// Do not calibrate probabilities.
     ///
-    /// By default the outputs are divided by the temperature that minimises the loss on the validation rows.
+    /// By default the outputs are divided by the temperature that minimises the loss on the validation rows, if there are
+    /// any.
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK))]
     pub no_temperature: bool,
     /// Weights of the classes in the loss: none, balanced, or a number for each class. [default: none]
@@ -260,6 +256,15 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "EPOCHS", allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub patience: Option<Patience>,
+    /// Metric on the validation rows that chooses the best epoch, and ends a run by --patience. [default: accuracy, or
+    /// the loss for values]
+    ///
+    /// accuracy, balanced-accuracy, f1, log-loss, auc or average-precision for classes, f1 to average-precision as means
+    /// over the classes; rmse, mae or r2 for values. log-loss is that of calibrated probabilities, unless
+    /// --no-temperature.
+    #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "NAME"))]
+    #[serde(with = "text")]
+    pub metric: Option<Metric>,
     /// Model to save: best (on the validation rows) or last. [default: best, if there are validation rows]
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = HELD_OUT, value_name = "MODEL"))]
     #[serde(with = "text")]

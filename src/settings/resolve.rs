@@ -207,7 +207,7 @@ impl TrainSettings {
             keep: asked.keep,
             patience,
             target_accuracy: asked.target_accuracy,
-            auc_by_epoch: asked.auc_by_epoch,
+            metric: asked.metric,
             max_time: asked.max_time,
         };
         config.validate()?;

@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn better_members_come_first_and_equal_ones_in_their_order() {
-        let score = |accuracy, loss| Some(Score { accuracy, loss, values: None, classes: None });
+        let score = |accuracy, loss| Some(Score { accuracy, loss, ..Score::default() });
         let scored = [score(0.5, 1.0), None, score(0.9, 2.0), score(0.9, 1.0), score(0.5, 1.0)];
         assert_eq!(ranked(scored.into_iter().enumerate().collect()), [3, 2, 0, 4, 1]);
     }

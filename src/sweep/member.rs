@@ -120,8 +120,8 @@ impl FinishedMember {
         Some(Score {
             loss: mean(|score| score.loss),
             accuracy: mean(|score| score.accuracy),
-            values: None,
-            classes: None,
+            quality: scores.iter().map(|score| score.quality).sum::<Option<f64>>().map(|sum| sum / scores.len() as f64),
+            ..Score::default()
         })
     }
 }

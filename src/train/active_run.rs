@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::checkpoint::PartOfEpoch;
 use super::class_figures::class_figures;
 use super::classified::{accuracy, auc, balanced_accuracy, evaluation};
+use super::metric::Metric;
 use super::epoch_loop::EpochLoop;
 use super::events::{ClassScores, Score};
 use super::training_data::TrainingData;
@@ -26,6 +27,8 @@ pub(super) struct ActiveRun {
     /// The run's settings, as models have them.
     pub(super) settings: BTreeMap<String, String>,
     pub(super) engine: Box<dyn Engine>,
+    /// The metric that chooses models, if it is not the default.
+    pub(super) metric: Option<Metric>,
     pub(super) epochs: EpochLoop,
     pub(super) totals: PartOfEpoch,
     pub(super) epoch_began: Instant,
@@ -46,12 +49,13 @@ impl ActiveRun {
         end - begin
     }
 
-    /// The score over some rows, and a warning if the network is not useful there.
+    /// The score over some rows, and a warning if the network is not useful there. The log loss that chooses models is computed with the
+    /// best temperature, if `is_calibrated`.
     pub(super) async fn evaluate(
         &mut self,
         rows: Option<&Dataset>,
         name: &'static str,
-        wants_auc: bool,
+        is_calibrated: bool,
     ) -> Result<(Option<Score>, Option<TrainingWarning>)> {
         let Some(rows) = rows else { return Ok((None, None)) };
         let counts = rows.view().counts();
@@ -61,24 +65,26 @@ impl ActiveRun {
             let errors =
                 ValueErrors::from_outputs(self.network.loss(), &outputs, values, columns, scale, &counts);
             let warning = TrainingWarning::for_values(&errors, name);
-            return Ok((Some(Score::of_values(errors)), warning));
+            let quality = self.metric.and_then(|metric| metric.quality(metric.of_errors(&errors)));
+            return Ok((Some(Score { quality, ..Score::of_values(errors) }), warning));
         }
         let labels = rows.labels();
         // An engine evaluates rows that count alike.
-        let (evaluation, auc) = if wants_auc || !rows.weights.is_empty() {
+        let (evaluation, quality) = if self.metric.is_some() || !rows.weights.is_empty() {
             let outputs = self.engine.outputs(&rows.view()).await?;
-            let auc = if wants_auc { auc(&outputs, labels, &counts) } else { None };
-            (evaluation(&outputs, labels, &counts), auc)
+            let quality = |metric: Metric| metric.quality_of_outputs(&outputs, labels, &counts, is_calibrated);
+            (evaluation(&outputs, labels, &counts), self.metric.and_then(quality))
         } else {
             (self.engine.evaluate(&rows.view()).await?, None)
         };
+        let auc = quality.filter(|_| self.metric == Some(Metric::Auc));
         let Evaluation { loss, predictions } = &evaluation;
         let warning =
             TrainingWarning::for_predictions(labels, predictions, &counts, &self.data_schema.classes, name);
         let balanced_accuracy = balanced_accuracy(labels, predictions, &counts, self.network.outputs());
         let classes = Some(ClassScores { balanced_accuracy, log_loss: *loss, auc });
         let accuracy = accuracy(labels, predictions, &counts);
-        Ok((Some(Score { loss: *loss, accuracy, values: None, classes }), warning))
+        Ok((Some(Score { loss: *loss, accuracy, values: None, classes, quality }), warning))
     }
 
     /// Completes the score over some rows by the AUC, if it lacks one. The engine has the parameters of the score.

@@ -249,6 +249,6 @@ impl PartOfEpoch {
 
     pub(super) fn score(&self) -> Score {
         let rows = self.rows as f64;
-        Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows, values: None, classes: None }
+        Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows, ..Score::default() }
     }
 }

@@ -89,8 +89,8 @@ impl<'a> Classified<'a> {
         self.labels.len() * (1 + self.ranked.len())
     }
 
-    /// Accuracy, balanced accuracy, F1, log loss and AUC, each row counted as often as `counts` says.
-    pub(super) fn measures(&self, counts: &[f64]) -> [f64; 5] {
+    /// Accuracy, balanced accuracy, F1, log loss, AUC and average precision, rows weighted by `counts`.
+    pub(super) fn measures(&self, counts: &[f64]) -> [f64; 6] {
         let Self { labels, predictions, losses, classes, .. } = self;
         let figures = class_figures(labels, predictions, counts, *classes);
         [
@@ -99,26 +99,56 @@ impl<'a> Classified<'a> {
             mean_of(&figures, ClassFigures::f1),
             weighted_sum(losses.iter().copied(), counts) / counts.iter().sum::<f64>(),
             self.auc(counts),
+            self.average_precision(counts),
         ]
     }
 
     /// The mean of the areas of the classes that occur, as others do.
     fn auc(&self, counts: &[f64]) -> f64 {
-        let areas: Vec<f64> = (0..self.ranked.len()).filter_map(|class| self.area(class, counts)).collect();
-        areas.iter().sum::<f64>() / areas.len() as f64
+        self.mean(|class| self.area(class, counts))
+    }
+
+    fn average_precision(&self, counts: &[f64]) -> f64 {
+        self.mean(|class| self.precision(class, counts))
+    }
+
+    /// The mean over the classes of which `of` is defined; NaN for none.
+    fn mean(&self, of: impl Fn(usize) -> Option<f64>) -> f64 {
+        let found: Vec<f64> = (0..self.ranked.len()).filter_map(of).collect();
+        found.iter().sum::<f64>() / found.len() as f64
+    }
+
+    /// Average precision of a class: the sum over the thresholds of precision times the increase of recall. `None` without rows of the
+    /// class, or of others.
+    fn precision(&self, class: usize, counts: &[f64]) -> Option<f64> {
+        let (mut inside, mut all, mut sum) = (0.0, 0.0, 0.0);
+        for equal in self.ranked[class].chunk_by(|a, b| self.score(*a, class) == self.score(*b, class)).rev() {
+            let own = self.count_of(class, equal, counts);
+            (inside, all) = (inside + own[0], all + own[0] + own[1]);
+            sum += if own[0] > 0.0 { own[0] * inside / all } else { 0.0 };
+        }
+        (inside > 0.0 && all > inside).then(|| sum / inside)
+    }
+
+    fn score(&self, row: u32, class: usize) -> f64 {
+        self.scores[row as usize * self.classes + class]
+    }
+
+    /// The counts of the rows of a class, and of the other rows.
+    fn count_of(&self, class: usize, rows: &[u32], counts: &[f64]) -> [f64; 2] {
+        let mut found = [0.0; 2];
+        for row in rows.iter().map(|row| *row as usize) {
+            found[usize::from(self.labels[row] as usize != class)] += counts[row];
+        }
+        found
     }
 
     /// The share of pairs of a row of the class and another in which the first has the higher probability of the class;
     /// equal ones count half.
     fn area(&self, class: usize, counts: &[f64]) -> Option<f64> {
-        let score = |row: u32| self.scores[row as usize * self.classes + class];
         let (mut below, mut inside, mut pairs) = (0.0, 0.0, 0.0);
-        for equal in self.ranked[class].chunk_by(|a, b| score(*a) == score(*b)) {
-            let (mut others, mut own) = (0.0, 0.0);
-            for row in equal {
-                let count = counts[*row as usize];
-                if self.labels[*row as usize] as usize == class { own += count } else { others += count }
-            }
+        for equal in self.ranked[class].chunk_by(|a, b| self.score(*a, class) == self.score(*b, class)) {
+            let [own, others] = self.count_of(class, equal, counts);
             pairs += own * (below + 0.5 * others);
             below += others;
             inside += own;

@@ -67,7 +67,7 @@ pub fn evaluate(model: &Model, data: &Dataset, device: &Device) -> Result<Evalua
         TargetsRef::Classes(labels) => {
             let Evaluation { loss, predictions } = evaluation(&outputs, labels, &counts);
             let accuracy = accuracy(labels, &predictions, &counts);
-            let score = Score { loss, accuracy, values: None, classes: None };
+            let score = Score { loss, accuracy, ..Score::default() };
             Evaluated { score, predictions, outputs, device }
         }
         TargetsRef::Values { values, columns } => {

@@ -14,7 +14,7 @@ use crate::timing::Ceilings;
 use crate::train::{TrainingWarning, ValueErrors, exact};
 
 /// Loss and accuracy over some rows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Mean loss.
     #[serde(with = "exact")]
@@ -26,6 +26,9 @@ pub struct Score {
     pub values: Option<ValueErrors>,
     /// Measures of predicted classes, over rows that did not train.
     pub classes: Option<ClassScores>,
+    /// The metric that chooses models, negated if smaller values are better; `None` for the default.
+    #[serde(default, with = "exact::option")]
+    pub quality: Option<f64>,
 }
 
 /// Measures of predicted classes over some rows.
@@ -44,15 +47,18 @@ pub struct ClassScores {
 }
 
 impl Score {
-    /// Whether it is a better one than another: of classes a higher accuracy, of equal ones and of values a smaller loss.
+    /// Whether this score is better than another: by the chosen metric; by default and if they are equal, by the accuracy of classes,
+    /// then by the loss.
     pub fn is_better_than(&self, other: &Self) -> bool {
-        // Of predicted values the accuracy is always the same.
-        self.accuracy > other.accuracy || self.accuracy == other.accuracy && self.loss < other.loss
+        let qualities = self.quality.zip(other.quality).filter(|(a, b)| a != b);
+        // The accuracy of predicted values is always the same.
+        let (own, others) = qualities.unwrap_or((self.accuracy, other.accuracy));
+        own > others || own == others && self.loss < other.loss
     }
 
     /// The score of predicted values.
     pub(super) fn of_values(errors: ValueErrors) -> Self {
-        Self { loss: errors.loss, accuracy: 0.0, values: Some(errors), classes: None }
+        Self { loss: errors.loss, values: Some(errors), ..Self::default() }
     }
 }
 

@@ -3,63 +3,21 @@
 
 use std::ops::Range;
 
-use super::classified::{Classified, accuracy, evaluation};
 use super::evaluation::{engine, evaluate};
+use super::metric::Metric;
 use super::value_errors::ValueErrors;
 use crate::data::{Dataset, Features, TargetsRef, Transform};
 use crate::engine::{Device, Inference};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::named::named;
 use crate::random::{Purpose, words};
 use crate::threads::block;
-
-/// By what a network is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scoring {
-    /// Share of the rows classified correctly.
-    Accuracy,
-    /// The mean recall of the classes.
-    BalancedAccuracy,
-    /// The mean of -log of the probability of the right class.
-    LogLoss,
-    /// The mean over the classes of the probability that a row of the class has a higher probability of it than another.
-    Auc,
-    /// The mean over the targets of the coefficient of determination.
-    R2,
-    /// The root of the mean squared error.
-    Rmse,
-    /// The mean absolute error.
-    Mae,
-}
-
-named!(Scoring {
-    Accuracy = "accuracy",
-    BalancedAccuracy = "balanced-accuracy",
-    LogLoss = "log-loss",
-    Auc = "auc",
-    R2 = "r2",
-    Rmse = "rmse",
-    Mae = "mae",
-});
-
-impl Scoring {
-    /// Whether it measures predicted classes, not values.
-    pub fn of_classes(self) -> bool {
-        matches!(self, Self::Accuracy | Self::BalancedAccuracy | Self::LogLoss | Self::Auc)
-    }
-
-    /// Whether a greater number is a worse one.
-    pub fn is_error(self) -> bool {
-        matches!(self, Self::LogLoss | Self::Rmse | Self::Mae)
-    }
-}
 
 /// How columns are shuffled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shuffling {
-    /// By what the network is measured.
-    pub scoring: Scoring,
+    /// Metric of the network.
+    pub metric: Metric,
     /// How often each column is shuffled; 2 or more.
     pub repeats: usize,
     /// Decides how.
@@ -89,16 +47,16 @@ pub fn importances(
     shuffling: &Shuffling,
     progress: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<(f64, Vec<Importance>)> {
-    let Shuffling { scoring, repeats, seed } = *shuffling;
+    let Shuffling { metric, repeats, seed } = *shuffling;
     let mut engine = engine(model, device)?;
-    let mut score = |data: &Dataset| measure(model, &mut *engine, data, scoring);
+    let mut score = |data: &Dataset| measure(model, &mut *engine, data, metric);
     let whole = score(data)?;
     if !whole.is_finite() {
         let loss = evaluate(model, data, device)?.score.loss;
         if !loss.is_finite() {
             return Err(Error::NonFiniteTest { path: "the data".into(), loss });
         }
-        let text = format!("these rows have no measure {}", scoring.name());
+        let text = format!("these rows have no measure {}", metric.name());
         return Err(Error::Config(text));
     }
     let columns = columns(&model.transform, data.inputs);
@@ -110,7 +68,7 @@ pub fn importances(
             let order = shuffle(seed, data.rows(), (column * repeats + repeat) as u32);
             copy(&data.features, &mut shuffled.features, data.inputs, inputs, &order);
             let change = score(&shuffled)? - whole;
-            losses.push(if scoring.is_error() { change } else { -change });
+            losses.push(if metric.is_error() { change } else { -change });
         }
         let unchanged: Vec<u32> = (0..data.rows() as u32).collect();
         copy(&data.features, &mut shuffled.features, data.inputs, inputs, &unchanged);
@@ -166,28 +124,15 @@ fn copy(from: &Features, to: &mut Features, width: usize, inputs: &Range<usize>,
     }
 }
 
-fn measure(model: &Model, engine: &mut dyn Inference, data: &Dataset, scoring: Scoring) -> Result<f64> {
+fn measure(model: &Model, engine: &mut dyn Inference, data: &Dataset, metric: Metric) -> Result<f64> {
     let (outputs, counts) = (block(engine.outputs(&data.view()))?, data.view().counts());
     match data.targets.view() {
-        TargetsRef::Classes(labels) => Ok(match scoring {
-            Scoring::LogLoss => evaluation(&outputs, labels, &counts).loss,
-            Scoring::Accuracy => {
-                accuracy(labels, &evaluation(&outputs, labels, &counts).predictions, &counts)
-            }
-            scoring => {
-                let [_, balanced, .., auc] = Classified::new(&outputs, labels).measures(&counts);
-                if scoring == Scoring::Auc { auc } else { balanced }
-            }
-        }),
+        TargetsRef::Classes(labels) => Ok(metric.of_outputs(&outputs, labels, &counts)),
         TargetsRef::Values { columns, values } => {
             let scale = model.data_schema.target_scale.as_ref();
             let errors =
                 ValueErrors::from_outputs(model.network.loss(), &outputs, values, columns, scale, &counts);
-            Ok(match scoring {
-                Scoring::Rmse => errors.rmse,
-                Scoring::Mae => errors.mae,
-                _ => errors.r2,
-            })
+            Ok(metric.of_errors(&errors))
         }
     }
 }

@@ -19,11 +19,12 @@ const TAIL: f64 = 0.025;
 const Z: f64 = 1.959_963_985;
 
 /// Measures of predicted classes and of predicted values.
-const OF_CLASSES: [&str; 5] = ["accuracy", "balanced_accuracy", "macro_f1", "log_loss", "auc"];
+const OF_CLASSES: [&str; 6] =
+    ["accuracy", "balanced_accuracy", "macro_f1", "log_loss", "auc", "average_precision"];
 const OF_VALUES: [&str; 3] = ["rmse", "mae", "r2"];
 
 /// Those of classes that are 1 where all rows are right.
-const SHARES: [&str; 4] = ["accuracy", "balanced_accuracy", "macro_f1", "auc"];
+const SHARES: [&str; 5] = ["accuracy", "balanced_accuracy", "macro_f1", "auc", "average_precision"];
 
 /// A measure of predictions.
 #[derive(Debug, Clone, Copy, PartialEq)]

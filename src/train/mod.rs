@@ -17,11 +17,13 @@ mod importance;
 mod incremental;
 mod input_options;
 mod measures;
+mod metric;
 mod model_selection;
 mod probabilities;
 mod repeated_steps;
 mod run;
 mod shared_data;
+mod temperature;
 mod training_data;
 mod training_warning;
 mod value_errors;
@@ -37,10 +39,11 @@ pub use evaluation::{
     read_dataset_for,
 };
 pub use events::{ClassScores, End, Epoch, Event, OnEvent, Score, Started, Summary};
-pub use importance::{Importance, Scoring, Shuffling, importances};
+pub use importance::{Importance, Shuffling, importances};
 pub use incremental::{Pass, Passed};
 pub use input_options::{EMBEDDING_SIZE, InputOptions, ONE_HOT_CATEGORIES};
 pub use measures::{Measure, measures};
+pub use metric::Metric;
 pub use repeated_steps::RepeatedSteps;
 pub use run::{Run, refit};
 pub use shared_data::SharedData;

@@ -113,8 +113,8 @@ mod tests {
     fn run(mut selection: ModelSelection, scores: &[(f64, f64)]) -> (Vec<bool>, usize, usize) {
         let mut taken = Vec::new();
         for (number, (accuracy, loss)) in (1..).zip(scores) {
-            let train = Score { loss: 1.0, accuracy: 0.5, values: None, classes: None };
-            let validation = Some(Score { accuracy: *accuracy, loss: *loss, values: None, classes: None });
+            let train = Score { loss: 1.0, accuracy: 0.5, ..Score::default() };
+            let validation = Some(Score { accuracy: *accuracy, loss: *loss, ..Score::default() });
             let (test, duration) = (None, Duration::ZERO);
             let epoch = Epoch { epoch: number, train, validation, test, duration, rows: 1 };
             let (keeps_last, last) = (selection.keep == Keep::Last, selection.take_last());

@@ -408,6 +408,7 @@ impl Run {
             (totals, order) = (suspended.epoch, suspended.order);
         }
         self.trained = Some(ActiveRun {
+            metric: config.metric,
             network,
             transform,
             data_schema,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use super::DataOptions;
+use super::{DataOptions, Metric};
 use crate::data::Split;
 use crate::error::Result;
 use crate::model::Init;
@@ -117,9 +117,10 @@ pub struct Config {
     /// Ends the run after the epoch that reaches it on the validation rows, or else on the training rows.
     #[serde(skip)]
     pub target_accuracy: Option<f64>,
-    /// Whether the AUC of classes is measured after every epoch, not only of the model that is kept.
-    #[serde(skip)]
-    pub auc_by_epoch: bool,
+    /// Metric on the validation rows that decides which model is kept and when a run ends for lack of improvement; by default the accuracy
+    /// of classes, then the loss.
+    #[serde(serialize_with = "as_text_or_null")]
+    pub metric: Option<Metric>,
     /// Ends the run this long after its start, within an epoch, too.
     #[serde(skip)]
     pub max_time: Option<Duration>,
@@ -127,6 +128,13 @@ pub struct Config {
 
 fn as_text<S: Serializer>(value: &impl Display, to: S) -> std::result::Result<S::Ok, S::Error> {
     to.collect_str(value)
+}
+
+fn as_text_or_null<S: Serializer>(
+    value: &Option<impl Display>,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    value.as_ref().map(ToString::to_string).serialize(to)
 }
 
 impl Default for Config {
@@ -159,7 +167,7 @@ impl Default for Config {
             keep: None,
             patience: None,
             target_accuracy: None,
-            auc_by_epoch: false,
+            metric: None,
             max_time: None,
         }
     }
@@ -267,7 +275,9 @@ impl Config {
         let expected = "less than 1 together with the test fraction";
         demand(validation + test < 1.0, "validation-fraction", expected, validation + test)?;
         demand(self.patience != Some(0), "patience", "1 or more", 0)?;
-        demand(of_classes || !self.auc_by_epoch, "auc-by-epoch", "a loss of classes", self.loss)?;
+        if let Some(metric) = self.metric {
+            demand(metric.of_classes() == of_classes, "metric", &Metric::names(of_classes), metric)?;
+        }
         if let Some(accuracy) = self.target_accuracy {
             demand(of_classes, "target-accuracy", "a loss of classes", self.loss)?;
             demand((0.0..=1.0).contains(&accuracy), "target-accuracy", "a number from 0 to 1", accuracy)?;

@@ -61,8 +61,8 @@ impl Run {
         let held_out = Self::hold_out(&mut self.held_out, &mut self.data, trained, &mut self.events)?;
         let [validation, test] = &*held_out;
         let (validation, of_validation) =
-            trained.evaluate(validation.as_ref(), "validation", self.config.auc_by_epoch).await?;
-        let (test, of_test) = trained.evaluate(test.as_ref(), "test", self.config.auc_by_epoch).await?;
+            trained.evaluate(validation.as_ref(), "validation", self.config.temperature).await?;
+        let (test, of_test) = trained.evaluate(test.as_ref(), "test", false).await?;
         let (parameters, number) = (trained.engine.parameters().await?, trained.epochs.epoch());
         let is_finite = |score: &Option<Score>| score.as_ref().is_none_or(|score| score.loss.is_finite());
         if !(is_finite(&validation) && parameters.is_finite()) {

@@ -57,7 +57,7 @@ impl Run {
             trained.engine.restore(&model.parameters, &state)?;
         }
         let held_out = Self::hold_out(&mut self.held_out, &mut self.data, trained, &mut self.events)?;
-        let (mut test, _) = trained.evaluate(held_out[1].as_ref(), "test", self.config.auc_by_epoch).await?;
+        let (mut test, _) = trained.evaluate(held_out[1].as_ref(), "test", false).await?;
         trained.complete(test.as_mut(), held_out[1].as_ref()).await?;
         Ok((model, test))
     }
