@@ -207,7 +207,7 @@ impl TrainSettings {
             keep: asked.keep,
             patience,
             target_accuracy: asked.target_accuracy,
-            metric: asked.metric,
+            metric: asked.metric.or(usual.metric),
             max_time: asked.max_time,
         };
         config.validate()?;

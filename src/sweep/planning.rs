@@ -18,7 +18,8 @@ use crate::train::Config;
 
 /// Settings that are the same for all members, since they determine the rows, the meaning of a score, or the
 /// device.
-const FIXED: [&str; 6] = ["seed", "threads", "loss", "scale-target", "validation-fraction", "test-fraction"];
+const FIXED: [&str; 7] =
+    ["seed", "threads", "loss", "metric", "scale-target", "validation-fraction", "test-fraction"];
 
 /// Default share of the training rows for scoring members.
 pub const VALIDATION: f64 = 0.2;
@@ -152,6 +153,7 @@ pub fn usual_space(preset: Preset, of_classes: bool) -> Space {
             ("hidden", choice(json!([[256, 256, 256], [256, 256, 256], [64, 64, 64, 64, 64], [512]]))),
             ("dropout", choice(json!([0, 0.15, 0.3]))),
             ("embeddings", choice(json!(["pbld", "pbld", "none"]))),
+            ("input-scaling", choice(json!(["yes", "no"]))),
             ("activation", choice(json!(["selu", "mish", "relu"]))),
         ],
         Preset::Plain => vec![

@@ -130,6 +130,13 @@ impl Space {
         Ok(Self { settings })
     }
 
+    /// Returns the space without the settings that are fixed.
+    #[must_use]
+    pub fn without(mut self, is_fixed: impl Fn(&str) -> bool) -> Self {
+        self.settings.retain(|name, _| !is_fixed(name));
+        self
+    }
+
     /// Returns the names of the settings.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.settings.keys().map(String::as_str)

@@ -7,7 +7,7 @@ use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::error::{Place, excerpt};
 use crate::input::{self, SETTINGS_BYTES};
-use crate::settings::{Preset, TrainSettings};
+use crate::settings::TrainSettings;
 use crate::step::ScheduleKind;
 use crate::sweep::{
     Member, Settings, Sources, Space, TrialPlan, TrialPlanner, VALIDATION, check_names, check_trials,
@@ -82,11 +82,11 @@ pub struct TrialSource {
 }
 
 impl TrialSource {
-    /// The trials that the options of a sweep ask for.
+    /// The trials that the options of a sweep ask for, from the space `usual` unless they name another.
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Data`] for a file that tells of no settings.
-    pub fn from_options(options: &Options, preset: Preset, of_classes: bool) -> Result<Self> {
+    pub fn from_options(options: &Options, usual: Space) -> Result<Self> {
         if let Some(path) = &options.settings {
             let trials: Vec<Settings> = lines(path)?.into_iter().map(|(_, settings)| settings).collect();
             let origin = path.display().to_string();
@@ -97,7 +97,7 @@ impl TrialSource {
             let (origin, trials) = ("the options".to_owned(), vec![Settings::default()]);
             return Ok(Self { origin, trials, space: None });
         }
-        let (space, origin) = space(options, preset, of_classes)?;
+        let (space, origin) = space(options, usual)?;
         let trials = if options.grid {
             space.grid().map_err(|error| Error::Config(format!("{origin}: {error}")))?
         } else {
@@ -121,10 +121,10 @@ fn check<'a>(names: impl Iterator<Item = &'a str>, origin: &str) -> Result<()> {
 ///
 /// # Errors
 /// As [`TrialSource::from_options`].
-fn space(options: &Options, preset: Preset, of_classes: bool) -> Result<(Space, String)> {
+fn space(options: &Options, usual: Space) -> Result<(Space, String)> {
     let (space, origin) = match &options.space {
         Some(path) => (Space::from_toml(&text(path)?, path)?, path.display().to_string()),
-        None => (usual_space(preset, of_classes), "the usual settings".to_owned()),
+        None => (usual, "the usual settings".to_owned()),
     };
     check(space.names(), &origin)?;
     Ok((space, origin))
@@ -177,15 +177,26 @@ impl PreparedSweep {
     /// # Errors
     /// Those of the options, the data and the device.
     pub fn prepare(options: &Options) -> anyhow::Result<(Self, Sources)> {
-        let common = SharedOptions::from_options(options);
-        let base = &common.base;
+        let mut common = SharedOptions::from_options(options);
+        let base = &mut common.base;
         base.check()?;
         let mut own = config_file::table(&of_members(&options.train))?;
         // The settings of a member may decide whether factors of learning rates are of use.
         own.retain(|name, _| !name.starts_with("lr-"));
         let opened = DataPaths::from_options(base)?.open(base, &own)?;
-        let preset = base.training.settings.preset_for(&opened.info);
-        let tried = TrialSource::from_options(options, preset, !opened.info.predicts_values)?;
+        // The preset for tables is the default, as in `tinytrain train`.
+        base.training.settings = opened.settings.clone();
+        let base = &common.base;
+        let usual =
+            usual_space(base.training.settings.preset_for(&opened.info), !opened.info.predicts_values);
+        let tried = TrialSource::from_options(options, usual.without(|name| own.contains_key(name)))?;
+        if let Some(name) = tried.space.iter().flat_map(Space::names).find(|name| own.contains_key(*name)) {
+            let origin = &tried.origin;
+            return Err(Error::Config(format!(
+                "{origin}: --{name} is on the command line, too; remove one of them"
+            ))
+            .into());
+        }
         let mut planned = common.planning(options, &tried.origin).plan(&tried.trials)?;
         if planned.is_empty() {
             return Err(Error::Config("expected at least one trial, found none".to_owned()).into());

@@ -23,7 +23,7 @@ use crate::step::{
 /// Which model of a run is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// The one with the highest accuracy on the validation rows; of equal ones, that with the smallest loss there.
+    /// The model with the best metric on the validation rows.
     Best,
     /// The one after the last epoch.
     Last,

@@ -3,7 +3,7 @@
 use crate::data::Scale;
 use crate::model::{Init, Variance};
 use crate::step::{Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule};
-use crate::train::{Clip, Config, DataOptions, InputOptions};
+use crate::train::{Clip, Config, DataOptions, InputOptions, Metric};
 
 impl Config {
     /// Gradient descent at the usual rate of a loss; all else at its default.
@@ -15,7 +15,8 @@ impl Config {
     /// RealMLP-TD-S (D. Holzmüller, L. Grinsztajn, I. Steinwart, "Better by default: strong pre-tuned MLPs and boosted trees on
     /// tabular data", 2024; code dholzmueller/realmlp-td-s_standalone): three hidden layers of 256, robust scaling with smooth
     /// clipping, a learnt factor for every input, neural tangent parametrisation, Adam with a rate of four cycles; and the periodic
-    /// embeddings of numbers of RealMLP-TD. It is meant for tables with rows to validate on, of which the best model is kept.
+    /// embeddings of numbers of RealMLP-TD. It is meant for tables with validation rows, on which the model with the smallest log loss of
+    /// calibrated probabilities is kept, or for values with the smallest error.
     ///
     /// One-hot inputs are 0 and 1 here, where the published code scales them like numbers; the last batch of an epoch is
     /// shorter, where that leaves its rows out; and a run ends when 64 epochs have brought nothing better on the validation rows.
@@ -37,6 +38,7 @@ impl Config {
             factors: RateFactors { biases, scale, embeddings, ..RateFactors::default() },
             ntk: true,
             patience: Some(64),
+            metric: of_classes.then_some(Metric::LogLoss),
             data: DataOptions {
                 scale: Scale::Robust,
                 clip: Clip::Auto,
