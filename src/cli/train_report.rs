@@ -395,7 +395,7 @@ impl<'a> TrainReport<'a> {
                 lines.iter().try_for_each(|line| self.console.line(line))?;
                 self.tell_details(started);
                 if self.table.is_none() {
-                    let table = Table::new(self.validates, self.tests, self.config.epochs, self.config.loss);
+                    let table = Table::new(self.validates, self.tests, self.config);
                     self.console.line(&table.header())?;
                     self.table = Some(table);
                 }

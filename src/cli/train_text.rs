@@ -8,7 +8,7 @@ use crate::runs::figures::{TEST, VALIDATION, by_target, score_fields};
 use crate::schedule::SelectedPlan;
 use crate::settings::{Preset, TrainSettings};
 use crate::step::{Loss, OptimizerKind, RateSchedule};
-use crate::train::{Config, End, Epoch, Score, Started, Summary, TargetErrors};
+use crate::train::{Config, End, Epoch, Metric, Score, Started, Summary, TargetErrors};
 use serde_json::Value;
 
 use super::config_file::{table, words};
@@ -66,12 +66,15 @@ pub struct Table {
     /// Epochs of the whole run.
     epochs: usize,
     loss: Loss,
+    /// The metric that chooses the best epoch, printed instead of the validation loss.
+    metric: Option<Metric>,
 }
 
 impl Table {
     /// A table with columns for validation rows and for test rows, if there are any.
-    pub fn new(validates: bool, tests: bool, epochs: usize, loss: Loss) -> Self {
-        Self { validates, tests, epochs, loss }
+    pub fn new(validates: bool, tests: bool, &Config { epochs, loss, metric, .. }: &Config) -> Self {
+        let metric = metric.filter(|metric| *metric != Metric::Accuracy);
+        Self { validates, tests, epochs, loss, metric }
     }
 
     /// Whether the table has a line of an epoch: of the first, the last, and as many as are still read in between.
@@ -88,6 +91,15 @@ impl Table {
             (false, _) => ["", ""],
         };
         let [loss, accuracy] = validation;
+        let loss = match self.metric {
+            Some(Metric::BalancedAccuracy) => "val bacc",
+            Some(Metric::F1) => "val F1",
+            Some(Metric::Auc) => "val AUC",
+            Some(Metric::AveragePrecision) => "val AP",
+            Some(Metric::Rmse) => "val RMSE",
+            Some(Metric::Mae) => "val MAE",
+            None | Some(Metric::LogLoss | Metric::Accuracy | Metric::R2) => loss,
+        };
         self.columns([
             "epoch",
             "train loss",
@@ -106,6 +118,8 @@ impl Table {
             score.as_ref().map_or_else(|| "-".to_owned(), text)
         };
         let of_loss: fn(&Score) -> String = |score| loss(score.loss);
+        let of_metric: fn(&Score) -> String =
+            |score| loss(score.chosen.map_or(score.loss, |chosen| chosen.value));
         let of_accuracy: fn(&Score) -> String = |score| match &score.values {
             Some(values) if values.r2.is_nan() => "-".to_owned(),
             Some(values) => format!("{:.4}", values.r2),
@@ -116,7 +130,7 @@ impl Table {
             &epoch.epoch.to_string(),
             &loss(epoch.train.loss),
             &if self.loss.of_classes() { percent(epoch.train.accuracy) } else { String::new() },
-            &cell(&epoch.validation, of_loss),
+            &cell(&epoch.validation, if self.metric.is_some() { of_metric } else { of_loss }),
             &(cell(&epoch.validation, of_accuracy) + star),
             &cell(&epoch.test, of_loss),
             &cell(&epoch.test, of_accuracy),
@@ -276,6 +290,7 @@ pub fn started_fields(started: &Started, config: &Config, preset: Preset) -> Vec
         ("epochs", config.epochs.into()),
         ("seed", config.seed.into()),
         ("batch_size", config.batch_size.into()),
+        ("metric", config.metric.map(Metric::name).into()),
         ("optimizer", config.optimizer.kind.to_string().into()),
         // The decimal fraction that the user wrote, not the digits of its binary neighbour.
         ("learning_rate", config.learning_rate.to_string().parse::<f64>().ok().into()),
@@ -293,7 +308,9 @@ pub fn epoch_fields(epoch: &Epoch, config: &Config, is_kept: bool) -> Vec<(&'sta
     ];
     fields.extend(score_fields(VALIDATION, epoch.validation.as_ref()));
     fields.extend(score_fields(TEST, epoch.test.as_ref()));
+    let chosen = epoch.validation.as_ref().and_then(|score| score.chosen);
     fields.extend([
+        ("validation_metric", chosen.map(|chosen| chosen.value).into()),
         ("seconds", epoch.duration.as_secs_f64().into()),
         ("samples_per_second", epoch.samples_per_second().into()),
         ("kept", is_kept.into()),

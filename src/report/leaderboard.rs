@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::runs::FolderLock;
 use crate::sweep::{Folder, RankedMember, Record, Settings, best, names, ranked, setting_text};
+use crate::train::{Metric, MetricValue, Score};
 use serde_json::Value;
 
 use super::text::{Table, counted, loss, percent, quoted};
@@ -27,6 +28,7 @@ pub fn leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> T
     let mut names = names(ranked.iter().map(|ranked| &ranked.record));
     names.retain(|name| ranked.len() < 2 || differs(ranked, name));
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
+    let other = ranked.first().and_then(|ranked| other_metric(&ranked.record));
     let mut columns = vec![">rank", ">trial", ">loss", ">epochs"];
     if has_seconds {
         columns.push(">seconds");
@@ -34,6 +36,7 @@ pub fn leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> T
     columns.extend(names.iter().map(String::as_str));
     let row = |RankedMember { rank, record }: &RankedMember| {
         let mut row = vec![rank.to_string(), record.member.to_string()];
+        row.extend(other.map(|_| record.chosen.map(chosen_value).unwrap_or_default()));
         row.extend(of_classes.then(|| record.accuracy.map(percent).unwrap_or_default()));
         row.extend([record.loss.map(loss).unwrap_or_default(), record.epochs.to_string()]);
         row.extend(has_seconds.then(|| format!("{:.2}", record.seconds)));
@@ -42,6 +45,10 @@ pub fn leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> T
     };
     if of_classes {
         columns.insert(2, ">accuracy");
+    }
+    let name = other.map(|chosen| format!(">{}", chosen.metric));
+    if let Some(name) = &name {
+        columns.insert(2, name);
     }
     Table::new(&columns, ranked.iter().take(most).map(row))
 }
@@ -67,10 +74,29 @@ pub fn settings_text(settings: &Settings) -> String {
 
 /// What a member is judged by.
 pub fn figure(record: &Record) -> String {
-    match (record.accuracy, record.loss) {
-        (Some(accuracy), _) => format!("accuracy {}", percent(accuracy)),
-        (None, Some(value)) => format!("loss {}", loss(value)),
-        (None, None) => "no score".to_owned(),
+    record.score().map_or_else(|| "no score".to_owned(), |score| score_text(&score, record.accuracy.is_some()))
+}
+
+/// The metric of a score that orders trials, for people.
+pub fn score_text(score: &Score, of_classes: bool) -> String {
+    match score.chosen {
+        Some(chosen) if chosen.metric == Metric::LogLoss => format!("loss {}", loss(chosen.value)),
+        Some(chosen) => format!("{} {}", chosen.metric, chosen_value(chosen)),
+        None if of_classes => format!("accuracy {}", percent(score.accuracy)),
+        None => format!("loss {}", loss(score.loss)),
+    }
+}
+
+/// The metric that orders trials, if it is neither the accuracy nor the loss, which are always printed.
+pub fn other_metric(record: &Record) -> Option<MetricValue> {
+    record.chosen.filter(|chosen| !matches!(chosen.metric, Metric::Accuracy | Metric::LogLoss))
+}
+
+/// The value of a metric, for people.
+pub fn chosen_value(MetricValue { metric, value }: MetricValue) -> String {
+    match metric {
+        Metric::Accuracy | Metric::BalancedAccuracy | Metric::F1 => percent(value),
+        _ => loss(value),
     }
 }
 

@@ -272,6 +272,7 @@ impl TrainSettings {
             lr_schedule: Some(config.rate_schedule),
             scale: Some(data.scale),
             patience: config.patience.map(Patience::Epochs),
+            metric: config.metric,
             seed: Some(config.seed),
             ..Self::default()
         };

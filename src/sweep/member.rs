@@ -7,7 +7,7 @@ use crate::engine::GPU_START;
 use crate::error::Result;
 use crate::model::Model;
 use crate::threads::available;
-use crate::train::{Config, Epoch, Score, SharedData};
+use crate::train::{Config, Epoch, MetricValue, Score, SharedData};
 
 /// A network to train, once, or once on each of several folds.
 #[derive(Clone)]
@@ -120,8 +120,15 @@ impl FinishedMember {
         Some(Score {
             loss: mean(|score| score.loss),
             accuracy: mean(|score| score.accuracy),
-            quality: scores.iter().map(|score| score.quality).sum::<Option<f64>>().map(|sum| sum / scores.len() as f64),
+            chosen: mean_of_chosen(&scores),
             ..Score::default()
         })
     }
+}
+
+/// The mean of the metric that orders trials; `None` for the default, or if a score has none.
+fn mean_of_chosen(scores: &[&Score]) -> Option<MetricValue> {
+    let all = scores.iter().map(|score| score.chosen).collect::<Option<Vec<MetricValue>>>()?;
+    let value = all.iter().map(|chosen| chosen.value).sum::<f64>() / all.len() as f64;
+    Some(MetricValue { value, ..*all.first()? })
 }

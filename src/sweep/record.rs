@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::member::{FinishedMember, TrialStatus};
 use super::space::Settings;
-use crate::train::{Epoch, Score};
+use crate::train::{Epoch, MetricValue, Score};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -31,9 +31,9 @@ pub struct Record {
     pub accuracy: Option<f64>,
     /// Loss of its score.
     pub loss: Option<f64>,
-    /// The chosen metric, negated if smaller values are better; `None` for the default.
+    /// The metric that orders trials; `None` for the default, the accuracy or the loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quality: Option<f64>,
+    pub chosen: Option<MetricValue>,
     /// Trained epochs, the maximum over all folds.
     #[serde(default)]
     pub epochs: usize,
@@ -102,7 +102,7 @@ impl Record {
             settings: settings.clone(),
             arguments: arguments.to_vec(),
             accuracy: score.as_ref().map(|score| score.accuracy).filter(|_| of_classes),
-            quality: score.as_ref().and_then(|score| score.quality),
+            chosen: score.as_ref().and_then(|score| score.chosen),
             loss: score.map(|score| score.loss),
             epochs: ended.runs.iter().map(|run| run.epochs.len()).max().unwrap_or(0),
             kept: ended.runs.first().map_or(0, |run| run.kept),
@@ -131,6 +131,6 @@ impl Record {
     /// Returns the member's score; `None` for a failed member.
     pub fn score(&self) -> Option<Score> {
         let loss = self.loss.filter(|loss| loss.is_finite() && self.end != "failed")?;
-        Some(Score { loss, accuracy: self.accuracy.unwrap_or(0.0), quality: self.quality, ..Score::default() })
+        Some(Score { loss, accuracy: self.accuracy.unwrap_or(0.0), chosen: self.chosen, ..Score::default() })
     }
 }

@@ -65,26 +65,27 @@ impl ActiveRun {
             let errors =
                 ValueErrors::from_outputs(self.network.loss(), &outputs, values, columns, scale, &counts);
             let warning = TrainingWarning::for_values(&errors, name);
-            let quality = self.metric.and_then(|metric| metric.quality(metric.of_errors(&errors)));
-            return Ok((Some(Score { quality, ..Score::of_values(errors) }), warning));
+            let chosen = self.metric.and_then(|metric| metric.with(metric.of_errors(&errors)));
+            return Ok((Some(Score { chosen, ..Score::of_values(errors) }), warning));
         }
         let labels = rows.labels();
         // An engine evaluates rows that count alike.
-        let (evaluation, quality) = if self.metric.is_some() || !rows.weights.is_empty() {
+        let (evaluation, chosen) = if self.metric.is_some() || !rows.weights.is_empty() {
             let outputs = self.engine.outputs(&rows.view()).await?;
-            let quality = |metric: Metric| metric.quality_of_outputs(&outputs, labels, &counts, is_calibrated);
-            (evaluation(&outputs, labels, &counts), self.metric.and_then(quality))
+            let measure = if is_calibrated { Metric::of_calibrated } else { Metric::of_outputs };
+            let chosen = self.metric.and_then(|it| it.with(measure(it, &outputs, labels, &counts)));
+            (evaluation(&outputs, labels, &counts), chosen)
         } else {
             (self.engine.evaluate(&rows.view()).await?, None)
         };
-        let auc = quality.filter(|_| self.metric == Some(Metric::Auc));
+        let auc = chosen.filter(|chosen| chosen.metric == Metric::Auc).map(|chosen| chosen.value);
         let Evaluation { loss, predictions } = &evaluation;
         let warning =
             TrainingWarning::for_predictions(labels, predictions, &counts, &self.data_schema.classes, name);
         let balanced_accuracy = balanced_accuracy(labels, predictions, &counts, self.network.outputs());
         let classes = Some(ClassScores { balanced_accuracy, log_loss: *loss, auc });
         let accuracy = accuracy(labels, predictions, &counts);
-        Ok((Some(Score { loss: *loss, accuracy, values: None, classes, quality }), warning))
+        Ok((Some(Score { loss: *loss, accuracy, values: None, classes, chosen }), warning))
     }
 
     /// Completes the score over some rows by the AUC, if it lacks one. The engine has the parameters of the score.

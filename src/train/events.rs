@@ -11,7 +11,7 @@ use crate::engine::Description;
 use crate::error::Result;
 use crate::model::{DataSchema, Model, Network};
 use crate::timing::Ceilings;
-use crate::train::{TrainingWarning, ValueErrors, exact};
+use crate::train::{MetricValue, TrainingWarning, ValueErrors, exact};
 
 /// Loss and accuracy over some rows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -26,9 +26,8 @@ pub struct Score {
     pub values: Option<ValueErrors>,
     /// Measures of predicted classes, over rows that did not train.
     pub classes: Option<ClassScores>,
-    /// The metric that chooses models, negated if smaller values are better; `None` for the default.
-    #[serde(default, with = "exact::option")]
-    pub quality: Option<f64>,
+    /// The metric that chooses models; `None` for the default.
+    pub chosen: Option<MetricValue>,
 }
 
 /// Measures of predicted classes over some rows.
@@ -50,7 +49,8 @@ impl Score {
     /// Whether this score is better than another: by the chosen metric; by default and if they are equal, by the accuracy of classes,
     /// then by the loss.
     pub fn is_better_than(&self, other: &Self) -> bool {
-        let qualities = self.quality.zip(other.quality).filter(|(a, b)| a != b);
+        let chosen = self.chosen.zip(other.chosen).map(|(own, other)| (own.quality(), other.quality()));
+        let qualities = chosen.filter(|(own, other)| own != other);
         // The accuracy of predicted values is always the same.
         let (own, others) = qualities.unwrap_or((self.accuracy, other.accuracy));
         own > others || own == others && self.loss < other.loss

@@ -3,7 +3,9 @@
 use super::classified::{Classified, accuracy, evaluation};
 use super::temperature::calibrated_loss;
 use super::value_errors::ValueErrors;
-use crate::named::named;
+use super::exact;
+use crate::named::{named, one_of};
+use serde::{Deserialize, Serialize};
 
 /// A metric of predictions over some rows; all but errors of values are defined in [`measures`](super::measures).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +55,7 @@ impl Metric {
 
     /// The metrics of predicted classes, or of values, for messages.
     pub fn names(of_classes: bool) -> String {
-        crate::named::one_of(Self::ALL.iter().filter(|it| it.of_classes() == of_classes).map(|it| it.name()))
+        one_of(Self::ALL.iter().filter(|it| it.of_classes() == of_classes).map(|it| it.name()))
     }
 
     /// The metric of rows of these classes from the outputs of a network, [rows, classes], weighted by `counts`; NaN if the rows have
@@ -84,24 +86,35 @@ impl Metric {
         }
     }
 
-    /// A number that is greater for a better value, `None` if the rows have no such metric.
-    pub(super) fn quality(self, value: f64) -> Option<f64> {
-        Some(if self.is_error() { -value } else { value }).filter(|quality| quality.is_finite())
+    /// [`Metric::of_outputs`] of a model whose outputs will be divided by its temperature: the log loss with the best temperature for
+    /// these rows (E. Berta, D. Holzmüller, M. Jordan, F. Bach, "Rethinking early stopping: refine, then calibrate", 2025). The other
+    /// metrics depend on the temperature hardly, or not at all.
+    pub(super) fn of_calibrated(self, outputs: &[f32], labels: &[u32], counts: &[f64]) -> f64 {
+        match self {
+            Self::LogLoss => calibrated_loss(outputs, labels, counts),
+            _ => self.of_outputs(outputs, labels, counts),
+        }
     }
 
-    /// [`Metric::quality`] of the outputs of a model that is divided by its temperature in the end, if `is_calibrated`: the log loss is
-    /// then computed with the best temperature for these rows (E. Berta, D. Holzmüller, M. Jordan, F. Bach, "Rethinking early stopping:
-    /// refine, then calibrate", 2025). The other metrics do not depend on the temperature, or hardly.
-    pub(super) fn quality_of_outputs(
-        self,
-        outputs: &[f32],
-        labels: &[u32],
-        counts: &[f64],
-        is_calibrated: bool,
-    ) -> Option<f64> {
-        self.quality(match self {
-            Self::LogLoss if is_calibrated => calibrated_loss(outputs, labels, counts),
-            _ => self.of_outputs(outputs, labels, counts),
-        })
+    /// This metric with its value, `None` if the rows have no such metric.
+    pub(super) fn with(self, value: f64) -> Option<MetricValue> {
+        value.is_finite().then_some(MetricValue { metric: self, value })
+    }
+}
+
+/// The value of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MetricValue {
+    /// The metric.
+    pub metric: Metric,
+    /// Its value, finite.
+    #[serde(with = "exact")]
+    pub value: f64,
+}
+
+impl MetricValue {
+    /// Returns a number that is greater for a better value.
+    pub fn quality(&self) -> f64 {
+        if self.metric.is_error() { -self.value } else { self.value }
     }
 }

@@ -43,7 +43,7 @@ pub use importance::{Importance, Shuffling, importances};
 pub use incremental::{Pass, Passed};
 pub use input_options::{EMBEDDING_SIZE, InputOptions, ONE_HOT_CATEGORIES};
 pub use measures::{Measure, measures};
-pub use metric::Metric;
+pub use metric::{Metric, MetricValue};
 pub use repeated_steps::RepeatedSteps;
 pub use run::{Run, refit};
 pub use shared_data::SharedData;

@@ -17,7 +17,9 @@ use serde_json::{Value, json};
 use super::options::Options;
 use super::setup::{PreparedSweep, TrialSource};
 use crate::cli::output::Console;
-use crate::report::leaderboard::{common_settings, leaderboard, settings_text};
+use crate::report::leaderboard::{
+    chosen_value, common_settings, leaderboard, other_metric, score_text, settings_text,
+};
 use crate::report::text::{counted, grouped, loss, percent, seconds, shell_word};
 
 /// How many of the best members are printed at the end.
@@ -290,7 +292,7 @@ impl<'a> Report<'a> {
         }
         if let Some(RankedMember { record, .. }) = first {
             let model = best.map(|path| format!(", model {}", shell_word(&path))).unwrap_or_default();
-            self.console.line(&format!("best: trial {}, {}{model}", record.member, score_text(record)))?;
+            self.console.line(&format!("best: trial {}, {}{model}", record.member, figures(record)))?;
         }
         if let Some(ensemble) = ensemble {
             self.console.line(&ensemble_text(&ensemble))?;
@@ -337,7 +339,7 @@ fn leaders(
     all.sort_by(|a, b| by_score(Some(&a.2), Some(&b.2)).then(a.0.cmp(&b.0)));
     let line = |(member, epoch, score, mark): &(usize, usize, Score, &str)| {
         let settings = planned.get(member).map(|planned| settings_text(&planned.own)).unwrap_or_default();
-        let figure = if of_classes { percent(score.accuracy) } else { format!("loss {}", loss(score.loss)) };
+        let figure = score_text(score, of_classes);
         format!("{member:>5}  {figure}  epoch {epoch}{mark}  {settings}")
     };
     all.iter().take(PRINTED).map(line).collect()
@@ -356,18 +358,17 @@ fn member_line(record: &Record) -> String {
                 _ => "",
             };
             let epochs = counted(record.epochs as u64, "epoch", "epochs");
-            format!("trial {}, {}, {epochs}{end}{settings}", record.member, score_text(record))
+            format!("trial {}, {}, {epochs}{end}{settings}", record.member, figures(record))
         }
     }
 }
 
-/// What a member is judged by, for people.
-fn score_text(record: &Record) -> String {
-    let value = record.loss.map_or("no loss".to_owned(), |value| format!("loss {}", loss(value)));
-    match record.accuracy {
-        Some(accuracy) => format!("accuracy {}, {value}", percent(accuracy)),
-        None => value,
-    }
+/// The figures of a member, the metric that orders trials first.
+fn figures(record: &Record) -> String {
+    let other = other_metric(record).map(|it| format!("{} {}", it.metric, chosen_value(it)));
+    let accuracy = record.accuracy.map(|accuracy| format!("accuracy {}", percent(accuracy)));
+    let loss = record.loss.map_or("no loss".to_owned(), |value| format!("loss {}", loss(value)));
+    other.into_iter().chain(accuracy).chain([loss]).collect::<Vec<String>>().join(", ")
 }
 
 /// An ensemble for programs.

@@ -119,7 +119,6 @@ pub struct Config {
     pub target_accuracy: Option<f64>,
     /// Metric on the validation rows that decides which model is kept and when a run ends for lack of improvement; by default the accuracy
     /// of classes, then the loss.
-    #[serde(serialize_with = "as_text_or_null")]
     pub metric: Option<Metric>,
     /// Ends the run this long after its start, within an epoch, too.
     #[serde(skip)]
@@ -128,13 +127,6 @@ pub struct Config {
 
 fn as_text<S: Serializer>(value: &impl Display, to: S) -> std::result::Result<S::Ok, S::Error> {
     to.collect_str(value)
-}
-
-fn as_text_or_null<S: Serializer>(
-    value: &Option<impl Display>,
-    to: S,
-) -> std::result::Result<S::Ok, S::Error> {
-    value.as_ref().map(ToString::to_string).serialize(to)
 }
 
 impl Default for Config {
