@@ -9,7 +9,7 @@ from . import _names
 from ._tinytrain import settings
 
 # Settings of the library that have another name here, or none.
-_RENAMED = {"threads", "seed", "class_weights", "test_fraction", "auc_by_epoch"}
+_RENAMED = {"threads", "seed", "class_weights", "test_fraction"}
 # How first weights are drawn where no preset for tables says it: as scikit-learn's networks do.
 INIT = "xavier"
 OF_CLASSES = {"label_smoothing", "no_temperature", "target_accuracy"}
@@ -28,7 +28,7 @@ _TYPES = {
     "keep": "{'best', 'last'}",
     **dict.fromkeys(["batch_size", "epochs", "init_seed", "lr_every", "warmup", "one_hot", "patience"], "int"),
     **dict.fromkeys(
-        ["schedule", "init", "loss", "optimizer", "lr_schedule", "parametrization", "scale_target", "scale", "clip", "embeddings"],
+        ["schedule", "init", "loss", "metric", "optimizer", "lr_schedule", "parametrization", "scale_target", "scale", "clip", "embeddings"],
         "str",
     ),
 }

@@ -163,13 +163,11 @@ fn names(model: &Model, file: &str) -> crate::error::Result<Vec<String>> {
 /// By what the model is measured.
 fn metric(model: &Model, wanted: Option<Metric>) -> crate::error::Result<Metric> {
     let of_classes = model.network.loss().of_classes();
-    let (usual, kind) =
-        if of_classes { (Metric::Accuracy, "classes") } else { (Metric::R2, "values") };
+    let (usual, kind) = if of_classes { (Metric::Accuracy, "classes") } else { (Metric::R2, "values") };
     let others = Metric::names(of_classes);
     match wanted {
         Some(metric) if metric.of_classes() != of_classes => {
-            let text =
-                format!("--metric: expected {others} for a model of {kind}, found {}", metric.name());
+            let text = format!("--metric: expected {others} for a model of {kind}, found {}", metric.name());
             Err(Error::Config(text))
         }
         wanted => Ok(wanted.unwrap_or(usual)),

@@ -91,6 +91,7 @@ impl DataPaths {
         let validates = self.validation.is_some();
         let settings = training.settings.with_table_defaults(&mut reader, validates)?;
         let info = settings.inspect(&reader, validates, self.test.is_some());
+        let info = DatasetInfo { in_folds: options.folds.is_some(), ..info };
         settings.resolve(&info)?;
         options.check_held_out(settings.validates(&info))?;
         let target = training.columns.target_like(&reader, training.settings.loss)?;
@@ -180,8 +181,6 @@ fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<
     };
     let OpenData { reader, settings, info, .. } = opened;
     let of_classes = reader.values() == 0;
-    let measures = settings.validates(info) || options.divides();
-    unused(!measures, "metric", "validation data (--validation or --validation-fraction)", "none")?;
     let inputs = settings.resolve(info)?.data.inputs;
     unused(!inputs.scaled, "lr-scale", "--input-scaling yes", "inputs without scaling factors")?;
     let categories = reader.schema().map(|schema| schema.categories.len());

@@ -142,6 +142,7 @@ impl Options {
         DatasetInfo {
             validates: self.validation.is_some(),
             tests: self.test.is_some(),
+            in_folds: self.folds.is_some(),
             ..DatasetInfo::default()
         }
     }

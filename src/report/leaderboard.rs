@@ -74,7 +74,9 @@ pub fn settings_text(settings: &Settings) -> String {
 
 /// What a member is judged by.
 pub fn figure(record: &Record) -> String {
-    record.score().map_or_else(|| "no score".to_owned(), |score| score_text(&score, record.accuracy.is_some()))
+    record
+        .score()
+        .map_or_else(|| "no score".to_owned(), |score| score_text(&score, record.accuracy.is_some()))
 }
 
 /// The metric of a score that orders trials, for people.

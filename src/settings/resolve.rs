@@ -29,6 +29,8 @@ pub struct DatasetInfo {
     pub validates: bool,
     /// Whether there are separate test data.
     pub tests: bool,
+    /// Whether the rows are divided into folds, whose held-out rows are scored.
+    pub in_folds: bool,
 }
 
 impl DatasetInfo {
@@ -86,6 +88,7 @@ impl TrainSettings {
             is_table: reader.schema().is_some(),
             validates,
             tests,
+            in_folds: false,
             rows: None,
         };
         let is_open = self.preset.is_none() && info.is_table && self.validates(&info);
@@ -252,7 +255,8 @@ impl TrainSettings {
         let expected = "validation data (--validation or --validation-fraction)";
         demand(fits, "patience", expected, "none")?;
         let fits = validates || self.keep != Some(Keep::Best);
-        demand(fits, "keep", expected, "none")
+        demand(fits, "keep", expected, "none")?;
+        demand(validates || info.in_folds || self.metric.is_none(), "metric", expected, "none")
     }
 
     /// All settings that a preset decides, as resolved: they repeat a run even if defaults change.
@@ -272,7 +276,6 @@ impl TrainSettings {
             lr_schedule: Some(config.rate_schedule),
             scale: Some(data.scale),
             patience: config.patience.map(Patience::Epochs),
-            metric: config.metric,
             seed: Some(config.seed),
             ..Self::default()
         };

@@ -55,7 +55,10 @@ impl Sources {
     pub fn members(&mut self, planned: &[TrialPlan], folds: Option<usize>) -> Result<Vec<Member>> {
         let (validates, tests) = (self.validation.is_some(), self.test.is_some());
         // A member may leave the preset open even if the sweep does not.
-        let look = |planned: &TrialPlan| planned.settings.inspect(&self.training, validates, tests);
+        let look = |planned: &TrialPlan| {
+            let info = planned.settings.inspect(&self.training, validates, tests);
+            DatasetInfo { in_folds: folds.is_some(), ..info }
+        };
         let known: Vec<DatasetInfo> = planned.iter().map(look).collect();
         let fold = |index| folds.map(|count| Fold { index, count });
         let mut members = Vec::with_capacity(planned.len());

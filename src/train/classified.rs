@@ -122,7 +122,8 @@ impl<'a> Classified<'a> {
     /// class, or of others.
     fn precision(&self, class: usize, counts: &[f64]) -> Option<f64> {
         let (mut inside, mut all, mut sum) = (0.0, 0.0, 0.0);
-        for equal in self.ranked[class].chunk_by(|a, b| self.score(*a, class) == self.score(*b, class)).rev() {
+        for equal in self.ranked[class].chunk_by(|a, b| self.score(*a, class) == self.score(*b, class)).rev()
+        {
             let own = self.count_of(class, equal, counts);
             (inside, all) = (inside + own[0], all + own[0] + own[1]);
             sum += if own[0] > 0.0 { own[0] * inside / all } else { 0.0 };

@@ -1,9 +1,9 @@
 //! Metrics by which models are chosen and columns are ranked.
 
 use super::classified::{Classified, accuracy, evaluation};
+use super::exact;
 use super::temperature::calibrated_loss;
 use super::value_errors::ValueErrors;
-use super::exact;
 use crate::named::{named, one_of};
 use serde::{Deserialize, Serialize};
 

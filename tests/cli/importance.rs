@@ -32,7 +32,7 @@ fn one_column_decides_everything_and_the_others_nothing() {
     let place = trained(&["--test-fraction", "0.2"]);
     let all = found(&place, &[]);
     assert_eq!(
-        (&all["measure"], &all["value"], &all["samples"]),
+        (&all["metric"], &all["value"], &all["samples"]),
         (&"accuracy".into(), &1.0.into(), &60.into())
     );
     let columns = all["columns"].as_array().unwrap();
@@ -57,7 +57,7 @@ fn one_column_decides_everything_and_the_others_nothing() {
     let some = found(&place, &["--rows", "17"]);
     assert_eq!((&some["samples"], &some["data"], &some["value"]), (&17.into(), &all["data"], &1.0.into()));
     assert_eq!(found(&place, &["--rows", "60"]), all);
-    let loss = found(&place, &["--measure", "log-loss", "--repeats", "3"]);
+    let loss = found(&place, &["--metric", "log-loss", "--repeats", "3"]);
     assert!(loss["columns"][0]["importance"].as_f64().unwrap() > 1.0, "{loss}");
     assert_eq!(loss["columns"][0]["column"], "color");
 }
@@ -109,13 +109,13 @@ fn values_have_importances_too_and_images_none() {
         .concat(),
     );
     let found = found(&place, &[]);
-    assert_eq!((&found["measure"], &found["columns"][0]["column"]), (&"r2".into(), &"a".into()));
+    assert_eq!((&found["metric"], &found["columns"][0]["column"]), (&"r2".into(), &"a".into()));
     // Shuffled values lie twice the variance away, so that R2 falls from 1 to -1.
     let [a, b] = [0, 1].map(|column| found["columns"][column]["importance"].as_f64().unwrap());
     assert!((a - 2.0).abs() < 0.15 && b.abs() < 0.05, "{a} {b}");
     let outcome =
-        place.run(&["importance", "--model", "m.safetensors", "--device", "cpu", "--measure", "auc"]);
-    let expected = "error: --measure: expected r2, rmse or mae for a model of values, found auc";
+        place.run(&["importance", "--model", "m.safetensors", "--device", "cpu", "--metric", "auc"]);
+    let expected = "error: --metric: expected r2, rmse or mae for a model of values, found auc";
     assert_eq!((outcome.code, outcome.error()), (2, expected));
 
     place.write_idx("data/train", &Rows::new(40, 1));

@@ -73,9 +73,9 @@ fn targets_are_measured_in_their_own_units() {
     let (_, table) = text.split_once("target").unwrap();
     assert_eq!(table.matches("RMSE").count(), 2, "{text}");
     assert!(table.contains("mean of all  R2"), "{text}");
-    let train = ["train", "--data", "t.csv", "--target", "cm", "--device", "cpu", "--auc-by-epoch"];
+    let train = ["train", "--data", "t.csv", "--target", "cm", "--device", "cpu", "--metric", "auc"];
     let outcome = place.run(&train);
-    let expected = "error: --auc-by-epoch: expected a loss of classes, found mse";
+    let expected = "error: --metric: expected r2, rmse or mae, found auc";
     assert_eq!((outcome.code, outcome.stderr.lines().last()), (2, Some(expected)));
 }
 
@@ -175,12 +175,15 @@ fn training_says_what_eval_says_of_the_kept_model() {
     assert_eq!((&objects[kept]["event"], &objects[kept]["test_auc"]), (&"epoch".into(), &Value::Null));
     assert_eq!(objects[kept]["test_balanced_accuracy"], summary["test_balanced_accuracy"]);
     // An epoch is measured before its model is divided by a temperature.
-    let objects = train(&seed, &["--no-temperature"]);
-    let summary = objects.last().unwrap();
-    let by_epoch = train(&seed, &["--auc-by-epoch", "--no-temperature"]);
-    assert_eq!(by_epoch[kept]["test_auc"], summary["test_auc"]);
-    assert!(by_epoch[1..10].iter().all(|epoch| epoch["validation_auc"].is_number()));
-    assert_eq!(by_epoch.last().unwrap()["validation_auc"], summary["validation_auc"]);
+    let by_epoch = train(&seed, &["--metric", "auc", "--no-temperature"]);
+    let (epochs, summary) = (&by_epoch[1..10], by_epoch.last().unwrap());
+    let kept = summary["kept_epoch"].as_u64().unwrap() as usize;
+    for set in ["test_auc", "validation_auc"] {
+        assert_eq!(by_epoch[kept][set], summary[set]);
+    }
+    let all: Vec<f64> = epochs.iter().map(|epoch| epoch["validation_metric"].as_f64().unwrap()).collect();
+    assert!(epochs.iter().all(|epoch| epoch["validation_metric"] == epoch["validation_auc"]));
+    assert_eq!(all.iter().position(|auc| *auc == all.iter().copied().fold(0.0, f64::max)), Some(kept - 1));
 
     // Rows of one class have none.
     let one = Points::new(150, 9).csv(NAMES);
@@ -218,7 +221,7 @@ fn rows_that_are_all_right_have_an_interval() {
     let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
     let found = place.succeed(&eval).objects().remove(0);
     assert_eq!(found["accuracy"], 1.0);
-    for measure in ["accuracy", "balanced_accuracy", "macro_f1", "auc"] {
+    for measure in ["accuracy", "balanced_accuracy", "macro_f1", "auc", "average_precision"] {
         let [low, high] = [0, 1].map(|end| found["intervals"][measure][end].as_f64().unwrap());
         // Wilson, 1927.
         assert!((low - 0.947_263).abs() < 1e-4 && high == 1.0, "{measure}: {low} to {high}");

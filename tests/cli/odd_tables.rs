@@ -86,8 +86,8 @@ fn options_without_an_effect_are_refused() {
             "--lr-embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows",
         ),
         (
-            &["--auc-by-epoch"],
-            "--auc-by-epoch: expected validation or test data to measure it over, found none",
+            &["--metric", "auc"],
+            "--metric: expected validation data (--validation or --validation-fraction), found none",
         ),
     ] {
         refused(&place, &[&["--data", "t.csv"][..], options].concat(), line);
@@ -129,7 +129,7 @@ fn options_without_an_effect_are_refused() {
     let outcome = place.run(&[&sweep[..], &["--scale-target", "none"]].concat());
     let line = "error: --scale-target: expected values to predict, found classes";
     assert_eq!((outcome.code, outcome.error()), (2, line));
-    place.succeed(&[&sweep[..], &["--lr-scale", "2", "--auc-by-epoch"]].concat());
+    place.succeed(&[&sweep[..], &["--lr-scale", "2", "--metric", "auc"]].concat());
     // What a preset says is not said by the user, nor when a run goes on with its settings.
     let preset = ["--data", "text.csv", "--preset", "table", "--epochs", "3"];
     place.succeed(&[&["train", "--device", "cpu", "--hidden", "4", "--out", "run"][..], &preset].concat());

@@ -244,7 +244,7 @@ fn compare_added(
 #[test]
 fn every_figure_of_the_history_is_a_curve() {
     let place = place();
-    let more = ["--test-fraction", "0.2", "--auc-by-epoch", "--lr-schedule", "cosine", "--lr", "0.5"];
+    let more = ["--test-fraction", "0.2", "--metric", "auc", "--lr-schedule", "cosine", "--lr", "0.5"];
     let sizes = ["--batch-size", "32", "--epochs", "4", "--out", "r", "--quiet"];
     place.succeed(&[&TRAIN[..], &PLAIN, &more, &sizes].concat());
     assert_eq!(names(&place, "r").len(), 1);
@@ -281,9 +281,8 @@ fn every_figure_of_the_history_is_a_curve() {
             hyperparameters.insert(entry[0].1.text(), value);
         }
     }
-    let named =
-        ["lr", "lr-schedule", "hidden", "auc-by-epoch", "epochs"].map(|name| &hyperparameters[name][..]);
-    assert_eq!(named, ["0.5", "cosine", "7", "true", "4"]);
+    let named = ["lr", "lr-schedule", "hidden", "metric", "epochs"].map(|name| &hyperparameters[name][..]);
+    assert_eq!(named, ["0.5", "cosine", "7", "auc", "4"]);
     assert!(!hyperparameters.contains_key("tensorboard"));
     let end = fields(&told.hparams["_hparams_/session_end_info"]);
     let [(4, end)] = &end[..] else { panic!("no end of a session") };

@@ -19,7 +19,7 @@ use tinytrain::sweep::{
     Event, FinishedMember, Halving, Member, Plan, Sources, Sweep, TrialPlanner, TrialStatus, can_be_packed,
     refit,
 };
-use tinytrain::train::{Config, DataOptions, Epoch, Keep, Run, TrainingData};
+use tinytrain::train::{Config, DataOptions, Epoch, Keep, Metric, Run, TrainingData};
 
 use crate::support::devices;
 
@@ -191,7 +191,7 @@ fn members_of_a_team_are_what_each_is_by_itself() {
         config.epochs = 4 + number % 3;
         config.data.split = Split { validation: 0.2, test: 0.1, ..Split::default() };
         config.patience = Some(1).filter(|_| number % 4 == 1);
-        config.auc_by_epoch = number % 2 == 0;
+        config.metric = Some(Metric::Auc).filter(|_| number % 2 == 0);
         // It is found at the end of a member, and of a run alone in its summary.
         config.temperature = false;
         config.keep = Some(Keep::Last).filter(|_| number % 3 == 0);

@@ -32,6 +32,6 @@ export function importance(found) {
     fill.style.width = `${Math.max(0, 100 * importance / most)}%`;
     return [column, fixed(importance), fixed(deviation), element("span", { class: "track", "aria-hidden": "true" }, fill)];
   });
-  const caption = `Importance on ${rowsOf(found)}: how much ${found.measure} (${fixed(found.value)}) falls when a column is shuffled, mean of ${found.repeats}`;
+  const caption = `Importance on ${rowsOf(found)}: how much ${found.metric} (${fixed(found.value)}) falls when a column is shuffled, mean of ${found.repeats}`;
   return table(caption, ["column|", "importance", "deviation", "|"], rows);
 }

@@ -8,7 +8,7 @@ use tinytrain::data::{Dataset, Features, Selection, Split, Target, Transform};
 use tinytrain::engine::Device;
 use tinytrain::prediction_lines::{Form as LineForm, Lines};
 use tinytrain::train::{
-    OutputDecoder, Predictor, Scoring, Shuffling, TESTED_ROWS, TrainedRows, evaluate, importances, measures,
+    Metric, OutputDecoder, Predictor, Shuffling, TESTED_ROWS, TrainedRows, evaluate, importances, measures,
     read_dataset_for,
 };
 use tinytrain::{Error, Form, ReadOptions, Reader, export};
@@ -142,8 +142,8 @@ impl Model {
             return Err(thrown("expected a model of a table, found one of images"));
         };
         let (rows, are_held_out) = self.rows(table)?;
-        let scoring = if model.network.loss().of_classes() { Scoring::Accuracy } else { Scoring::R2 };
-        let shuffling = Shuffling { scoring, repeats: REPEATS, seed: 1 };
+        let metric = if model.network.loss().of_classes() { Metric::Accuracy } else { Metric::R2 };
+        let shuffling = Shuffling { metric, repeats: REPEATS, seed: 1 };
         let (value, found) =
             importances(model, &rows, &Device::Cpu, &shuffling, &mut |_, _| Ok(())).map_err(of_library)?;
         let columns = found.iter().map(|found| {
@@ -156,7 +156,7 @@ impl Model {
         Ok(json!({
             "samples": rows.rows(),
             "held_out": are_held_out,
-            "measure": scoring.name(),
+            "metric": metric.name(),
             "value": value,
             "repeats": REPEATS,
             "columns": columns.collect::<Value>(),
