@@ -119,6 +119,7 @@ fn classes(
                 ("macro_f1", value_of(measured, "macro_f1")),
                 ("log_loss", value_of(measured, "log_loss")),
                 ("auc", value_of(measured, "auc")),
+                ("average_precision", value_of(measured, "average_precision")),
                 ("intervals", intervals(measured)),
                 ("classes", classes.names().to_vec().into()),
                 ("confusion", matrix.into()),

@@ -200,6 +200,7 @@ fn row(measure: &Measure) -> [String; 3] {
     let name = match measure.name {
         "balanced_accuracy" => "balanced accuracy".to_owned(),
         "macro_f1" => "F1, mean of the classes".to_owned(),
+        "average_precision" => "average precision".to_owned(),
         "log_loss" => "log loss".to_owned(),
         "accuracy" => "accuracy".to_owned(),
         name => name.to_uppercase(),

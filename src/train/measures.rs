@@ -47,8 +47,9 @@ pub struct Measure {
 /// Of classes: accuracy; balanced accuracy, the mean recall of the classes that have rows; F1, its mean over the classes that
 /// have rows or are predicted (0 for one that is only predicted); log loss, the mean of -log of the probability of the right
 /// class; AUC, the probability that a row of a class has a higher probability of it than a row of another, the mean over the
-/// classes that have rows (NaN of more than 100 classes). Of values: RMSE, MAE and R2, of all targets together as in
-/// [`ValueErrors`](super::ValueErrors), and of each where there are several.
+/// classes that have rows; average precision, the sum over the thresholds of a class's probability of precision times the increase of
+/// recall, the mean over the classes that have rows (both NaN of more than 100 classes). Of values: RMSE, MAE and R2, of all targets
+/// together as in [`ValueErrors`](super::ValueErrors), and of each where there are several.
 pub fn measures(outputs: &[f32], targets: TargetsRef<'_>, counts: &[f64]) -> Vec<Measure> {
     match targets {
         TargetsRef::Classes(labels) => {
@@ -136,7 +137,7 @@ mod tests {
     }
 
     /// What scikit-learn says of the same: accuracy_score, balanced_accuracy_score, f1_score(average="macro"), log_loss,
-    /// roc_auc_score(multi_class="ovr").
+    /// roc_auc_score(multi_class="ovr"), the mean of average_precision_score.
     #[test]
     fn measures_of_classes_are_those_of_scikit_learn() {
         let labels = [0, 0, 1, 1, 2, 2, 2, 1];
@@ -159,6 +160,7 @@ mod tests {
                 ("macro_f1", 0.623_809_524),
                 ("log_loss", 0.682_222_144),
                 ("auc", 0.877_777_778),
+                ("average_precision", 0.861_111_111),
             ],
         );
         let two = [0.0, 1.0, 0.0, -1.0, 0.0, 0.5, 0.0, 2.0, 0.0, 0.5];
@@ -170,6 +172,7 @@ mod tests {
                 ("macro_f1", 0.761_904_762),
                 ("log_loss", 0.440_321_071),
                 ("auc", 0.916_666_667),
+                ("average_precision", 0.875),
             ],
         );
     }

@@ -118,3 +118,77 @@ impl MetricValue {
         if self.metric.is_error() { -self.value } else { self.value }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two classes, the second as certain as its output, which is right for all rows except one.
+    fn outputs() -> (Vec<f32>, [u32; 6]) {
+        (
+            [-3.0f32, -1.0, -2.0, 2.0, 1.0, -0.5].iter().flat_map(|output| [0.0, *output]).collect(),
+            [0, 0, 0, 1, 1, 1],
+        )
+    }
+
+    #[test]
+    fn metrics_weigh_rows_as_scikit_learn_does() {
+        let labels = [0, 0, 1, 1, 2, 2, 2, 1];
+        #[rustfmt::skip]
+        let logits = [
+            2.0, 0.5, 0.0,
+            0.0, 1.0, 0.0,
+            0.2, 1.5, 0.1,
+            1.0, 0.0, 0.0,
+            0.0, 0.0, 3.0,
+            0.0, 0.5, 0.5,
+            -1.0, 0.0, 1.0,
+            0.0, 2.0, -1.0,
+        ];
+        let counts = [1.0, 2.0, 0.0, 1.0, 1.0, 0.5, 3.0, 1.0];
+        let found = Metric::AveragePrecision.of_outputs(&logits, &labels, &counts);
+        assert!((found - 0.803_703_704).abs() < 1e-8, "{found}");
+        let (logits, labels) = outputs();
+        for (metric, expected) in [
+            (Metric::Accuracy, 5.0 / 6.0),
+            (Metric::BalancedAccuracy, 5.0 / 6.0),
+            (Metric::Auc, 1.0),
+            (Metric::AveragePrecision, 1.0),
+        ] {
+            assert_eq!(metric.of_outputs(&logits, &labels, &[1.0; 6]), expected, "{metric}");
+            assert_eq!(metric.of_calibrated(&logits, &labels, &[1.0; 6]), expected, "{metric}");
+        }
+        // Rows of one class have no AUC.
+        assert_eq!(Metric::Auc.with(Metric::Auc.of_outputs(&logits[..4], &[0, 0], &[1.0; 2])), None);
+    }
+
+    #[test]
+    fn a_temperature_changes_the_log_loss_until_it_is_the_best() {
+        let (logits, labels) = outputs();
+        let losses = |factor: f32| {
+            let logits: Vec<f32> = logits.iter().map(|output| output * factor).collect();
+            [Metric::of_outputs, Metric::of_calibrated]
+                .map(|of| of(Metric::LogLoss, &logits, &labels, &[1.0; 6]))
+        };
+        let [plain, calibrated] = losses(1.0);
+        assert!(calibrated < plain);
+        for factor in [0.1, 3.0, 20.0] {
+            let [other, same] = losses(factor);
+            assert!(other > calibrated && (same - calibrated).abs() < 1e-6, "{factor}: {other} {same}");
+        }
+    }
+
+    #[test]
+    fn greater_qualities_are_better() {
+        let score =
+            |metric: Metric, value| crate::train::Score { chosen: metric.with(value), ..Default::default() };
+        for metric in Metric::ALL {
+            let [small, great] = [0.25, 0.5].map(|value| score(*metric, value));
+            let is_error = matches!(metric, Metric::LogLoss | Metric::Rmse | Metric::Mae);
+            assert_eq!((great.is_better_than(&small), small.is_better_than(&great)), (!is_error, is_error));
+            // Equal metrics leave the choice to the accuracy, then to the loss.
+            let accurate = crate::train::Score { accuracy: 0.5, ..small.clone() };
+            assert!(accurate.is_better_than(&small) && !small.is_better_than(&accurate), "{metric}");
+        }
+    }
+}

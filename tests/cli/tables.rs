@@ -80,7 +80,7 @@ fn a_run_says_what_was_chosen() {
     let text = place.succeed(&iris).stdout;
     assert_eq!(
         text.lines().nth(2),
-        Some("64 epochs of 1 step, batches of 256 rows (--preset table), adam, learning rate 0.04 (coslog4)")
+        Some("64 epochs of 1 step, batches of 256 rows (--preset table), adam, learning rate 0.02 (coslog4)")
     );
 }
 

@@ -33,7 +33,7 @@ impl Config {
             loss,
             label_smoothing: if of_classes { 0.1 } else { 0.0 },
             optimizer,
-            learning_rate: if of_classes { 0.04 } else { 0.07 },
+            learning_rate: if of_classes { 0.02 } else { 0.07 },
             rate_schedule: RateSchedule::CosLog4,
             factors: RateFactors { biases, scale, embeddings, ..RateFactors::default() },
             ntk: true,
