@@ -1,4 +1,4 @@
-//! The commands of README.md and docs/GETTING-STARTED.md, from top to bottom, on the data of the repository, and the first model in numpy.
+//! The commands of README.md and docs/GETTING-STARTED.md in order, on the repository's data, and the first model in numpy.
 
 use std::path::Path;
 use std::process::Command;
