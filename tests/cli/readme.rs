@@ -1,4 +1,4 @@
-//! The commands of README.md and docs/TOUR.md, from top to bottom, on the data of the repository, and the first model in numpy.
+//! The commands of README.md and docs/GETTING-STARTED.md in order, on the repository's data, and the first model in numpy.
 
 use std::path::Path;
 use std::process::Command;
@@ -38,7 +38,7 @@ fn check_picture(root: &Path, output: &str) {
 fn the_commands_of_the_readme_run_from_top_to_bottom_and_numpy_reads_the_model() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
-    let (readme, tour, model) = (page("README.md"), page("docs/TOUR.md"), page("docs/MODEL.md"));
+    let (readme, tour, model) = (page("README.md"), page("docs/GETTING-STARTED.md"), page("docs/MODEL.md"));
     let place = Workplace::new();
     std::os::unix::fs::symlink(root.join("data"), place.path("data")).unwrap();
     // The second block of the tour is for a GPU.
