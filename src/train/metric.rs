@@ -183,7 +183,7 @@ mod tests {
         let score =
             |metric: Metric, value| crate::train::Score { chosen: metric.with(value), ..Default::default() };
         for metric in Metric::ALL {
-            let [small, great] = [0.25, 0.5].map(|value| score(*metric, value));
+            let [small, great] = [0.25, 0.5].map(|value| score(metric, value));
             let is_error = matches!(metric, Metric::LogLoss | Metric::Rmse | Metric::Mae);
             assert_eq!((great.is_better_than(&small), small.is_better_than(&great)), (!is_error, is_error));
             // Equal metrics leave the choice to the accuracy, then to the loss.
