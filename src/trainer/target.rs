@@ -42,8 +42,8 @@ impl TargetData {
         Self(MemoryTargets::Labels { texts, numbers })
     }
 
-    /// Creates classes with these names, all different but otherwise arbitrary, and the index of each row's class, counted from 0.
-    /// Classes without rows are allowed.
+    /// Creates classes with these names, all different but otherwise arbitrary, and the index of each row's
+    /// class, counted from 0. Classes without rows are allowed.
     pub fn classes(names: Vec<String>, numbers: Vec<u32>) -> Self {
         Self(MemoryTargets::Classes { names, numbers, label_type: None })
     }
