@@ -1,9 +1,9 @@
-//! Options of networks, losses, optimizers and learning rates that are out of range or do not go together.
+//! Options of networks, losses, optimizers and learning rates that are out of range or conflict.
 
 use crate::check::refused;
 use crate::program::Workplace;
 
-/// Each is one line that names the option, before anything is read: the data are not there.
+/// Each error is one line that names the option, before anything is read: the data do not exist.
 #[test]
 fn values_out_of_range() {
     let place = Workplace::new();

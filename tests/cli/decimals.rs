@@ -1,10 +1,11 @@
-//! A model reads numbers as they were written where it was trained.
+//! A model reads numbers in the notation of its training data.
 
 use serde_json::Value;
 
 use crate::program::{Outcome, Workplace};
 
-/// A folder with the model `m` of `price = a`, trained on numbers with decimal commas, or with points.
+/// Returns a folder with the model `m` of `price = a`, trained on numbers with decimal commas, or with
+/// points.
 fn place(decimal: char) -> Workplace {
     let place = Workplace::new();
     let rows = (0..60).map(|row| format!("{}{decimal}5;{};{}{decimal}5\n", row % 7, row % 3, row % 7));

@@ -26,7 +26,7 @@ fn the_list_is_an_array_of_adapters_and_a_table() {
     assert_eq!(text.starts_with("index"), !list.is_empty());
 }
 
-/// Where there may be a GPU, as a variable that names its driver says, small work does not wait for it.
+/// If there may be a GPU, according to a variable that names its driver, small work does not wait for it.
 #[test]
 fn small_work_is_done_sooner_than_on_a_gpu() {
     let place = Workplace::new();
@@ -64,7 +64,7 @@ fn drivers_keep_quiet_without_a_session() {
     }
 }
 
-/// Trains through a backend, where there is one, chosen in several ways.
+/// Trains with a backend, if it exists, selected in several ways.
 fn trains_through(backend: &str) {
     let place = Workplace::with_data();
     let Some(adapter) = place.adapters(backend).into_iter().next() else { return };

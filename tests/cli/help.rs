@@ -1,4 +1,4 @@
-//! Help, version, and a standard output that nobody reads.
+//! Help, version, and an unread standard output.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::program::Workplace;
 
-/// The options of every command that trains.
+/// Options of every command that trains.
 const TRAINING: [&str; 9] =
     ["batch-size", "lr", "hidden", "seed", "data", "label-column", "device", "threads", "schedule"];
 
@@ -62,7 +62,7 @@ fn no_command_is_a_usage_error_with_help() {
     assert!(outcome.stderr.contains("Usage: tinytrain <COMMAND>"), "{}", outcome.stderr);
 }
 
-/// More epochs than a pipe holds lines.
+/// More epochs than lines fit into a pipe.
 const EPOCHS: [&str; 6] = ["--epochs", "1000", "--hidden", "4", "--preset", "plain"];
 
 #[test]

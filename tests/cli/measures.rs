@@ -15,7 +15,7 @@ fn lengths(rows: usize) -> String {
     "a,b,cm,km\n".to_owned() + &(0..rows).map(row).collect::<String>()
 }
 
-/// Trains on `t.csv` with `v.csv` to test on, and gives what is said of the kept model.
+/// Trains on `t.csv` with `v.csv` as test data, and returns the summary of the kept model.
 fn summary(place: &Workplace, arguments: &[&str]) -> Value {
     let common = ["train", "--data", "t.csv", "--test", "v.csv", "--hidden", "none", "--device", "cpu"];
     let more = ["--epochs", "4", "--out", "m.safetensors", "--format", "json"];
@@ -65,7 +65,7 @@ fn targets_are_measured_in_their_own_units() {
     }
     near(&found["rmse"], pooled.sqrt());
     near(&summary["test_rmse"], pooled.sqrt());
-    // People see no error of centimetres and kilometres together.
+    // The text shows no combined error of centimetres and kilometres.
     let text = place.succeed(&["eval", "--model", "m.safetensors", "--device", "cpu"]).stdout;
     for target in ["cm", "km"] {
         assert!(text.lines().any(|line| line.starts_with(target) && line.contains("RMSE")), "{text}");
@@ -125,7 +125,7 @@ fn weights_that_leave_no_row_are_refused() {
     assert!(!place.entries().iter().any(|path| path.ends_with("runs")));
 }
 
-/// Classes count alike where the weights of their rows are summed, not the rows.
+/// Classes are balanced by the sum of row weights, not by the number of rows.
 #[test]
 fn balanced_classes_count_by_the_weights_of_their_rows() {
     let place = Workplace::new();
@@ -153,7 +153,7 @@ fn training_says_what_eval_says_of_the_kept_model() {
     place.write("t.csv", Points::new(300, 4).csv(NAMES));
     place.write("v.csv", Points::new(150, 9).csv(NAMES));
     place.write("w.csv", Points::new(120, 5).csv(NAMES));
-    // Steps so large that the last epoch is not the best.
+    // The steps are so large that the last epoch is not the best.
     let common = ["train", "--data", "t.csv", "--test", "v.csv", "--validation", "w.csv", "--hidden", "8"];
     let more =
         ["--epochs", "9", "--lr", "3", "--out", "m.safetensors", "--device", "cpu", "--format", "json"];
@@ -174,7 +174,7 @@ fn training_says_what_eval_says_of_the_kept_model() {
     let kept = summary["kept_epoch"].as_u64().unwrap() as usize;
     assert_eq!((&objects[kept]["event"], &objects[kept]["test_auc"]), (&"epoch".into(), &Value::Null));
     assert_eq!(objects[kept]["test_balanced_accuracy"], summary["test_balanced_accuracy"]);
-    // An epoch is measured before its model is divided by a temperature.
+    // An epoch is evaluated before its model is divided by a temperature.
     let objects = train(&seed, &["--no-temperature"]);
     let summary = objects.last().unwrap();
     let by_epoch = train(&seed, &["--auc-by-epoch", "--no-temperature"]);
@@ -182,7 +182,7 @@ fn training_says_what_eval_says_of_the_kept_model() {
     assert!(by_epoch[1..10].iter().all(|epoch| epoch["validation_auc"].is_number()));
     assert_eq!(by_epoch.last().unwrap()["validation_auc"], summary["validation_auc"]);
 
-    // Rows of one class have none.
+    // Rows of a single class have no AUC.
     let one = Points::new(150, 9).csv(NAMES);
     let one: Vec<&str> = one.lines().filter(|line| line.ends_with("kind") || line.ends_with("low")).collect();
     place.write("v.csv", one.join("\n"));

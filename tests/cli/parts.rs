@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::program::{Points, Workplace};
 
-/// `t.csv`, and its rows again in `a.csv` and `b.csv`.
+/// Returns a folder with `t.csv`, and its rows again in `a.csv` and `b.csv`.
 fn with_parts() -> Workplace {
     let place = Workplace::new();
     let csv = Points::new(500, 4).csv(["low", "mid", "high"]);

@@ -1,4 +1,4 @@
-//! What `tinytrain train` prints.
+//! Output of `tinytrain train`.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ fn json(place: &Workplace, arguments: &[&str]) -> Vec<Value> {
     place.train(&[&CPU[..], arguments].concat())
 }
 
-/// The object has these fields, in this order, and no others.
+/// Checks that the object has these fields, in this order, and no others.
 #[track_caller]
 fn assert_fields(line: &str, names: &[&str]) {
     let places: Vec<Option<usize>> = names.iter().map(|name| line.find(&format!("\"{name}\":"))).collect();
@@ -203,7 +203,7 @@ fn without_test_data_there_are_no_test_figures() {
     assert!(stdout.contains("train accuracy") && !stdout.contains("\ntest accuracy"), "{stdout}");
 }
 
-/// All of a model's file but its header.
+/// Returns a model's file except its header.
 fn weights(place: &Workplace) -> Vec<u8> {
     let file = std::fs::read(place.path("m.safetensors")).unwrap();
     let header = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;

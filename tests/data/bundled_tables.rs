@@ -9,10 +9,10 @@ use tinytrain::data::{Contents, ReadOptions, Reader, Selection, Source, Target};
 
 struct Table {
     name: &'static str,
-    /// How many columns hold numbers.
+    /// Number of numeric columns.
     columns: usize,
     label: &'static str,
-    /// How often each class occurs.
+    /// Number of rows of each class.
     classes: &'static [(&'static str, usize)],
 }
 

@@ -4,10 +4,10 @@ use tinytrain::reference::ops;
 
 use crate::lab::{labs, random};
 
-/// The shipped team, and small ones, so that many levels occur.
+/// The shipped team size, and small ones, so that there are many levels.
 const TEAMS: [usize; 6] = [2, 4, 8, 32, 64, 256];
 
-/// Runs `test` on every adapter with every team.
+/// Runs `test` on every adapter with every team size.
 fn everywhere(test: impl Fn(&Compute)) {
     for lab in labs() {
         let _turn = lab.turn();

@@ -1,4 +1,5 @@
-//! A device that is lost in the middle of a run: an error and no panic, and the CPU engine goes on from what was saved before.
+//! A device that is lost during a run: an error without panic, and the CPU engine continues from the last
+//! checkpoint.
 
 use tinytrain::Error;
 use tinytrain::engine::{CpuEngine, Drive, Engine, EngineOptions, GpuEngine};
