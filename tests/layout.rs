@@ -57,7 +57,7 @@ fn every_shader_file_has_a_kernel() {
 
 /// The texts that `scripts/mutate-shaders` replaces exist in the shaders, and their replacements differ.
 #[test]
-fn mutations_are_of_what_stands_in_the_shaders() {
+fn mutations_are_of_text_in_the_shaders() {
     let read =
         |path: &str| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let list = read("scripts/mutations").replace("\\\n", "");
@@ -88,7 +88,7 @@ fn every_variant_is_valid_and_named_after_its_file() {
 }
 
 #[test]
-fn bindings_and_uniforms_are_what_the_host_binds() {
+fn bindings_and_uniforms_match_the_host() {
     each(|kernel, module| {
         let shader = kernel.shader();
         let name = shader.name;
@@ -314,7 +314,7 @@ fn divergent_barrier(module: &Module, function: &Function, block: &Block) -> boo
 /// naga accepts barriers in divergent control flow, browsers do not. Conditions of loops around barriers
 /// depend only on uniforms and workgroup ids, as stated in the headers of the pieces.
 #[test]
-fn barriers_stand_in_uniform_control_flow() {
+fn barriers_are_in_uniform_control_flow() {
     each(|kernel, module| {
         let functions = module.functions.iter().map(|(_, function)| function);
         for function in functions.chain(module.entry_points.iter().map(|entry| &entry.function)) {

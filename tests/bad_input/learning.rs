@@ -85,7 +85,7 @@ fn options_that_do_not_go_together() {
 }
 
 #[test]
-fn targets_that_are_not_those_of_the_loss() {
+fn targets_that_do_not_match_the_loss() {
     let place = Workplace::with_data();
     let train = |data, options: &[&str], words: &[&str]| {
         refused(&place, &[&["train", "--device", "cpu", "--data", data], options].concat(), words);

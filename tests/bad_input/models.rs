@@ -13,7 +13,7 @@ fn with_model() -> (Workplace, Vec<u8>) {
 }
 
 #[test]
-fn files_that_are_no_whole_models() {
+fn invalid_model_files() {
     let (place, whole) = with_model();
     refused(&place, &[&EVAL[..6], &["missing"]].concat(), &["cannot read missing"]);
     refused(&place, &[&EVAL[..6], &["data"]].concat(), &["cannot read data"]);

@@ -24,7 +24,7 @@ fn trained(place: &Workplace, device: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_broken_or_foreign_cache_is_no_error_and_is_replaced() {
+fn a_broken_or_foreign_cache_is_replaced_without_error() {
     let place = Workplace::with_data();
     let Some(adapter) = place.adapters("vulkan").into_iter().next() else { return };
     let index = adapter["index"].to_string();

@@ -26,7 +26,7 @@ fn place() -> Workplace {
 }
 
 #[test]
-fn what_was_learnt_is_kept_in_the_model() {
+fn category_encodings_are_stored_in_the_model() {
     let place = place();
     let model = place.model("m.safetensors");
     assert_eq!(model.sizes(), [7, 8, 2]);

@@ -105,7 +105,7 @@ fn saved_gradients_can_be_judged_by_others() {
 }
 
 #[test]
-fn what_cannot_be_saved_is_said_before_anything_is_checked() {
+fn save_errors_are_reported_before_the_checks() {
     let place = Workplace::new();
     place.write("file", "");
     let outcome = place.run(&["check", "--device", "cpu", "--save", "file"]);
@@ -116,7 +116,7 @@ fn what_cannot_be_saved_is_said_before_anything_is_checked() {
 }
 
 #[test]
-fn auto_without_a_gpu_says_that_no_kernel_was_checked() {
+fn auto_without_a_gpu_reports_that_no_kernel_was_checked() {
     let place = Workplace::new();
     let outcome = place.succeed(&["check", "--format", "json"]);
     let on_cpu = !outcome.stdout.contains("matmul");

@@ -70,7 +70,7 @@ fn a_file_that_is_written_otherwise_is_one_line() {
 }
 
 #[test]
-fn models_that_do_not_say_find_it_out() {
+fn models_without_a_decimal_mark_detect_it() {
     let place = place(',');
     let mut model = place.model("m.safetensors");
     model.metadata["data"]["schema"]["decimal"] = Value::Null;
@@ -84,7 +84,7 @@ fn models_that_do_not_say_find_it_out() {
 }
 
 #[test]
-fn nothing_is_said_of_options_that_are_not_there() {
+fn prediction_errors_name_only_options_of_predict() {
     let place = place('.');
     let outcome = predict(&place, "red;2", &[]);
     assert_eq!(outcome.code, 2);

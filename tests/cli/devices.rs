@@ -156,7 +156,7 @@ fn the_device_is_named() {
 }
 
 #[test]
-fn a_software_driver_that_nobody_named_is_said_to_be_one() {
+fn an_unnamed_software_driver_is_reported() {
     let place = Workplace::with_data();
     let list: Vec<Value> =
         serde_json::from_str(&place.succeed(&["devices", "--format", "json"]).stdout).unwrap();

@@ -97,7 +97,7 @@ fn files_that_a_limit_ends_are_whole_or_not_there() {
 
 /// Disks of 16 to 128 kB, which fill up before, during or after a run; the run resumes when there is space.
 #[test]
-fn a_run_on_a_full_disk_ends_with_a_line_and_goes_on_later() {
+fn a_run_on_a_full_disk_ends_with_a_line_and_resumes_later() {
     if !may_mount() {
         return;
     }
@@ -137,7 +137,7 @@ fn a_run_on_a_full_disk_ends_with_a_line_and_goes_on_later() {
 }
 
 #[test]
-fn a_folder_that_lets_nobody_write_is_refused_before_training() {
+fn a_read_only_folder_is_refused_before_training() {
     let place = place();
     std::fs::create_dir(place.path("d")).unwrap();
     for out in ["d/r", "d/m.safetensors"] {
@@ -240,7 +240,7 @@ fn printing_commands_treat_closed_and_full_outputs_alike() {
 }
 
 #[test]
-fn homes_and_caches_that_are_not_there_are_no_hindrance() {
+fn homes_and_caches_may_be_missing() {
     let place = place();
     let gpu = place.adapters("vulkan").first().map(|adapter| adapter["index"].to_string());
     let mut number = 0;
@@ -270,7 +270,7 @@ fn homes_and_caches_that_are_not_there_are_no_hindrance() {
 }
 
 #[test]
-fn pipes_devices_and_names_that_are_no_text_are_refused_where_they_cannot_be() {
+fn unsupported_pipes_devices_and_non_utf8_names_are_refused() {
     let place = place();
     assert!(Command::new("mkfifo").arg(place.path("fifo")).status().unwrap().success());
     for out in ["fifo", "/dev/null", "/dev/full"] {

@@ -154,7 +154,7 @@ fn assert_c_predicts_the_same(place: &Workplace, model: &str) {
 
 /// Embeddings of numbers and categories, trained scaling factors, smooth clipping.
 #[test]
-fn c_predicts_what_the_preset_has_learnt() {
+fn c_predicts_like_models_of_the_preset() {
     let place = place();
     let options =
         ["--target", "class", "--exclude", "value", "--validation-fraction", "0.2", "--hidden", "8"];
@@ -179,7 +179,7 @@ fn c_predicts_with_every_activation() {
 }
 
 #[test]
-fn c_predicts_what_an_ensemble_does() {
+fn c_predicts_like_an_ensemble() {
     let place = place();
     let sweep =
         ["sweep", "--data", "train.csv", "--target", "class", "--exclude", "value", "--device", "cpu"];
@@ -212,7 +212,7 @@ fn every_format_is_written_as_its_readers_know_it() {
 }
 
 #[test]
-fn what_cannot_be_exported_is_refused_in_a_line() {
+fn unsupported_exports_are_refused_in_a_line() {
     let place = place();
     train(&place, &["--target", "class", "--exclude", "value", "--hidden", "4"], "m");
     let before = place.entries();

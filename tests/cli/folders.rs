@@ -64,7 +64,7 @@ fn of_programs_that_start_with_one_folder_at_once_one_has_it() {
 }
 
 #[test]
-fn files_behind_links_are_left_alone() {
+fn targets_of_links_are_unchanged() {
     let place = place();
     place.write("precious.txt", "precious text");
     let refused = |arguments: &[&str], name: &str, reason: &str| {
@@ -104,7 +104,7 @@ fn files_behind_links_are_left_alone() {
 }
 
 #[test]
-fn a_folder_in_the_place_of_the_own_is_left_alone() {
+fn a_replaced_run_folder_is_unchanged() {
     let place = place();
     train(&place, &["--epochs", "3", "--out", "other"]);
     let files = ["config.toml", "history.csv", "log.txt", "model.safetensors", "checkpoint.safetensors"];
@@ -162,7 +162,7 @@ fn no_output_is_a_file_of_a_run_or_a_sweep() {
 
 /// Settings and results must be regular files of a limited size: pipes would block, devices never end.
 #[test]
-fn special_and_huge_files_are_no_settings() {
+fn special_and_huge_settings_files_are_refused() {
     let place = place();
     train(&place, &["--epochs", "1", "--out", "run"]);
     let fifo = std::process::Command::new("mkfifo").arg(place.path("pipe")).status().unwrap();

@@ -58,7 +58,7 @@ fn a_missing_cell_makes_no_header() {
 }
 
 #[test]
-fn what_is_said_goes_before_what_is_found() {
+fn options_override_detection() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(60, 4).rows(NAMES));
     assert_eq!(rows(&place, &["--data", "t.csv"]), 60);
@@ -247,7 +247,7 @@ fn categories(place: &Workplace) -> String {
 }
 
 #[test]
-fn a_header_above_categories_is_told_from_rows_by_what_a_model_of_positions_knows() {
+fn a_header_above_categories_is_detected_by_the_known_categories() {
     let place = Workplace::new();
     let lines = categories(&place);
     let model = ["--model", "m.safetensors"];
@@ -295,7 +295,7 @@ fn a_header_above_categories_is_told_from_rows_by_what_a_model_of_positions_know
 }
 
 #[test]
-fn a_first_row_of_categories_counts_as_what_header_says() {
+fn the_header_option_decides_about_a_first_row_of_categories() {
     let place = Workplace::new();
     categories(&place);
     place.write("new.csv", "kind,shape,low\np,x,low\n");

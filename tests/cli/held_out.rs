@@ -376,7 +376,7 @@ fn rows_without_labels_cannot_be_evaluated() {
 }
 
 #[test]
-fn rows_that_no_loss_can_be_computed_of_are_said_to_be_at_fault() {
+fn uncomputable_rows_are_reported() {
     let place = with_tables();
     place.write("huge.csv", Points::new(50, 3).csv(NAMES) + "3e38,-3e38,3e38,low\n-3e38,3e38,3e38,high\n");
     let outcome =

@@ -75,7 +75,7 @@ fn folders_of_images_train_and_their_names_are_the_classes() {
 }
 
 #[test]
-fn images_are_resized_and_made_grey_in_the_same_way_as_those_that_are_predicted() {
+fn training_and_prediction_convert_images_alike() {
     let place = place();
     let objects = place.succeed(&[&TRAIN[..], &["3", "--image-size", "5", "--format", "json"]].concat());
     let told = "images are converted to 5 x 5 pixels in grey; use --image-size or --colour to change that";
@@ -132,7 +132,7 @@ fn rows_that_are_held_out_of_folders_are_found_again() {
 }
 
 #[test]
-fn what_is_no_image_is_named() {
+fn invalid_images_are_named() {
     let place = place();
     let refused = |arguments: &[&str], expected: &str| {
         let outcome = place.run(&[&TRAIN[..], &["1", "--quiet"], arguments].concat());

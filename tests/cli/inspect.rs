@@ -110,7 +110,7 @@ fn a_model_and_images_are_described() {
 }
 
 #[test]
-fn columns_of_groups_and_times_are_no_inputs() {
+fn columns_of_groups_and_times_are_not_inputs() {
     let place = Workplace::new();
     let row =
         |row: usize| format!("{},p{},2026/11/{:02} 10:30,{}\n", row * 7 % 10, row % 9, 1 + row % 28, row % 2);

@@ -120,7 +120,7 @@ fn labelled(labels: &[&str], rows: usize, last: &[&str]) -> String {
 }
 
 #[test]
-fn numbers_that_are_taken_for_classes_are_said() {
+fn numbers_treated_as_classes_are_reported() {
     let place = Workplace::new();
     let line = "the target holds 3 different whole numbers, so they are treated as classes (classification, loss cross-entropy); use --task regression to predict them as values";
     let said = |arguments: &[&str]| {
@@ -375,7 +375,7 @@ fn labels_with_leading_zeros_are_text_as_written() {
 }
 
 #[test]
-fn many_whole_numbers_are_classes_where_the_target_says_so() {
+fn many_whole_numbers_are_classes_with_some_target_names() {
     let place = Workplace::new();
     let rows = |name: &str, classes: usize, count: usize| {
         let row = |row: usize| format!("{}.5,{}\n", row % 7, row * 31 % classes);

@@ -65,7 +65,7 @@ fn it_is_as_if_the_column_had_been_named() {
 }
 
 #[test]
-fn a_run_that_goes_on_has_the_same_columns() {
+fn a_resumed_run_has_the_same_columns() {
     let place = place();
     for more in [&["--preset", "plain"][..], &["--preset", "plain", "--scale", "none"]] {
         place.succeed(&[&TRAIN[..], more, &["--out", "whole"]].concat());
@@ -77,7 +77,7 @@ fn a_run_that_goes_on_has_the_same_columns() {
 }
 
 #[test]
-fn folds_sweeps_profiles_and_inspect_say_it_too() {
+fn folds_sweeps_profiles_and_inspect_report_it_too() {
     let place = place();
     let folds = place.succeed(&[&TRAIN[..], &["--folds", "2", "--validation", "text.csv"]].concat());
     let train = ["--data", "t.csv", "--device", "cpu", "--hidden", "4"];
@@ -121,7 +121,7 @@ fn models_refuse_it_and_pipes_do_not() {
 }
 
 #[test]
-fn a_handful_in_a_long_column_is_an_error_that_names_them_wherever_they_stand() {
+fn a_few_texts_in_a_long_column_are_an_error_with_their_places() {
     let place = Workplace::new();
     let ending = "; use --categorical to treat the column as text, --missing-marker to name a text that stands for a missing value, or \
                   --exclude to ignore the column";

@@ -120,7 +120,7 @@ fn values_are_learnt_evaluated_and_predicted() {
 }
 
 #[test]
-fn the_target_tells_the_task() {
+fn the_target_determines_the_task() {
     let place = Workplace::new();
     let table = |value: &dyn Fn(usize) -> String| -> String {
         let row = |row: usize| format!("{}.5,{}\n", row % 17, value(row));

@@ -94,7 +94,7 @@ fn one_row_has_no_r2() {
 }
 
 #[test]
-fn a_label_that_no_training_row_has_is_shown_where_it_stands() {
+fn an_unknown_label_is_reported_with_its_place() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(100, 1).csv(NAMES));
     place.write("v.csv", Points::new(20, 2).csv(NAMES) + "1,5000,0,huge\n");
@@ -148,7 +148,7 @@ fn balanced_classes_count_by_the_weights_of_their_rows() {
 }
 
 #[test]
-fn training_says_what_eval_says_of_the_kept_model() {
+fn training_and_eval_report_the_same_for_the_kept_model() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(300, 4).csv(NAMES));
     place.write("v.csv", Points::new(150, 9).csv(NAMES));

@@ -35,7 +35,7 @@ fn it_holds_weights_biases_and_metadata() {
 }
 
 #[test]
-fn a_seed_gives_the_same_bytes_and_replaces_what_was_there() {
+fn a_seed_gives_the_same_bytes_and_replaces_the_file() {
     let place = Workplace::with_data();
     place.write("a.safetensors", "something else");
     train(&place, &["--out", "a.safetensors", "--seed", "5"]);
@@ -47,7 +47,7 @@ fn a_seed_gives_the_same_bytes_and_replaces_what_was_there() {
 }
 
 #[test]
-fn without_out_every_run_has_a_folder_of_its_own() {
+fn without_out_every_run_has_a_separate_folder() {
     let place = Workplace::with_data();
     for _ in 0..3 {
         train(&place, &[]);
@@ -66,7 +66,7 @@ fn without_out_every_run_has_a_folder_of_its_own() {
 }
 
 #[test]
-fn the_summary_says_where_it_is() {
+fn the_summary_names_the_model_file() {
     let place = Workplace::with_data();
     let objects = place.train(&ARGUMENTS[..6]);
     let path = objects.last().unwrap()["model"].as_str().unwrap();

@@ -70,7 +70,7 @@ fn quoted_decimal_commas_between_commas_are_numbers_or_warned_of() {
 }
 
 #[test]
-fn quotes_behind_backslashes_are_refused() {
+fn quotes_after_backslashes_are_refused() {
     let place = Workplace::new();
     for (cell, found) in [
         (r#""say \"a\" twice""#, r#"say \\a\\\" twice\""#),
@@ -92,7 +92,7 @@ fn quotes_behind_backslashes_are_refused() {
 }
 
 #[test]
-fn what_spreadsheets_write_is_read_or_explained() {
+fn output_of_spreadsheets_is_read_or_explained() {
     let place = Workplace::new();
     let body = rows(&[&number, &class], "");
     // The delimiter on a separate line, which counts as a line.
@@ -301,7 +301,7 @@ fn columns_without_a_value_are_left_out() {
 
 /// `NA` is also a continent: a marker as frequent as a category is reported, and can become a category.
 #[test]
-fn markers_as_frequent_as_categories_are_said() {
+fn markers_as_frequent_as_categories_are_reported() {
     let place = Workplace::new();
     let continents = ["AF", "AS", "EU", "NA", "SA"];
     let row = |row: usize| format!("{},{},{}\n", row * 7 % 31, continents[row % 5], ["p", "q"][row % 5 / 3]);

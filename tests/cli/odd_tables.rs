@@ -200,7 +200,7 @@ fn great_columns_of_equal_values_train() {
 
 /// Rows of one class have no AUC: a line explains this.
 #[test]
-fn held_out_rows_of_one_class_are_said() {
+fn held_out_rows_of_one_class_are_reported() {
     let place = Workplace::new();
     let row = |row: usize| {
         format!("{},{},{}\n", row * 7 % 10, row, if row < 40 { ["no", "yes"][row % 2] } else { "no" })
@@ -277,7 +277,7 @@ fn a_blank_line_in_one_column_is_refused() {
 }
 
 #[test]
-fn inspect_says_which_numbers_are_rounded() {
+fn inspect_reports_rounded_numbers() {
     let place = Workplace::new();
     let large = |row: usize| (1_000_000_001 + 7_000_000 * (row as u64 * 7 % 10)).to_string();
     place.write("t.csv", "a,large,class\n".to_owned() + &rows(&[&number, &large, &class], ""));
@@ -291,7 +291,7 @@ fn inspect_says_which_numbers_are_rounded() {
 /// Samples are rows of the file, also for held-out rows; and rows known from training are distinguished from
 /// new ones.
 #[test]
-fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
+fn errors_are_rows_of_the_file_and_training_rows_are_reported() {
     let place = Workplace::new();
     // The labels are random: about half of the rows are misclassified.
     let label = |row: usize| class(row * row / 3 + row / 7);
@@ -332,7 +332,7 @@ fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
 }
 
 #[test]
-fn names_with_commas_between_them_are_told_apart() {
+fn names_separated_by_commas_are_reported() {
     let place = Workplace::new();
     place.write("t.csv", table());
     for (option, what) in [("--exclude", "a column to leave out"), ("--include", "an input column")] {
@@ -348,7 +348,7 @@ fn names_with_commas_between_them_are_told_apart() {
 }
 
 #[test]
-fn quotes_behind_blanks_are_quotes() {
+fn quotes_after_blanks_are_quotes() {
     let place = Workplace::new();
     let spaced = |row: usize| {
         let city = ["Rome, IT", "Oslo", "a \"\"b\"\""][row % 3];

@@ -53,7 +53,7 @@ fn parts_train_and_are_found_again_as_their_whole() {
 }
 
 #[test]
-fn what_is_no_part_is_refused() {
+fn invalid_parts_are_refused() {
     let place = with_parts();
     place.write("other.csv", "x,kind\n1,low\n2,mid\n");
     for (arguments, parts) in [

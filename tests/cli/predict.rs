@@ -61,7 +61,7 @@ fn first(table: &str) -> Vec<&str> {
 }
 
 #[test]
-fn classes_are_those_of_eval_and_have_the_greatest_probability() {
+fn classes_match_eval_and_have_the_greatest_probability() {
     // More than one block.
     let place = with_model(9000);
     let eval = [
@@ -106,7 +106,7 @@ fn classes_are_those_of_eval_and_have_the_greatest_probability() {
 }
 
 #[test]
-fn a_column_is_carried_along_and_files_are_told_apart() {
+fn a_column_is_copied_and_files_are_named() {
     let place = with_model(3);
     let rows = "name,c,b,a\n\"Doe, J\",0,5000,0\n\"x\"\"y\",0,6000,1\n,0,6000,-1\n";
     place.write("named.csv", rows);
@@ -273,7 +273,7 @@ fn digits_are_predicted_from_files_of_images() {
 }
 
 #[test]
-fn an_image_is_no_row_of_a_table() {
+fn an_image_is_not_a_row_of_a_table() {
     let place = with_model(3);
     place.write("one.png", png(&[0; 64], 8, 1, false));
     refused(&place, &["one.png"], &["one.png", "PNG", "not one of images"]);

@@ -57,7 +57,7 @@ fn predictions_do_not_replace_the_model() {
 }
 
 #[test]
-fn a_name_that_says_something_else_is_refused() {
+fn a_name_with_the_ending_of_another_format_is_refused() {
     let place = place();
     let predict = ["predict", "--model", "model.safetensors", "--device", "cpu", "train.csv", "--out"];
     for (out, format, line) in [
@@ -84,7 +84,7 @@ fn a_name_that_says_something_else_is_refused() {
 }
 
 #[test]
-fn outputs_that_are_not_finite_are_no_predictions() {
+fn outputs_that_are_not_finite_are_errors() {
     let place = Workplace::new();
     // The deviation of `a` is so small that a value of 1e10 overflows f32.
     let mut text = "a,b,class\n".to_owned();

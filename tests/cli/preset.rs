@@ -90,7 +90,7 @@ fn it_is_a_list_of_options() {
 
 /// `eval` and `predict` give the same results for the test rows as training, also with embeddings.
 #[test]
-fn saved_models_predict_what_training_measured() {
+fn saved_models_reproduce_the_metrics_of_training() {
     let place = workplace();
     for embeddings in ["none", "pbld"] {
         let options = [&VALUES[..], &VALIDATED, &["--embeddings", embeddings]].concat();
@@ -195,7 +195,7 @@ fn clipping_is_refused_where_it_would_clip_nothing() {
 
 /// The preset clips scaled columns, except those scaled by ranks, and accepts all data.
 #[test]
-fn the_preset_clips_what_is_scaled() {
+fn the_preset_clips_scaled_columns() {
     let place = workplace();
     place.write_idx("data/train", &crate::program::Rows::new(40, 1));
     let options = ["train", "--device", "cpu", "--out", "m.safetensors", "--epochs", "1", "--verbose"];

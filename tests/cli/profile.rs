@@ -177,7 +177,7 @@ fn training_writes_the_same_for_the_whole_run() {
 }
 
 #[test]
-fn what_fails_leaves_no_profile() {
+fn failed_runs_leave_no_profile() {
     let place = Workplace::with_data();
     let before = place.entries();
     let train = [

@@ -41,7 +41,7 @@ fn train(place: &Workplace, out: &str, arguments: &[&str]) -> Vec<Value> {
 
 /// At a constant learning rate the refit equals a run of the same number of epochs on all rows, bit for bit.
 #[test]
-fn it_is_a_run_on_all_rows_of_as_many_epochs_as_were_best() {
+fn it_is_a_run_on_all_rows_for_the_best_number_of_epochs() {
     let place = workplace();
     for target in [&CLASSES, &VALUES] {
         for tested in [&[][..], &["--test-fraction", "0.2"]] {

@@ -103,7 +103,7 @@ fn shown(value: &Value, is_share: bool) -> String {
 const TRAIN: [&str; 8] = ["train", "--device", "cpu", "--quiet", "--preset", "plain", "--epochs", "3"];
 
 #[test]
-fn two_runs_of_a_table_stand_side_by_side() {
+fn two_runs_of_a_table_are_shown_side_by_side() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(500, 4).csv(NAMES));
     let data = ["--data", "t.csv", "--validation-fraction", "0.2", "--test-fraction", "0.2", "--hidden", "4"];
@@ -280,7 +280,7 @@ fn values_are_drawn_against_their_targets() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_data_are_reported() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(200, 4).csv(NAMES));
     place.succeed(&[&TRAIN[..], &["--data", "t.csv", "--out", "a"]].concat());
@@ -308,7 +308,7 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_one_line() {
+fn invalid_requests_are_refused_in_one_line() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(200, 4).csv(NAMES));
     place.write("bad.csv", "a,b\n1,2\n3,4\n");

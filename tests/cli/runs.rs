@@ -103,7 +103,7 @@ fn a_run_is_a_folder_by_which_it_can_be_repeated() {
 /// resumed or started.
 #[cfg(unix)]
 #[test]
-fn a_run_that_is_killed_before_its_first_checkpoint_goes_on() {
+fn a_run_that_is_killed_before_its_first_checkpoint_can_be_resumed() {
     let place = place();
     let arguments = [&TRAIN[..], &SMALL, &["--seed", "3"]].concat();
     let with = |more: &[&'static str]| [&arguments[..], more].concat();
@@ -233,7 +233,7 @@ fn a_checkpoint_of_other_settings_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_run_that_is_stopped_goes_on_bit_for_bit() {
+fn a_stopped_run_resumes_bit_for_bit() {
     let place = place();
     let arguments =
         [&TRAIN[..], &SMALL, &["--optimizer", "adam", "--epochs", "400", "--checkpoint-every", "50steps"]]
@@ -329,7 +329,7 @@ fn a_run_that_fails_before_it_has_saved_anything_leaves_nothing() {
 }
 
 #[test]
-fn what_no_device_can_do_the_processor_does() {
+fn the_cpu_replaces_unavailable_devices() {
     let place = place();
     let arguments = [
         "train",
@@ -430,7 +430,7 @@ fn a_run_that_patience_has_ended_stopped_early_and_the_list_fits_80_columns() {
 }
 
 #[test]
-fn runs_that_have_hardly_begun_and_sweeps_are_listed_and_columns_stand_below_one_another() {
+fn runs_at_their_start_and_sweeps_are_listed_in_aligned_columns() {
     let place = place();
     for name in ["日本語の名前がとても長い実行の名前", "über", "a\tb"] {
         place.succeed(&[&TRAIN[..], &SMALL, &["--epochs", "2", "--out", &format!("runs/{name}")]].concat());
@@ -475,7 +475,7 @@ fn runs_that_have_hardly_begun_and_sweeps_are_listed_and_columns_stand_below_one
 }
 
 #[test]
-fn a_name_of_another_kind_of_file_is_no_folder() {
+fn names_of_other_kinds_of_files_are_refused_as_folders() {
     let place = place();
     for (command, out, parts) in [
         (

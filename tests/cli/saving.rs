@@ -28,7 +28,7 @@ fn temporary(place: &Workplace) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_next_run_removes_what_killed_runs_have_left() {
+fn the_next_run_removes_leftovers_of_killed_runs() {
     let place = Workplace::with_data();
     // A file may be renamed between the check and the kill.
     for _ in 0..20 {
@@ -111,7 +111,7 @@ fn a_file_that_a_sticky_folder_keeps_is_refused_before_training() {
 
 #[cfg(unix)]
 #[test]
-fn a_model_is_said_to_stay_only_where_it_is() {
+fn only_an_existing_model_is_reported_as_kept() {
     use std::io::{BufRead, BufReader};
     let place = Workplace::with_data();
     let arguments =

@@ -57,7 +57,7 @@ pub fn table() -> Workplace {
 }
 
 #[test]
-fn a_member_is_the_same_file_trained_alone_and_among_others() {
+fn a_member_is_the_same_file_trained_separately_or_among_others() {
     let place = table();
     place.write("mixed.jsonl", MIXED);
     let common =
@@ -246,7 +246,7 @@ fn a_grid_is_trained_wholly_and_each_of_its_settings_from_several_seeds() {
 }
 
 #[test]
-fn a_member_that_diverges_ends_alone() {
+fn a_diverging_member_does_not_affect_others() {
     let place = table();
     place.write("space.toml", "lr = [1e30, 0.1, 0.01]\nhidden = [[4]]\n");
     let arguments = ["--space", "space.toml", "--grid", "--preset", "plain", "--epochs", "2", "--out", "s"];
@@ -311,7 +311,7 @@ fn folds_judge_members_by_their_mean() {
 }
 
 #[test]
-fn what_a_sweep_has_no_use_for_is_refused_before_anything_is_written() {
+fn unsupported_options_are_refused_before_anything_is_written() {
     let place = table();
     place.write("good.toml", "lr = 0.1");
     let before = place.entries();

@@ -265,7 +265,7 @@ fn a_resumed_sweep_gives_the_same_ensemble() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_interrupted_while_all_rows_train_goes_on() {
+fn a_sweep_interrupted_during_its_refit_can_be_resumed() {
     let place = classes();
     place.write("space.toml", "lr = [0.01, 0.02]\nhidden = [[16]]\n");
     let arguments = [&COMMON[4..6], &COMMON[8..], &["--space", "space.toml", "--grid", "--epochs", "3000"]];

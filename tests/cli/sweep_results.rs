@@ -44,7 +44,7 @@ fn values_are_put_together_by_the_loss_that_judges_members() {
 }
 
 #[test]
-fn a_sweep_that_no_member_has_time_for_says_so() {
+fn a_sweep_without_time_for_a_member_reports_it() {
     let place = table();
     let endless = ["--preset", "plain", "--epochs", "1000000", "--trials", "4", "--folds", "3"];
     let outcome = sweep(&place, &[&endless[..], &["--total-time", "1ms", "--out", "s"]].concat());
@@ -80,7 +80,7 @@ fn nothing_of_something_else_is_written_over() {
 }
 
 #[test]
-fn a_sweep_goes_on_with_the_rows_that_it_began_with() {
+fn a_sweep_is_resumed_only_with_its_rows() {
     let place = Workplace::new();
     let lines = values(0..200);
     let (header, rows) = lines.split_once('\n').unwrap();

@@ -20,7 +20,7 @@ fn board(place: &Workplace, folder: &str) -> Vec<String> {
 
 #[cfg(unix)]
 #[test]
-fn what_was_interrupted_goes_on_and_ends_as_if_nothing_had_happened() {
+fn an_interrupted_sweep_resumes_with_the_same_result() {
     let place = table();
     // Ten teams of about four, so that only a few members have ended when the first ones have.
     place.write("space.toml", format!("{SPACE}batch-size = [12, 13, 14, 15, 16]\n"));
@@ -144,7 +144,7 @@ fn members_are_dropped_all_or_none() {
 }
 
 #[test]
-fn time_ends_a_sweep_with_what_has_been_trained() {
+fn a_time_limit_keeps_the_trained_members() {
     let place = table();
     place.write("space.toml", SPACE);
     let arguments = [
@@ -187,7 +187,7 @@ fn time_ends_a_sweep_with_what_has_been_trained() {
 }
 
 #[test]
-fn a_sweep_goes_on_when_the_reader_goes_away() {
+fn a_sweep_continues_when_its_output_is_closed() {
     let place = table();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -224,7 +224,7 @@ fn settings_come_on_standard_input_and_results_go_out() {
 /// On an adapter, members are trained together, by either schedule, and stop, wait and continue together;
 /// each model file is the same as trained alone.
 #[test]
-fn members_of_a_pack_are_what_they_are_alone() {
+fn members_of_a_pack_equal_separate_training() {
     let place = table();
     let settings = r#"{"hidden":[3],"lr":0.05}
 {"hidden":[9,5],"lr":0.02,"dropout":0.2}

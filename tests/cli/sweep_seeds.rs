@@ -16,7 +16,7 @@ fn init_seeds(objects: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn seeds_alone_train_one_network_so_often() {
+fn only_seeds_train_one_network_repeatedly() {
     let place = table();
     let objects = swept(&place, &[&NETWORK[..], &["--seeds", "3", "--seed", "5", "--out", "s"]].concat());
     let ended = members(&objects);

@@ -61,7 +61,7 @@ fn defaults_learn_the_bundled_tables() {
 }
 
 #[test]
-fn a_run_says_what_was_chosen() {
+fn a_run_reports_its_choices() {
     let place = Workplace::new();
     let arguments =
         ["train", "--device", "cpu", "--hidden", "8", "--out", "m.safetensors", "--test-fraction", "0.2"];
@@ -101,7 +101,7 @@ fn rows_sorted_by_label_are_learnt_like_others() {
 }
 
 #[test]
-fn images_sorted_by_label_are_read_first_where_that_is_said() {
+fn images_sorted_by_label_are_read_first_on_request() {
     let place = Workplace::new();
     let mut rows = Rows::new(9000, 3);
     place.write("mixed.csv", rows.csv());
@@ -126,7 +126,7 @@ fn images_sorted_by_label_are_read_first_where_that_is_said() {
 }
 
 #[test]
-fn why_training_on_images_waits_for_all_rows_is_said() {
+fn the_reason_for_waiting_for_all_images_is_reported() {
     let place = Workplace::new();
     place.write("images.csv", Rows::new(5000, 3).csv());
     place.write("few.csv", Rows::new(4000, 3).csv());

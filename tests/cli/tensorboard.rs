@@ -318,7 +318,7 @@ fn values_have_their_own_curves() {
 }
 
 #[test]
-fn a_run_that_goes_on_doubles_no_point() {
+fn a_resumed_run_duplicates_no_point() {
     let place = place();
     let resume = |epochs: &str| {
         place.succeed(&["train", "--resume", "r", "--epochs", epochs, "--quiet"]);
@@ -351,7 +351,7 @@ fn a_run_that_goes_on_doubles_no_point() {
 }
 
 #[test]
-fn a_run_goes_on_behind_a_record_that_is_cut() {
+fn a_run_continues_after_a_truncated_record() {
     let place = place();
     place.succeed(&[&TRAIN[..], &PLAIN, &["--epochs", "4", "--out", "r", "--quiet"]].concat());
     let first = names(&place, "r").remove(0);
@@ -378,7 +378,7 @@ fn a_run_that_began_without_gets_all_its_epochs() {
 }
 
 #[test]
-fn it_needs_a_folder_and_leaves_none_behind_that_holds_nothing() {
+fn it_needs_a_folder_and_leaves_no_empty_one() {
     let place = place();
     let before = place.entries();
     for (arguments, expected) in [

@@ -136,7 +136,7 @@ fn epochs(lines: &[String]) -> Vec<usize> {
 }
 
 #[test]
-fn a_bar_leaves_nothing_behind_when_the_terminal_is_made_narrower() {
+fn a_bar_leaves_no_remains_in_a_narrowed_terminal() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(20_000, 4).csv(["low", "mid", "high"]));
     let train =

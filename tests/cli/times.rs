@@ -3,7 +3,7 @@
 use crate::program::Workplace;
 
 #[test]
-fn times_are_told_however_they_are_written() {
+fn times_are_compared_in_every_notation() {
     let place = Workplace::new();
     // The hours of a day in UTC, as shown by clocks in two places: the last hours are test rows, in any order
     // of the file.

@@ -165,7 +165,7 @@ fn text_and_json_agree() {
 }
 
 #[test]
-fn quiet_says_where_the_model_is_and_how_good() {
+fn quiet_prints_the_model_file_and_its_score() {
     let place = Workplace::with_data();
     let (stdout, stderr) = text(&place, &["--data", "data", "--epochs", "2", "--quiet"]);
     assert_eq!((stderr.as_str(), stdout.lines().count()), ("", 1));
@@ -174,7 +174,7 @@ fn quiet_says_where_the_model_is_and_how_good() {
 }
 
 #[test]
-fn verbose_tells_more_on_standard_error() {
+fn verbose_prints_more_on_standard_error() {
     let place = Workplace::with_data();
     let arguments = ["--data", "data", "--epochs", "1", "--seed", "77", "--verbose"];
     let (_, stderr) = text(&place, &arguments);

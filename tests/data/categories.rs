@@ -64,7 +64,7 @@ fn every_word_for_a_missing_value_is_one() {
 }
 
 #[test]
-fn words_of_ones_own_stand_for_missing_values() {
+fn markers_of_missing_values_can_be_chosen() {
     let table = "a,b,c,class\n1,-999,red,x\n-999.0,0,none,y\n7,4,blue,x\n";
     let format = Format { missing: vec!["-999".to_owned(), "none".to_owned()], ..Format::default() };
     let read = ReadOptions { format, ..options(Selection::default()) };
@@ -87,7 +87,7 @@ fn words_of_ones_own_stand_for_missing_values() {
 }
 
 #[test]
-fn numbers_are_categories_where_that_is_said() {
+fn numbers_are_categories_on_request() {
     let table = "code,class\n10,x\n2,y\n10.0,x\nA,y\n";
     let categorical = Selection { categorical: vec!["code".to_owned()], ..Selection::default() };
     assert_eq!(
@@ -183,7 +183,7 @@ fn text_that_is_another_one_in_most_rows_is_left_out() {
 }
 
 #[test]
-fn many_categories_are_no_different_texts() {
+fn many_categories_are_not_different_texts() {
     // Like random numbers, a hundred rows contain about eighty of three hundred values.
     let city = |row: usize| row * row % 997 % 300;
     let rows: String = (0..1000).map(|row| format!("c{},{}\n", city(row), row % 2)).collect();
@@ -215,7 +215,7 @@ fn labels_are_never_missing() {
 }
 
 #[test]
-fn a_column_that_begins_empty_is_what_its_first_values_are() {
+fn a_column_that_begins_empty_has_the_type_of_its_first_values() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("t.csv");
     let row = |row: usize| match row {

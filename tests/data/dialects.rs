@@ -55,7 +55,7 @@ impl Table {
 }
 
 #[test]
-fn what_python_writes_is_read_back() {
+fn output_of_python_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dialects.py");
     let Ok(ran) = Command::new("python3").arg(script).arg(folder.path()).status() else {

@@ -13,7 +13,7 @@ fn with_header(last_line: &str) -> String {
 }
 
 #[test]
-fn cells_that_are_no_finite_numbers() {
+fn cells_that_are_not_finite_numbers() {
     for (cell, expected, found) in [
         ("+nan", "a finite number", r#""+nan""#),
         ("-Infinity", "a finite number", r#""-Infinity""#),
@@ -31,7 +31,7 @@ fn cells_that_are_no_finite_numbers() {
 }
 
 #[test]
-fn bytes_that_are_no_text() {
+fn bytes_that_are_not_text() {
     let error = csv_error([with_header("0,6,").as_bytes().trim_ascii_end(), b"\xff\xfe7\n"].concat());
     assert_error(
         &error,
@@ -51,7 +51,7 @@ fn bytes_that_are_no_text() {
 }
 
 #[test]
-fn a_first_row_of_numbers_that_cannot_be_used_is_no_header() {
+fn a_first_row_of_unusable_numbers_is_not_a_header() {
     for cell in ["-inf", "+Infinity", "INF"] {
         let error = csv_error(format!("1,{cell}\n0,2\n"));
         assert_error(&error, &["t.csv, row 1, column 2: expected a finite number", cell]);
@@ -219,7 +219,7 @@ fn label_columns_that_do_not_exist() {
 }
 
 #[test]
-fn what_was_found_is_cut_and_stays_on_one_line() {
+fn found_text_is_truncated_and_on_one_line() {
     let error = csv_error(format!("1,2\n0,\"tab\tbell\u{7}\nnext {}\"\n", "long ".repeat(10_000)));
     assert_error(&error, &["t.csv, row 2, column 2", r#""tab\tbell\u{7}\nnext long "#]);
     assert!(error.to_string().len() < 250, "{error}");
@@ -266,7 +266,7 @@ fn a_zstd_window_beyond_the_limit_is_named() {
 }
 
 #[test]
-fn a_label_that_a_model_does_not_know_is_shown_where_it_stands() {
+fn a_label_unknown_to_a_model_is_reported_with_its_place() {
     let table = "x,class\n1,a\n2,b\n\n3,c\n4,a\n";
     let classes = Classes::named(["a", "b"].map(String::from).to_vec()).unwrap();
     let reader = || open_csv(table, &label_in("class")).unwrap();
@@ -277,7 +277,7 @@ fn a_label_that_a_model_does_not_know_is_shown_where_it_stands() {
 }
 
 #[test]
-fn fewer_groups_than_parts_are_no_split() {
+fn fewer_groups_than_parts_cannot_be_split() {
     let columns = Selection {
         target: Target::Column("class".to_owned()),
         group: Some("g".to_owned()),

@@ -206,7 +206,7 @@ fn bytes_become_floats_when_the_first_float_comes() {
 }
 
 #[test]
-fn a_header_is_a_row_with_a_cell_that_is_no_number() {
+fn a_header_is_a_row_with_a_cell_that_is_not_a_number() {
     assert_eq!(raw_values("1,2\n0,3\n"), [2.0, 3.0]);
     assert_eq!(raw_values("label,2\n1,4\n0,3\n"), [4.0, 3.0]);
     assert_eq!(raw_values(",x\n1,4\n0,3\n"), [4.0, 3.0], "empty cells may stand in a header");

@@ -83,7 +83,7 @@ fn files() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_files_are_named() {
     let place = Place::with(&[]);
     let error = locate(place.0.path()).unwrap_err();
     assert_error(

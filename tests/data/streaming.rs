@@ -120,7 +120,7 @@ fn dropping_a_reader_waits_for_nothing() {
 }
 
 #[test]
-fn a_reader_that_nobody_asks_does_not_run_ahead_without_end() {
+fn an_unread_reader_does_not_run_ahead_without_end() {
     let (source, sender, is_gone) = slow();
     let reader = {
         for _ in 0..20 {

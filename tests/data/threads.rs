@@ -177,7 +177,7 @@ fn endless(most: usize, threads: usize, held: &Arc<()>) -> Reader {
 }
 
 #[test]
-fn threads_end_when_nobody_wants_more() {
+fn threads_end_when_the_reader_is_dropped() {
     for threads in [1, 2, 5] {
         let held = Arc::new(());
         let mut reader = endless(usize::MAX, threads, &held);

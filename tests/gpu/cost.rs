@@ -253,7 +253,7 @@ fn threads(source: &str) -> u32 {
 
 /// The number of loads and stores of a shader does not depend on the driver, so one adapter suffices.
 #[test]
-fn the_models_say_what_is_counted() {
+fn the_cost_models_match_the_counters() {
     let lab = apart();
     let _turn = lab.turn();
     for tuning in lab.watched_tunings() {
@@ -265,7 +265,7 @@ fn the_models_say_what_is_counted() {
 
 /// With a small number of threads, layers are computed in chunks and read back in pieces.
 #[test]
-fn rows_in_pieces_cost_what_is_counted() {
+fn the_cost_of_rows_in_pieces_matches_the_counters() {
     let tuning = Tuning { row: 8, ..shallow(&Tuning::GPU) };
     let rows = |kernel: &dyn Kernel| kernel.shader().name == "row";
     for kernel in whole_steps([5, 70, 33], &tuning).iter().filter(|kernel| rows(&***kernel)) {
@@ -295,7 +295,7 @@ fn compare(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) {
 }
 
 #[test]
-fn counting_sees_what_a_shader_does() {
+fn counters_match_known_accesses() {
     // Known by hand: 10 vec4s read, 5 written.
     everywhere(|lab, tuning| {
         let kernel = ZipKernel::new::<f32>(1, 17, Zip::Add, Grid::Line);

@@ -153,7 +153,7 @@ fn reach(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, word: u32) -> Vec<u64>
 /// others one of each kernel. Extents exceed the accesses only slightly: by the padding of a row, or a few
 /// dead rows; more if data decide about accesses, since these data move few elements.
 #[test]
-fn no_kernel_reaches_further_than_it_says() {
+fn no_kernel_accesses_more_than_its_extents() {
     let lab = apart();
     let _turn = lab.turn();
     for tuning in lab.watched_tunings() {
@@ -204,7 +204,7 @@ fn more_rows_than_a_kernel_has_room_for_are_refused() {
 }
 
 #[test]
-fn what_would_lead_out_of_bounds_is_refused() {
+fn records_out_of_bounds_are_refused() {
     let lab = &labs()[0];
     let _turn = lab.turn();
     let tuning = Tuning::for_device(&lab.context);

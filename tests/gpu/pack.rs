@@ -200,7 +200,7 @@ fn assert_near(
 
 /// Members of any shape and order, on rows that are transferred in several turns.
 #[test]
-fn members_that_are_evaluated_together_give_what_each_gives_by_itself() {
+fn members_evaluated_together_equal_separate_evaluation() {
     let (members, data, many) = (mixed(), data(), rows(1100));
     for lab in labs() {
         let _turn = lab.turn();
@@ -328,7 +328,7 @@ fn check(members: &[Trained], data: &Dataset) {
 }
 
 #[test]
-fn members_of_any_shape_are_what_the_reference_and_each_by_itself_are() {
+fn members_of_any_shape_equal_the_reference_and_separate_training() {
     check(&of_shapes(None).into_iter().chain(mixed()).collect::<Vec<_>>(), &data());
 }
 
@@ -338,7 +338,7 @@ fn a_pack_may_have_one_member() {
 }
 
 #[test]
-fn members_behind_an_input_layer_are_too() {
+fn members_with_an_input_layer_equal_them_too() {
     check(&of_shapes(Some(&input_layer())), &table());
 }
 
@@ -419,7 +419,7 @@ fn networks_that_no_pack_can_train_are_refused() {
 
 /// Values with row weights, for two losses.
 #[test]
-fn members_that_learn_weighted_values_are_what_each_is_by_itself() {
+fn members_with_weighted_values_equal_separate_training() {
     let values = (0..2 * SAMPLES).map(|at| (at * 29 % 41) as f32 / 20.0 - 1.0).collect();
     let data = Dataset {
         targets: Targets::Values { columns: 2, values },

@@ -107,7 +107,7 @@ impl Case {
 }
 
 #[test]
-fn every_case_gives_exactly_what_is_expected() {
+fn every_case_gives_exactly_the_expected_result() {
     for case in cases() {
         for lab in labs() {
             let _turn = lab.turn();

@@ -255,7 +255,7 @@ fn no_barrier_of_shipped_tiles_can_be_spared() {
 
 /// Workgroups that write the same word race too, and barriers do not prevent it.
 #[test]
-fn workgroups_race_whatever_stands_between() {
+fn workgroups_race_despite_barriers() {
     let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     let tuning = Tuning::GPU;

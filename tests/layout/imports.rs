@@ -219,7 +219,7 @@ fn no_two_files_use_each_other() {
 }
 
 #[test]
-fn a_folder_uses_those_below_it() {
+fn a_folder_uses_only_folders_below_it() {
     let place = |file: &str| {
         let folder = file.split('/').next().unwrap().trim_end_matches(".rs");
         ORDER.iter().position(|name| *name == folder)

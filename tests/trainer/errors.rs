@@ -101,7 +101,7 @@ fn arrays_have_the_shape_and_the_values_of_rows() {
 }
 
 #[test]
-fn rows_that_do_not_train_are_like_those_that_do() {
+fn held_out_rows_have_the_form_of_training_rows() {
     let (trainer, x) = (trainer(), x());
     assert_error(
         trainer.clone().validation(&x, &[0.5f32; 6]).fit(&x, &Y),
@@ -172,7 +172,7 @@ fn settings_go_with_one_another() {
 }
 
 #[test]
-fn rows_to_predict_are_like_those_in_training() {
+fn rows_to_predict_have_the_form_of_training_rows() {
     let x = x();
     let model = trainer().fit(&x, &Y).unwrap();
     assert_error(model.predict(&Array2::zeros((3, 4))), "x: expected 2 columns, as in training, found 4");

@@ -73,7 +73,7 @@ fn trainer(settings: &str) -> Trainer {
 const NAMES: &str = "a,b,c,d,class";
 
 #[test]
-fn defaults_are_those_of_the_command_line() {
+fn defaults_match_the_command_line() {
     let (place, (x, y)) = (Workplace::new(), rows(300, 1));
     place.write("t.csv", csv(&x, NAMES, labels(&y)));
     assert_same(&place, &["--epochs", "3"], &trainer("epochs = 3").fit(&x, &y).unwrap());

@@ -139,7 +139,7 @@ fn piece(rows: Range<usize>, known: &mut Vec<usize>) -> Vec<Cells> {
 }
 
 #[test]
-fn rows_that_come_in_pieces_are_those_of_whole_columns() {
+fn rows_added_in_pieces_equal_whole_columns() {
     let names = || ["size", "color", "at"].map(str::to_owned).to_vec();
     // The first row has no hour.
     for step in [1, 7, ROWS] {
@@ -321,7 +321,7 @@ fn dates_without_hours_fit_a_model_that_has_them_and_the_other_way_round() {
 }
 
 #[test]
-fn what_is_wrong_with_a_table_is_said() {
+fn faults_of_a_table_are_reported() {
     let columns = |columns: Vec<(&str, Cells)>| {
         Table::of_columns(columns.into_iter().map(|(name, cells)| (name.to_owned(), cells)).collect())
     };

@@ -15,7 +15,7 @@ use crate::support::noise;
 const BATCH: usize = 16;
 
 #[test]
-fn a_lost_device_is_an_error_and_the_processor_goes_on() {
+fn a_lost_device_is_an_error_and_the_cpu_continues() {
     let network = Network::classifier(&[13, 18, 5]).unwrap();
     let (parameters, data) = (Parameters::he_normal(&network, 4), noise(200, 13, 5, 11));
     let order: Vec<u32> = (0..160).map(|i| i * 77 % 200).collect();

@@ -143,7 +143,7 @@ fn a_new_class_in_a_later_block_is_refused() {
 }
 
 #[test]
-fn a_cell_that_is_no_byte_in_a_later_block_is_refused() {
+fn a_cell_that_is_not_a_byte_in_a_later_block_is_refused() {
     let bytes = Pictures::new(2 * BLOCK_ROWS, 64, 3, 6).csv();
     for device in devices() {
         let cells = ",9".repeat(62);
@@ -154,7 +154,7 @@ fn a_cell_that_is_no_byte_in_a_later_block_is_refused() {
 
 /// Blocks of one class each would mislead the training.
 #[test]
-fn rows_that_are_sorted_by_label_behind_the_first_block_are_refused() {
+fn rows_sorted_by_label_after_the_first_block_are_refused() {
     let mixed = Pictures::new(3 * BLOCK_ROWS, 64, 2, 8).csv();
     let mut rows: Vec<&str> = mixed.lines().collect();
     // The first block still contains both classes.

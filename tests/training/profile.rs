@@ -324,7 +324,7 @@ fn a_whole_training_run() {
 }
 
 #[test]
-fn a_loss_that_is_no_number_ends_a_profile() {
+fn a_loss_that_is_not_finite_ends_a_profile() {
     let pictures = pictures();
     for device in devices() {
         let config = Config { learning_rate: 1e30, ..config(None) };

@@ -196,7 +196,7 @@ fn a_checkpoint_of_other_data_or_settings_is_refused() {
 }
 
 #[test]
-fn what_is_no_whole_checkpoint_is_refused() {
+fn invalid_checkpoints_are_refused() {
     let mut run = run(&config(OptimizerKind::ALL[1], 1), false, 40, &Device::Cpu);
     while run.next().unwrap().is_some() {}
     let bytes = run.checkpoint().unwrap().unwrap().to_bytes().unwrap();

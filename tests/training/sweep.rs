@@ -187,7 +187,7 @@ fn dead_members_and_few_members_change_nothing_for_the_others() {
 /// On the CPU a thread trains members with the same batches together. Some end early, wait for the others of
 /// a stage, are dropped or diverge; their results equal separate training.
 #[test]
-fn members_of_a_team_are_what_each_is_by_itself() {
+fn members_of_a_team_equal_separate_training() {
     let mut sources = sources();
     let mut configs = mixed();
     for (number, config) in configs.iter_mut().enumerate() {
@@ -246,7 +246,7 @@ fn members_of_a_team_are_what_each_is_by_itself() {
 /// Eight members fit on a device, but not with their rows and activations: a pack of them is rejected before
 /// training, and smaller packs give the same results as on a larger device.
 #[test]
-fn members_whose_rows_find_no_room_beside_them_are_smaller_packs() {
+fn packs_too_large_for_the_device_are_split() {
     let mut sources = sources();
     let config = |number: usize| Config {
         hidden: vec![2000],
@@ -299,7 +299,7 @@ fn members_whose_rows_find_no_room_beside_them_are_smaller_packs() {
 /// On a GPU members with the schedule `fused` are a pack: of two shapes, one with clipped gradients, and one
 /// member that diverges.
 #[test]
-fn members_that_share_the_dispatches_of_fused_are_what_each_is_by_itself() {
+fn members_that_share_fused_dispatches_equal_separate_training() {
     let mut sources = sources();
     let mut configs: Vec<Config> = mixed().into_iter().cycle().skip(3).take(7).collect();
     for (number, config) in configs.iter_mut().enumerate() {
