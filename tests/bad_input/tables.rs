@@ -94,7 +94,7 @@ fn an_output_that_is_the_input() {
     place.write("two", "0,1\n1,2\n");
     let arguments = [&train("two")[..], &["--out", "two"]].concat();
     refused(&place, &arguments, &["--out: ", "two, which holds the data"]);
-    // The file's ending is not that of a model.
+    // The file's ending is not a model's.
     place.write("two.csv", "0,1\n1,2\n");
     let arguments = [&train("two.csv")[..], &["--out", "two.csv"]].concat();
     refused(

@@ -149,7 +149,7 @@ fn a_few_texts_in_a_long_column_are_an_error_with_their_places() {
     assert!(place.model("m.safetensors").at("/transform/columns").to_string().contains("seven"));
 }
 
-/// Rows like those of a table of cars: the drive is 4 in the first hundred rows, and f or r later.
+/// Rows of a table of cars: the drive is 4 in the first hundred rows, and f or r later.
 #[test]
 fn the_order_of_the_rows_decides_nothing() {
     let place = Workplace::new();

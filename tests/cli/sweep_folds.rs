@@ -329,7 +329,7 @@ fn a_network_that_diverges_on_all_rows_is_left_out() {
         (picks(&even["ensemble"]), &even["model"]),
         (vec![(0, 4), (1, 4)], &json!("even/best.safetensors"))
     );
-    // The results are those of the remaining member: its mean loss over three folds of 30 rows.
+    // The results belong to the remaining member: its mean loss over three folds of 30 rows.
     assert_eq!(
         (picks(&uneven["ensemble"]), &uneven["model"]),
         (vec![(1, 4)], &json!("uneven/best.safetensors"))

@@ -222,7 +222,7 @@ fn settings_come_on_standard_input_and_results_go_out() {
 }
 
 /// On an adapter, members are trained together, by either schedule, and stop, wait and continue together;
-/// each model file is the same as trained alone.
+/// each model file is the same as trained separately.
 #[test]
 fn members_of_a_pack_equal_separate_training() {
     let place = table();
