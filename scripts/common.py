@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES, MNIST = ROOT / "data/tables", ROOT / "data/mnist"
-# The environment of scripts that drive Chromium, as `enter` takes it.
+# Environment for scripts that use Chromium, an argument of `enter`.
 BROWSER = ("browser", "playwright==1.65.2")
 
 

@@ -14,7 +14,7 @@ from common import MNIST, TABLES
 
 BOUND = 1e-5
 MISSING = {"", "na", "n/a", "nan", "null", "?", "-", "\\n", "#n/a", "<na>", "nat"}
-# Rows of MNIST.
+# Number of rows of MNIST.
 IMAGES = 200
 SPECIES = "penguins --target species"
 ISLAND = "penguins --target island --categorical year"
@@ -108,7 +108,7 @@ def judge(program, runs, others):
             found = others(folder, model, rows, classes)
         errors = {form: numpy.abs(it - expected).max() / numpy.abs(expected).max() for form, it in found.items()}
         print(f"{run}: off by " + ", ".join(f"{form} {error:.1e}" for form, error in errors.items()), flush=True)
-        # Unlike max, it gives NaN where there is one.
+        # Unlike max, it returns NaN if there is one.
         worst = float(numpy.max([worst, *errors.values()]))
     print(f"at most {worst:.1e}, where {BOUND:.0e} is allowed")
     sys.exit(0 if worst <= BOUND else 1)

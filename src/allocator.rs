@@ -1,6 +1,6 @@
-//! The end of a run for which the system has no memory left: one line and exit code 1, where the standard library aborts.
+//! Out-of-memory handling: one line and exit code 1, where the standard library would abort.
 //!
-//! What is large is checked before it is allocated; this is for all that is not, and for what others take meanwhile.
+//! Large allocations are checked in advance; this is for small ones, and for memory taken by other processes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -10,41 +10,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The system's allocator.
+/// The system's allocator, with an exit on failure.
 struct OrEnd;
 
 #[global_allocator]
 static ALLOCATOR: OrEnd = OrEnd;
 
 #[expect(unsafe_code, reason = "an allocator is unsafe by its trait")]
-// SAFETY: all calls go to the system's allocator as they come, and what it gives is given back.
+// SAFETY: all calls are passed unchanged to the system's allocator, and its results are returned unchanged.
 unsafe impl GlobalAlloc for OrEnd {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are those that are asked for.
+        // SAFETY: the caller guarantees the same conditions that the system's allocator requires.
         or_end(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: see `alloc`.
         or_end(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: see `alloc`.
         or_end(unsafe { System.realloc(memory, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
+        // SAFETY: see `alloc`.
         unsafe { System.dealloc(memory, layout) }
     }
 }
 
-/// What the system gave, or the end of the process if that is nothing.
+/// Returns the memory, or ends the process if it is null.
 fn or_end(memory: *mut u8, size: usize) -> *mut u8 {
     static ENDING: AtomicBool = AtomicBool::new(false);
     thread_local! {
-        /// Whether this thread ends the process: what it asks for meanwhile may be refused.
+        /// Whether this thread ends the process: its own allocations may then fail.
         static ENDS: Cell<bool> = const { Cell::new(false) };
     }
     if !memory.is_null() || ENDS.get() {
@@ -57,7 +57,7 @@ fn or_end(memory: *mut u8, size: usize) -> *mut u8 {
     }
     ENDS.set(true);
     tinytrain::output::remove_all();
-    // Where nobody can be told, the exit code stays.
+    // Failures are ignored; the exit code stays.
     let _ = writeln!(io::stderr(), "error: the system has no memory left for {size} bytes more");
     process::exit(1)
 }

@@ -1,4 +1,4 @@
-//! Clocks: spans of time, for which browsers have their own, and for the program the time of day.
+//! Clocks: spans of time, for which browsers have separate clocks, and for the program the time of day.
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use std::time::Instant;
@@ -10,7 +10,7 @@ pub use web_time::Instant;
 #[cfg(feature = "cli")]
 use jiff::Timestamp;
 
-/// The time of day, within the years that a time stamp can hold, however the clock is set.
+/// Returns the time of day, limited to years that a time stamp can represent.
 #[cfg(feature = "cli")]
 pub fn now() -> Timestamp {
     stampable(SystemTime::now())

@@ -1,4 +1,4 @@
-//! Every way in which the library can fail, and its exit code.
+//! All errors of the library, and their exit codes.
 
 use std::fmt;
 use std::io;
@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use crate::printable::time_text;
 
-/// The library's result type.
+/// Result type of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Where in a table something stands; both count from 1, a header counts as a row.
+/// Place in a table; row and column count from 1, and a header counts as a row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     /// Row of the file, counted from 1.
     pub row: Option<u64>,
     /// Column of the row, counted from 1.
     pub column: Option<usize>,
-    /// The column's name, where the table has a header.
+    /// Name of the column, if the table has a header.
     pub name: Option<Box<str>>,
 }
 
 impl Place {
-    /// A row, and nothing more exact.
+    /// Creates a place from only a row.
     pub fn row(row: u64) -> Self {
         Self { row: Some(row), ..Self::default() }
     }
@@ -43,10 +43,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// The most characters of a file's text that a message shows.
+/// Maximum number of characters of a file's text in a message.
 const SHOWN: usize = 200;
 
-/// Text of a file as a message shows it: on one line, and cut where it is long.
+/// Formats text of a file for a message: on one line, and truncated.
 pub fn excerpt(text: &str) -> String {
     let escaped =
         |letter: char| if letter.is_control() { letter.escape_debug().to_string() } else { letter.into() };
@@ -57,13 +57,13 @@ pub fn excerpt(text: &str) -> String {
 /// A kind of fault in the data that an option can resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataFault {
-    /// A column holds text and numbers.
+    /// A column contains text and numbers.
     TextAndNumbers,
     /// A row has no label and no value to predict.
     NoTarget,
-    /// A text may stand for a missing value.
+    /// A text may mean a missing value.
     MaybeMissing,
-    /// The first row may hold names of columns, which the training table has not.
+    /// The first row may contain column names, which the training table does not have.
     MaybeHeader,
     /// All rows have the same target.
     OneTarget,
@@ -71,42 +71,42 @@ pub enum DataFault {
     Values,
     /// Numbers are written with the other decimal mark.
     DecimalMark,
-    /// A row is unlike those with which training has begun.
+    /// A row differs from the rows with which training has begun.
     LaterRow,
 }
 
-/// What went wrong: names the file, the place and what was expected.
+/// An error with the file, the place and the expected value.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file was read, and its contents are not what they should be.
+    /// The contents of a file are invalid.
     #[error("{}{place}: expected {expected}, found {found}", path.display())]
     Data {
         /// The file.
         path: PathBuf,
-        /// Row and column, where there are any.
+        /// Row and column, if any.
         place: Place,
-        /// What should have stood there.
+        /// Expected content.
         expected: String,
-        /// What stood there.
+        /// Actual content.
         found: String,
     },
-    /// An error of the data with a kind, for which an option helps.
+    /// A data error with a kind that an option can resolve.
     #[error("{error}")]
     Fault {
-        /// What kind of fault it is.
+        /// Kind of the fault.
         kind: DataFault,
         /// [`Error::Data`].
         error: Box<Error>,
     },
-    /// What a table's form leaves open must be said.
+    /// A property of a table is ambiguous and must be set.
     #[error("{}: {question}", path.display())]
     Undecided {
         /// The file.
         path: PathBuf,
-        /// What must be said: `target` or `header`.
+        /// Setting to give: `target` or `header`.
         setting: &'static str,
-        /// What is not known, and why.
+        /// Description of the ambiguity.
         question: String,
     },
     /// A file could not be read at all.
@@ -114,7 +114,7 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// A file could not be written.
@@ -122,59 +122,59 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
-    /// What takes results cannot be written to; as long as it has no other name, that is standard output.
+    /// Output cannot be written; without another name, it is standard output.
     #[error("cannot write to standard output: {0}")]
     Output(io::Error),
-    /// The system started no thread more.
+    /// The system could not start another thread.
     #[error("cannot start the thread that {purpose}: {source}")]
     Thread {
-        /// What the thread does.
+        /// Work of the thread.
         purpose: &'static str,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// A setting is out of range.
     #[error("{setting}: expected {expected}, found {found}")]
     Setting {
-        /// What the setting is called: `learning rate`, for example.
+        /// Name of the setting: `learning rate`, for example.
         setting: &'static str,
-        /// The values it may have.
+        /// Permitted values.
         expected: String,
-        /// The value it has.
+        /// Actual value.
         found: String,
     },
-    /// Settings do not go together, with each other or with the machine.
+    /// Settings conflict with each other or with the machine.
     #[error("{0}")]
     Config(String),
     /// The requested device does not exist or cannot run this model.
     #[error("{0}")]
     Device(String),
-    /// The device failed while it worked.
+    /// The device failed during work.
     #[error("device failed: {0}")]
     Gpu(String),
-    /// A kernel was given shapes that do not go together.
+    /// A kernel was given shapes that do not match.
     #[error("{kernel}: expected {expected}, found {found}")]
     Shape {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: &'static str,
-        /// The shape it needs.
+        /// Required shape.
         expected: String,
-        /// The shape it was given.
+        /// Actual shape.
         found: String,
     },
-    /// The time of a run was over before it began to train.
+    /// The time limit of a run ended before its first step.
     #[error(
         "the time limit of {} ended before the first step: reading the data and preparing the network took {}",
         time_text(*limit),
         time_text(*taken)
     )]
     NoTime {
-        /// How long the run might take.
+        /// Time limit.
         limit: Duration,
-        /// How long it had taken by then.
+        /// Time taken until then.
         taken: Duration,
     },
     /// The loss of a training step is NaN or infinite.
@@ -190,21 +190,21 @@ pub enum Error {
         epoch: usize,
         /// Batch of the epoch, counted from 1.
         batch: u64,
-        /// The learning rate that was set: a schedule may have changed that of the step.
+        /// Base learning rate, which a schedule may have changed for the step.
         learning_rate: f32,
     },
-    /// A weight or the validation loss is NaN or infinite after an epoch whose losses were all numbers: its last steps
-    /// went wrong.
+    /// A weight or the validation loss is NaN or infinite after an epoch whose losses were all finite: its
+    /// last steps failed.
     #[error(
         "the network holds NaN or infinite numbers after epoch {epoch} with learning rate {learning_rate:?}"
     )]
     NonFiniteModel {
         /// Epoch, counted from 1.
         epoch: usize,
-        /// The learning rate.
+        /// Learning rate.
         learning_rate: f32,
     },
-    /// The loss over the test rows is NaN or infinite, though the network holds only finite numbers.
+    /// The loss over the test rows is NaN or infinite, although all weights are finite.
     #[error("{}: the loss over these rows is {loss} although all weights are finite: the rows hold very large values, or training diverged", path.display())]
     NonFiniteTest {
         /// The file.
@@ -212,35 +212,35 @@ pub enum Error {
         /// NaN or an infinity.
         loss: f64,
     },
-    /// The network's outputs for a row are NaN or infinite, though the network holds only finite numbers.
+    /// The network's outputs for a row are NaN or infinite, although all weights are finite.
     #[error("{}: the outputs for sample {sample} are not finite although all weights are: the row holds very large values, or training diverged", path.display())]
     NonFinitePrediction {
         /// The file.
         path: PathBuf,
-        /// The row, counted from 1 without a header.
+        /// Row, counted from 1 without a header.
         sample: u64,
     },
-    /// Not one member of a sweep has given a network.
+    /// No member of a sweep produced a network.
     #[error("no trial produced a model; see {} for the reasons", path.display())]
     NoMember {
-        /// What the members have come to.
+        /// File with the results of the members.
         path: PathBuf,
     },
-    /// The best member of a sweep could not be trained once more, on all rows.
+    /// The best member of a sweep could not be trained again, on all rows.
     #[error("training the best trial, {member}, on all rows failed: {reason}")]
     NotRefit {
-        /// Its number.
+        /// Number of the member.
         member: usize,
-        /// Why, in words.
+        /// Reason, as text.
         reason: String,
     },
-    /// Whoever takes the events of a run has asked it to end.
+    /// The receiver of a run's events has stopped the run.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl Error {
-    /// [`Error::Data`] of a file, or of what has this name in messages.
+    /// Creates an [`Error::Data`] of a file, or of data with this name in messages.
     pub fn data(
         path: impl Into<PathBuf>,
         place: Place,
@@ -250,15 +250,16 @@ impl Error {
         Self::Data { path: path.into(), place, expected: expected.into(), found: found.into() }
     }
 
-    /// [`Error::Setting`].
+    /// Creates an [`Error::Setting`].
     pub fn setting(setting: &'static str, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self::Setting { setting, expected: expected.into(), found: found.into() }
     }
 
-    /// The exit code: 0 where the reader of the output has closed it, 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
+    /// Returns the exit code: 0 if the reader of the output has closed it, 1 failure of the machine, 2 bad
+    /// input or usage, 3 numerical fault.
     pub fn exit_code(&self) -> u8 {
         match self {
-            // Whoever read the output has seen enough.
+            // The reader of the output needs no more.
             Error::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => 0,
             Error::Read { source, .. } | Error::Write { source, .. } if is_machine_fault(source) => 1,
             Error::Data { .. }
@@ -284,12 +285,12 @@ impl Error {
         }
     }
 
-    /// This error with its kind.
+    /// Adds a kind to this error.
     pub(crate) fn with_kind(self, kind: DataFault) -> Self {
         Error::Fault { kind, error: Box::new(self) }
     }
 
-    /// What to do about it, by the options of the command line, where that is known.
+    /// Returns a remedy, as options of the command line, if one is known.
     pub fn remedy(&self) -> Option<&'static str> {
         Some(match self {
             Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. } => {
@@ -336,7 +337,7 @@ impl Error {
     }
 }
 
-/// Whether the machine failed at a file that the user named well: its disk is full or broken, or its memory is used up.
+/// Returns whether the machine failed at a valid file: its disk is full or broken, or it is out of memory.
 fn is_machine_fault(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, OutOfMemory, QuotaExceeded, StorageFull};
     // EIO is 5 on every Unix; the standard library has no kind for it.

@@ -1,4 +1,4 @@
-//! Which rows a model is evaluated on: those of a file, or those that were held out when it was trained.
+//! Rows for evaluation of a model: rows of a file, or the rows held out of its training.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,22 +16,22 @@ use crate::memory::check_memory;
 use crate::model::Model;
 use crate::train::{TESTED_ROWS, TrainedRows, read_dataset_for};
 
-/// What is evaluated: a set, or the rows of it that were held out for testing.
+/// Data for evaluation: files, or their rows that were held out for testing.
 pub struct EvaluationSet {
-    /// The files.
+    /// Files of the rows.
     pub source: Source,
-    /// The rows that are meant, if not all of them.
+    /// Evaluated part of the rows, if not all.
     part: Option<Part>,
-    /// The sum of the rows that the model was tested on, where they are meant and the model says so.
+    /// Checksum of the rows that the model was tested on, if they are evaluated and the model contains it.
     sum: Option<u32>,
 }
 
 impl EvaluationSet {
-    /// Opens the files as a model reads them. `target` names the column of the labels or the values, if it differs from
-    /// in training.
+    /// Opens the files as a model reads them. `target` names the column of the labels or the values, if it
+    /// differs from training.
     ///
     /// # Errors
-    /// Those of the data.
+    /// Errors of the data.
     pub fn open(&mut self, model: &Model, target: Option<&str>, format: &Format) -> Result<Reader> {
         if target.is_some() {
             self.sum = None;
@@ -45,26 +45,26 @@ impl EvaluationSet {
         let images = model.data_schema.image.map(ImageOptions::from).unwrap_or_default();
         let mut read = ReadOptions { columns, format: format.clone(), images, ..ReadOptions::default() };
         if self.part.is_some() {
-            // How the rows were held out.
+            // Columns by which rows were held out.
             let setting = |key: &str| model.settings.get(key).cloned();
             (read.columns.group, read.columns.time) = (setting("group"), setting("time"));
         }
         Reader::open(&self.source, &read)
     }
 
-    /// The rows as inputs of the model.
+    /// Returns the rows as inputs of the model.
     ///
     /// # Errors
-    /// Those of the data.
+    /// Errors of the data.
     pub fn rows(&self, model: &Model, reader: Reader) -> Result<EvaluationRows> {
         self.rows_with(model, reader, |_, _| Ok(()))
     }
 
-    /// As [`EvaluationSet::rows`]; also returns the rows as they are in the file: numbers as they were read, and category numbers, with what these
-    /// stand for. Takes the memory of both.
+    /// Returns the same as [`EvaluationSet::rows`], and the rows as in the file: numbers as read, and
+    /// category indices with their dictionaries. Needs memory for both.
     ///
     /// # Errors
-    /// Those of the data; [`Error::Config`] if memory does not hold them.
+    /// Errors of the data; [`Error::Config`] if memory is insufficient.
     pub fn rows_as_read(&self, model: &Model, reader: Reader) -> Result<(EvaluationRows, AsRead)> {
         let mut read = AsRead { features: Features::default(), dictionaries: Vec::new() };
         let rows = self.rows_with(model, reader, |features, dictionaries| {
@@ -75,7 +75,7 @@ impl EvaluationSet {
         Ok((rows, read))
     }
 
-    /// The rows, shown as they are in the file before they become inputs.
+    /// Returns the rows, after passing them to `show` as in the file.
     fn rows_with(
         &self,
         model: &Model,
@@ -97,7 +97,7 @@ impl EvaluationSet {
                 model.transform.rows(rows, reader.dictionaries())?
             }
             None => {
-                // What does not fit is refused below, before it is read.
+                // Rows that do not match are rejected below, before they are read.
                 if reader.inputs() == model.transform.columns(model.network.columns()) {
                     reader.read_to_end()?;
                     numbers = reader.kept_rows().map(<[u32]>::to_vec);
@@ -134,48 +134,48 @@ impl EvaluationSet {
 /// A warning about rows on which a model is evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
-    /// So many without a target were left out.
+    /// This number of rows without a target was left out.
     WithoutTarget(usize),
-    /// Some cells hold what the training rows did not hold.
+    /// Some cells contain values that no training row contains.
     Unknown {
-        /// How many of which columns.
+        /// Number of cells by column.
         cells: UnknownCells,
-        /// The names of the columns.
+        /// Names of the columns.
         schema: Option<Box<Schema>>,
     },
-    /// The model was trained on some of them.
+    /// The model was trained on some of the rows.
     Trained {
-        /// Whether others were held out for testing.
+        /// Whether other rows were held out for testing.
         holds_out: bool,
     },
 }
 
 /// Rows to evaluate on.
 pub struct EvaluationRows {
-    /// The rows, as inputs of a model.
+    /// Rows, as inputs of a model.
     pub data: Dataset,
-    /// What they are called.
+    /// Name of the rows.
     pub name: String,
-    /// What is to be known of them.
+    /// Warnings about the rows.
     pub warnings: Vec<Warning>,
-    /// Which rows of the file they are, counted from 0, if not all of them.
+    /// Indices of the rows in the file, counted from 0, if not all of them.
     numbers: Option<Vec<u32>>,
 }
 
 impl EvaluationRows {
-    /// The number of a row in its file, counted from 1, a header left out.
+    /// Returns the number of a row in its file, counted from 1 without a header.
     pub fn number(&self, row: usize) -> u64 {
         1 + self.numbers.as_ref().map_or(row as u64, |numbers| numbers[row].into())
     }
 }
 
-/// Whether a model was trained on rows of such files, as far as its settings tell: by their names, and by the number of their rows,
-/// as a file may have been written anew.
+/// Returns whether a model was trained on rows of these files, according to its settings: by their names and
+/// their number of rows, since a file may have been rewritten.
 fn trained_on(model: &Model, source: &Source, rows: usize) -> bool {
     let setting = |key: &str| model.settings.get(key);
     let parts = setting("data_parts").and_then(|parts| serde_json::from_str::<Vec<PathBuf>>(parts).ok());
     let training = match (parts, setting("data")) {
-        // Some of them may be gone.
+        // Some of the files may no longer exist.
         (Some(paths), _) => Source::Parts { paths },
         (None, Some(data)) => match data_paths::training(&[data.into()]) {
             Ok((training, _)) => training,
@@ -189,26 +189,26 @@ fn trained_on(model: &Model, source: &Source, rows: usize) -> bool {
         && (!is_whole || setting("rows").is_none_or(|trained| *trained == rows.to_string()))
 }
 
-/// Rows as they stand in a file.
+/// Rows as in a file.
 pub struct AsRead {
-    /// The values, row after row; NaN where a number is missing.
+    /// Values, row-major; NaN for missing numbers.
     pub features: Features,
-    /// The categories of each categorical column by number.
+    /// Categories of each categorical column by index.
     pub dictionaries: Vec<Dictionary>,
 }
 
-/// The rows that were held out of training.
+/// Rows that were held out of training.
 struct Part {
-    /// How they were chosen.
+    /// Split into training and held-out rows.
     split: Split,
-    /// Rows of the whole file.
+    /// Number of rows of the whole file.
     rows: usize,
 }
 
-/// The data that are named, or those that the model in this file was tested on, or else trained on.
+/// Returns the named data, or otherwise the data that the model was tested on, or trained on.
 ///
 /// # Errors
-/// When there are none, or nothing says which.
+/// If there are no data, or the model does not name them.
 pub fn choose_data(file: &Path, model: &Model, data: &[PathBuf]) -> Result<EvaluationSet> {
     let setting = |key: &str| model.settings.get(key).map(String::as_str);
     let whole = |paths: &[PathBuf], sum| {
@@ -255,10 +255,10 @@ pub fn choose_data(file: &Path, model: &Model, data: &[PathBuf]) -> Result<Evalu
     Ok(EvaluationSet { source, part: Some(Part { split, rows }), sum })
 }
 
-/// As [`choose_data`], but of the training file itself only the rows that were held out for testing, if any.
+/// Returns the same as [`choose_data`], except for the training file: of it only the rows held out for testing, if any.
 ///
 /// # Errors
-/// As [`choose_data`].
+/// See [`choose_data`].
 pub fn held_out_of(file: &Path, model: &Model, data: &[PathBuf]) -> Result<EvaluationSet> {
     let held_out = model.settings.get("test_fraction").is_some_and(|share| share != "0");
     let place = |path: &Path| fs::canonicalize(path).ok();
@@ -272,8 +272,8 @@ pub fn held_out_of(file: &Path, model: &Model, data: &[PathBuf]) -> Result<Evalu
     choose_data(file, model, if held_out && is_training { &[] } else { data })
 }
 
-/// What a model file says of where its rows come from, by which [`choose_data`] finds them again: names that are text, of files that can be
-/// read again. No `data` are MNIST's.
+/// Returns the entries of a model file by which [`choose_data`] finds the data again: only UTF-8 names of
+/// files that can be read again. Empty `data` means MNIST.
 pub fn names_of_data(data: &[PathBuf], test: Option<&Path>, rows: Option<usize>) -> BTreeMap<String, String> {
     let named = |path: &Path| path.to_str().filter(|name| *name != "-").map(str::to_owned);
     let of_data = match data {
@@ -293,13 +293,13 @@ pub fn names_of_data(data: &[PathBuf], test: Option<&Path>, rows: Option<usize>)
     all.map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// An entry of a model's metadata that does not say which rows were held out.
+/// Returns the error for an unreadable metadata entry about held-out rows.
 fn unreadable(model: &Path, key: &str, text: &str) -> Error {
     Error::data(model, Place::default(), format!("{key} of the run in its metadata"), format!("{text:?}"))
 }
 
 impl Part {
-    /// Those rows, as they were read, and which of the file they are.
+    /// Returns the held-out rows, as read, and their indices in the file.
     fn rows(&self, model: &Model, reader: &mut Reader, sum: Option<u32>) -> Result<(Dataset, Vec<u32>)> {
         reader.read_to_end()?;
         let error = |found: &str| {

@@ -1,4 +1,4 @@
-//! Files that are read whole: settings, results, models. Each is a regular file of a limited size.
+//! Files that are read completely: settings, results, models. Each is a regular file of a limited size.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -7,15 +7,15 @@ use std::path::{Component, Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
 
-/// The largest file of settings, in bytes.
+/// Size limit of settings files, in bytes.
 pub const SETTINGS_BYTES: u64 = 16 << 20;
-/// The largest file with a line for each epoch or trial, in bytes.
+/// Size limit of files with a line for each epoch or trial, in bytes.
 pub const RECORDS_BYTES: u64 = 1 << 30;
 
 /// Reads a file of at most `most` bytes.
 ///
 /// # Errors
-/// [`Error::Read`] for anything but a regular file of that size; [`Error::Config`] if memory does not hold it.
+/// [`Error::Read`] if it is not a regular file or is larger; [`Error::Config`] if memory is insufficient.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let unread = |source| Error::Read { path: path.to_owned(), source };
     // Opening a pipe would wait for its writer.
@@ -33,7 +33,7 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
 /// Reads a file of text of at most `most` bytes.
 ///
 /// # Errors
-/// As [`read`]; [`Error::Read`] also for text that is not UTF-8.
+/// See [`read`]; [`Error::Read`] also for text that is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> Result<String> {
     text(read(path, most)?).map_err(|source| Error::Read { path: path.to_owned(), source })
 }
@@ -47,7 +47,7 @@ pub fn read_standard_input() -> Result<String> {
     read.map_err(|source| Error::Read { path: PathBuf::from("-"), source })
 }
 
-/// The path of a file that `name` places in a folder.
+/// Returns the path of the file `name` in a folder.
 ///
 /// # Errors
 /// [`Error::Read`] for a name that leads outside the folder, or through a link.
@@ -105,7 +105,7 @@ mod tests {
         fs::write(&path, b"\xff").unwrap();
         assert!(read_text(&path, 5).unwrap_err().to_string().contains("not text in UTF-8"));
         assert!(read(folder.path(), 5).is_err());
-        // A sparse file takes no room on the disk.
+        // A sparse file needs no disk space.
         File::create(&path).unwrap().set_len(20 << 30).unwrap();
         assert!(read(&path, SETTINGS_BYTES).unwrap_err().to_string().contains("it has more than 16 MiB"));
     }

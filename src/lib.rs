@@ -1,30 +1,32 @@
-//! Trains tiny neural networks on any GPU, with hand-written WGSL kernels on wgpu, or on the processor.
+//! Trains tiny neural networks on any GPU, with hand-written WGSL kernels on wgpu, or on the CPU.
 //!
-//! What most people call stands at the top of the crate:
+//! Common items are re-exported here:
 //!
 //! | task | names |
 //! |---|---|
 //! | train on arrays, or on files | [`Trainer`], [`TrainSettings`], [`Reader`], [`ReadOptions`] |
 //! | watch and steer a run | [`Run`], [`Event`], [`Epoch`], [`Summary`], [`train()`] |
-//! | choose what computes | [`DeviceRequest`], [`Device`], [`find_device`] |
+//! | choose a device | [`DeviceRequest`], [`Device`], [`find_device`] |
 //! | predict and evaluate | [`Model`], [`Predictor`], [`evaluate()`](fn@evaluate), [`importances`] |
 //! | search and compare | [`Sweep`], [`Space`], [`CrossValidation`], [`RunFolder`] |
 //!
-//! The modules have the rest: [`data`] (tables, images, the order of an epoch), [`settings`] (the options and their defaults),
-//! [`train`](mod@train) (the epoch loop), [`model`] (networks and their file), [`step`] (activations, losses, optimizers, learning rates),
-//! [`engine`] (what computes), [`sweep`], [`runs`], [`evaluate`](mod@evaluate), [`profile`]. Features of the crate add
-//! more: `gpu` (default) kernels on wgpu, `check` and `tune`; `export` ONNX, C and TensorBoard; `cli`
-//! (default) the program, with all of them.
+//! The modules contain all other items: [`data`] (tables, images, the order of an epoch), [`settings`] (the
+//! options and their defaults), [`train`](mod@train) (the epoch loop), [`model`] (networks and their file),
+//! [`step`] (activations, losses, optimizers, learning rates), [`engine`] (GPU and CPU engines), [`sweep`],
+//! [`runs`], [`evaluate`](mod@evaluate), [`profile`]. Features of the crate add more: `gpu` (default) adds
+//! kernels on wgpu, `check` and `tune`; `export` ONNX, C and TensorBoard; `cli` (default) the program, with
+//! all features.
 //!
-//! [`Trainer`] trains on arrays, and on files by settings with names: see [`trainer`]. Below it a run is one call. It starts
-//! when the first block of rows is there and reports through a closure; [`train::Run`] is the same, pulled event by event:
+//! [`Trainer`] trains on arrays, and on files by named settings: see [`trainer`]. At a lower level,
+//! [`train()`] starts with the first block of rows and reports through a closure; [`train::Run`] does the
+//! same, with events returned one by one:
 //!
 //! ```
 //! use std::io::Cursor;
 //! use std::path::Path;
 //! use tinytrain::{Config, Device, Event, ReadOptions, Reader, train};
 //!
-//! // Is the sum of two numbers above 1? The column that answers has a name by which it is known.
+//! // Is the sum of two numbers above 1? The name `class` marks the target column.
 //! let numbers = (0..2000).map(|i| (f64::from(i % 40) / 40.0, f64::from(i % 50) / 50.0));
 //! let rows: String = numbers.map(|(a, b)| format!("{a},{b},{}\n", if a + b > 1.0 { "yes" } else { "no" })).collect();
 //! let table = format!("a,b,class\n{rows}");
@@ -74,7 +76,7 @@ pub mod timing;
 pub mod train;
 pub mod trainer;
 
-// Public for the program, the tests and the benchmarks of this package alone: may change in any version.
+// Public only for the program, the tests and the benchmarks of this package: may change in any version.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
@@ -110,7 +112,7 @@ pub use export::{Form, export};
 #[cfg(feature = "gpu")]
 pub use gpu::{Adapter, DeviceOptions, adapters};
 pub use model::{Dense, Model, Network, Parameters};
-/// The crate whose arrays are taken, in the version that is taken.
+/// The `ndarray` of the public API.
 pub use ndarray;
 pub use runs::{CrossValidation, RunFolder};
 pub use settings::{DatasetInfo, Patience, Preset, TrainSettings};

@@ -1,5 +1,5 @@
-//! The command line program. Exit codes: 0 done, 1 failure of the machine, 2 bad input or usage, 3 numerical fault,
-//! 130 and 143 ended by Ctrl-C and SIGTERM.
+//! The command line program. Exit codes: 0 success, 1 failure of the machine, 2 bad input or usage, 3
+//! numerical fault, 130 and 143 ended by Ctrl-C and SIGTERM.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

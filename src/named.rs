@@ -1,13 +1,13 @@
-//! Choices by their names.
+//! Enums with names.
 
-/// Gives an enum its names: of options, and in files.
+/// Defines the names of an enum, for options and in files.
 macro_rules! named {
     ($name:ident { $($variant:ident = $text:literal),+ $(,)? }) => {
         impl $name {
-            /// All of them.
+            /// All variants.
             pub const ALL: [$name; [$($name::$variant),+].len()] = [$($name::$variant),+];
 
-            /// Its name: of the option, and in files.
+            /// Returns the name, of the option and in files.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)+
@@ -18,7 +18,8 @@ macro_rules! named {
     };
 }
 
-/// Reads and writes an enum that has `ALL` and `name` by its names, on the command line too.
+/// Implements parsing and formatting by name for an enum that has `ALL` and `name`, also for the command
+/// line.
 macro_rules! by_name {
     ($name:ident) => {
         impl std::fmt::Display for $name {
@@ -64,7 +65,7 @@ macro_rules! by_name {
     };
 }
 
-/// `a, b or c`.
+/// Joins names: `a, b or c`.
 pub(crate) fn one_of(names: impl Iterator<Item = &'static str>) -> String {
     let names: Vec<&str> = names.collect();
     match names.split_last() {

@@ -64,7 +64,8 @@ impl Destination {
         Ok(Self { path, makes_folders: true })
     }
 
-    /// As [`Destination::check`], for a file of our own folder: a link is an error, and no folder is created for it.
+    /// Checks as [`Destination::check`] does, for a file of our folder: a link is an error, and no folder is
+    /// created.
     ///
     /// # Errors
     /// [`Error::Write`] with the reason.
@@ -76,17 +77,17 @@ impl Destination {
         Ok(Self { makes_folders: false, ..Self::check(path)? })
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether both are the same file, possibly by different names.
+    /// Returns whether both are the same file, possibly by different names.
     pub fn is_same(&self, other: &Destination) -> bool {
         self.is_at(&other.path)
     }
 
-    /// Whether `path` names this file, possibly by a different name.
+    /// Returns whether `path` names this file, possibly by a different name.
     pub fn is_at(&self, path: &Path) -> bool {
         whereabouts(&self.path) == whereabouts(path)
     }
@@ -99,7 +100,8 @@ impl Destination {
         self.write_with(|file| file.write_all(contents).map_err(Error::Output))
     }
 
-    /// As [`Destination::write`], for contents written piece by piece. Write errors of `write` name the file.
+    /// Writes as [`Destination::write`] does, for contents written piece by piece. Write errors of `write`
+    /// name the file.
     ///
     /// # Errors
     /// Errors of `write`, and errors of the file.
@@ -126,7 +128,7 @@ impl Destination {
         let mut file = temporary::create(folder)?;
         let _unfinished = Unfinished::new(file.path());
         write(file.as_file_mut())?;
-        // The temporary file is private. The final one takes the permissions of the replaced file.
+        // The temporary file is private. The final file gets the permissions of the replaced file.
         let permissions = match fs::metadata(&self.path) {
             Ok(found) => found.permissions(),
             Err(_) => temporary::permissions_of_new(folder)?,
@@ -139,7 +141,7 @@ impl Destination {
     }
 }
 
-/// Makes the folder's entries survive a loss of power, like the contents of its files.
+/// Syncs the folder's entries, so that they survive a loss of power like the contents of files.
 #[cfg(unix)]
 fn keep_name(folder: &Path) -> io::Result<()> {
     match File::open(folder)?.sync_all() {
@@ -158,8 +160,8 @@ fn folder(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 
-/// Refuses names that are too long: the names of the file, of folders to be created below `existing`, and of the
-/// temporary file. A query for such a name reveals this, whether the file exists or not.
+/// Rejects names that are too long: the names of the file, of folders to be created below `existing`, and of
+/// the temporary file. A query for such a name fails, whether the file exists or not.
 fn check_lengths(path: &Path, folder: &Path, existing: &Path) -> io::Result<()> {
     let names = path.iter().map(|name| existing.join(name));
     for path in names.chain([path.to_owned(), folder.join(temporary::EXAMPLE)]) {
@@ -171,7 +173,8 @@ fn check_lengths(path: &Path, folder: &Path, existing: &Path) -> io::Result<()> 
     Ok(())
 }
 
-/// Whether the folder's sticky bit keeps the user who `made` a file from replacing the one at `path`.
+/// Returns whether the folder's sticky bit keeps the user who `made` a file from replacing the file at
+/// `path`.
 #[cfg(unix)]
 fn is_protected(folder: &Path, path: &Path, made: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -188,7 +191,7 @@ fn is_protected(_: &Path, _: &Path, _: &File) -> bool {
     false
 }
 
-/// The path without links and detours; missing parts are kept as named.
+/// Returns the path without links and detours; missing parts are kept as named.
 fn whereabouts(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let existing = path.ancestors().find_map(|part| Some((part, fs::canonicalize(part).ok()?)));

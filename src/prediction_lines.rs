@@ -1,5 +1,5 @@
-//! Predictions as lines of text: a table, or an object a line. Millions of rows go through here, so that what is the same for all
-//! of them is made once, and nothing is allocated for a row.
+//! Predictions as lines of text: a table, or one object per line. Everything common to all rows is computed
+//! once, and no row allocates memory, since there may be millions of rows.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::printable::printable_json;
 use crate::train::Predictions;
 
-/// How predictions are written.
+/// Output format of predictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Form {
@@ -19,19 +19,18 @@ pub enum Form {
     Json,
 }
 
-/// What predictions of one model are written with.
+/// Formats predictions of one model.
 pub struct Lines {
     form: Form,
     of_classes: bool,
-    /// The name of each class, as a cell or as JSON.
+    /// Name of each class, as a cell or as JSON.
     classes: Vec<Vec<u8>>,
-    /// The meaning of each number of a row, in the order in which they are written, with its place among the outputs; the name
-    /// as a cell, or as a key of JSON.
+    /// Numbers of a row in output order: index among the outputs, and name as a cell, or as a key of JSON.
     numbers: Vec<(usize, Vec<u8>)>,
 }
 
 impl Lines {
-    /// Begins with nothing written.
+    /// Creates the formatter for a model.
     pub fn new(form: Form, model: &Model) -> Self {
         let of_classes = model.network.loss().of_classes();
         let classes = model.data_schema.classes.names();
@@ -59,7 +58,7 @@ impl Lines {
         }
     }
 
-    /// The line above a table: `id` is the column that is carried along. Nothing for objects.
+    /// Returns the header of a table, or `None` for objects: `id` is the copied column.
     pub fn header(&self, names_files: bool, id: Option<&str>) -> Option<Vec<u8>> {
         let fixed = names_files.then(|| b"file".to_vec()).into_iter().chain(id.map(cell));
         let class = self.of_classes.then(|| b"class".to_vec());
@@ -68,7 +67,7 @@ impl Lines {
         (self.form == Form::Csv).then(|| cells.join(&b',')).map(|line| [&line, &b"\n"[..]].concat())
     }
 
-    /// Appends a line for each row: of this file, if it is named, and with these cells carried along, if there are any.
+    /// Appends a line for each row: with this file, if it is named, and these copied cells, if there are any.
     pub fn append(&self, file: Option<&str>, predictions: &Predictions, ids: &[String], out: &mut Vec<u8>) {
         let Predictions { classes, probabilities, values } = predictions;
         let width = self.numbers.len().max(1);
@@ -143,12 +142,12 @@ impl Lines {
     }
 }
 
-/// A text as JSON, all of it printable.
+/// Returns a text as JSON, with all characters printable.
 fn json(text: &str) -> Vec<u8> {
     printable_json(&Value::from(text).to_string()).into_bytes()
 }
 
-/// A text as a cell of a table, in quotes where it needs them.
+/// Returns a text as a cell of a table, quoted if necessary.
 fn cell(text: &str) -> Vec<u8> {
     let mut cell = Vec::new();
     append_cell(text, &mut cell);
@@ -168,12 +167,12 @@ fn append_shown(number: impl std::fmt::Display, out: &mut Vec<u8>) {
     let _ = write!(out, "{number}");
 }
 
-/// A number from 0 to 1 with six digits behind the point, as the standard library rounds it.
+/// Appends a number from 0 to 1 with six decimals, rounded as by the standard library.
 fn append_share(share: f64, out: &mut Vec<u8>) {
     const MILLION: u32 = 1_000_000;
     let millionths = share * f64::from(MILLION);
     let whole = millionths.round();
-    // So near to the middle between two, the product may have been rounded across it.
+    // Near the middle between two decimals, the product may have been rounded to the other side.
     let is_clear = (millionths - whole).abs() < 0.499_999;
     if !(is_clear && (0.0..=f64::from(MILLION)).contains(&whole)) {
         let _ = write!(out, "{share:.6}");
@@ -203,7 +202,7 @@ mod tests {
         for number in 0..=20_000u32 {
             check(f64::from(number) / 20_000.0);
             check(f64::from(number) * 1e-9);
-            // In the middle between two, and beside it.
+            // The middle between two decimals, and its neighbours.
             let middle = (f64::from(number * 37) + 0.5) * 1e-6;
             [middle, middle.next_up(), middle.next_down()].into_iter().for_each(&mut check);
         }

@@ -1,11 +1,11 @@
-//! Text that a terminal takes as it stands.
+//! Text that is safe for terminals.
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
-/// Whether a character may reach the terminal as it is: no control character, no separator of lines or paragraphs, and
-/// none that changes the direction of what follows.
+/// Returns whether a character is safe for a terminal: not a control character, a separator of lines or
+/// paragraphs, or a character that changes text direction.
 pub fn is_printable(letter: char) -> bool {
     !letter.is_control()
         && !matches!(
@@ -14,12 +14,13 @@ pub fn is_printable(letter: char) -> bool {
         )
 }
 
-/// A line of text, with escapes as in Rust (`\n`, `\u{202e}`) for what is not printable.
+/// Escapes unprintable characters of a line as in Rust (`\n`, `\u{202e}`).
 pub fn printable(text: &str) -> String {
     escaped(text, |letter| letter.escape_default().to_string())
 }
 
-/// JSON, with `\uXXXX` for what is not printable: it means the same. Only strings may hold such characters.
+/// Escapes unprintable characters of JSON as `\uXXXX`, with the same meaning. Only strings may contain such
+/// characters.
 pub fn printable_json(json: &str) -> String {
     escaped(json, |letter| {
         let mut units = [0; 2];
@@ -27,7 +28,7 @@ pub fn printable_json(json: &str) -> String {
     })
 }
 
-/// A time as options take it, to milliseconds: `1h 5m`.
+/// Formats a time as for options, to milliseconds: `1h 5m`.
 pub fn time_text(time: Duration) -> String {
     let milliseconds = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     format!("{:#}", SignedDuration::from_millis(milliseconds))

@@ -72,7 +72,7 @@ pub fn normal(seed: u64, purpose: Purpose, place: [u32; 2]) -> f64 {
 mod tests {
     use super::*;
 
-    /// The published known answers (`kat_vectors` of the Random123 library).
+    /// Published known answers (`kat_vectors` of the Random123 library).
     #[test]
     fn philox_gives_the_published_answers() {
         assert_eq!(philox([0; 4], [0; 2]), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);

@@ -21,7 +21,7 @@ pub use hand_over::with_delays;
 pub use hand_over::{hand_over, steps_of_piece};
 pub use in_order::in_order;
 
-/// Whether threads can be started at any time. Browsers have none: work is then done by the caller.
+/// Whether threads can be started. Browsers have none: the caller then does the work.
 pub const EXIST: bool = cfg!(not(target_arch = "wasm32"));
 
 /// Starts a thread of this name; `purpose` describes its work in errors.

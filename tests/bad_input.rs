@@ -1,4 +1,4 @@
-//! What cannot work: exit code 2 (or 3), one line that says why, and nothing left behind.
+//! Invalid input: exit code 2 (or 3), a one-line reason, and no files left.
 
 mod program;
 

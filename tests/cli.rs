@@ -1,4 +1,4 @@
-//! The program: what it prints and what it leaves.
+//! The program: its output and its files.
 
 mod program;
 

@@ -1,4 +1,4 @@
-//! Reading training data: what is read, when it arrives, and what is said about files that cannot be read.
+//! Reading of training data: contents, timing, and errors of unreadable files.
 
 #[path = "data/bundled_tables.rs"]
 mod bundled_tables;

@@ -1,8 +1,9 @@
-//! Every reader on valid files that were changed at random: no panic, no hang, no memory that the size of the input does not
-//! justify, and nothing accepted that is not whole.
+//! All readers on randomly modified valid files: no panic, no hang, no memory out of proportion to the input,
+//! and nothing invalid accepted.
 //!
-//! The number of cases is that of `TINYTRAIN_FUZZ_CASES` for each reader, or a few hundred; a case that fails is kept in a file, and
-//! `TINYTRAIN_FUZZ_CASE=FILE` runs it alone. `cargo fuzz` looks further, with the same functions: docs/RELIABILITY.md.
+//! `TINYTRAIN_FUZZ_CASES` sets the number of cases for each reader, by default a few hundred; a failing case
+//! is saved in a file, and `TINYTRAIN_FUZZ_CASE=FILE` runs only this case. `cargo fuzz` searches further,
+//! with the same functions: see docs/RELIABILITY.md.
 
 mod program;
 
@@ -24,13 +25,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use entries::{ENTRIES, Entry};
 use mutate::{Chance, mutated, repair_archive, repair_header, repair_sums};
 
-/// A number in the environment.
+/// Returns a number from the environment.
 pub fn setting(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}: expected a number, found {text}")))
 }
 
-/// Runs one case, and says whether it was accepted, or what is wrong.
+/// Runs one case, and returns whether it was accepted, or the fault.
 fn run(entry: &Entry, bytes: &[u8]) -> Result<bool, String> {
     let _watched = watch::begin(entry.name, bytes);
     let begun = heap::begin();
@@ -47,7 +48,7 @@ fn run(entry: &Entry, bytes: &[u8]) -> Result<bool, String> {
     ended.map_err(|_| "a panic without a word".to_owned())
 }
 
-/// So many cases of a reader, the same in every run.
+/// Runs a number of cases of a reader, the same in every run.
 fn fuzz(name: &str, usual: u64) {
     let _one = watch::alone();
     let entry = ENTRIES.iter().find(|entry| entry.name == name).expect("an entry of this name");
@@ -57,7 +58,7 @@ fn fuzz(name: &str, usual: u64) {
     }
     let seeds = seeds::of(name);
     for seed in &seeds {
-        // Of some tables it must be said which column is the target.
+        // Some tables need an option for the target column.
         let is_accepted = run(entry, seed).unwrap();
         assert!(
             is_accepted || ["table", "gzip", "zstd", "npz"].contains(&name),
@@ -71,7 +72,7 @@ fn fuzz(name: &str, usual: u64) {
     for case in 0..cases {
         let mut chance = Chance::new(first.wrapping_add(case));
         let mut bytes = mutated(&seeds, &mut chance);
-        // Most changes would be refused by a length or a check sum alone.
+        // Most changes would only be rejected by a length or a checksum.
         match name {
             "model" | "checkpoint" | "resume" if chance.below(4) > 0 => repair_header(&mut bytes),
             "npz" if chance.below(4) > 0 => repair_archive(&mut bytes),
@@ -91,7 +92,7 @@ fn fuzz(name: &str, usual: u64) {
     }
     assert!(failures.is_empty(), "{name}:\n{}", failures.join("\n"));
     println!("{name}: {cases} cases, {accepted} of them accepted");
-    // What is all refused has not been looked into.
+    // If all cases are rejected, only the rejection is tested.
     assert!(accepted * 100 >= cases, "{name}: {accepted} of {cases} cases accepted");
 }
 

@@ -1,4 +1,4 @@
-//! Gradients: the reference against central differences, then every engine against the reference.
+//! Gradients: the reference compared with central differences, then every engine with the reference.
 
 #[path = "support/bounds.rs"]
 mod bounds;
@@ -12,7 +12,7 @@ use tinytrain::engine::block;
 use tinytrain::model::{Network, Parameters};
 use tinytrain::reference::{ReferenceNetwork, bounds::gradients as gradient_bounds};
 
-/// The smallest distance of a hidden pre-activation from the kink of its ReLU.
+/// Returns the smallest distance of a hidden pre-activation from the kink of its ReLU.
 fn distance_from_kinks(reference: &ReferenceNetwork, x: &Array2<f64>) -> f64 {
     let mut smallest = f64::INFINITY;
     let mut input = x.clone();
@@ -24,7 +24,7 @@ fn distance_from_kinks(reference: &ReferenceNetwork, x: &Array2<f64>) -> f64 {
     smallest
 }
 
-/// Parameters whose biases are no zeros.
+/// Returns parameters with nonzero biases.
 fn parameters(network: &Network, seed: u64) -> Parameters {
     let mut parameters = Parameters::he_normal(network, seed);
     for (layer, place) in parameters.layers.iter_mut().zip(0u32..) {
@@ -61,7 +61,7 @@ fn the_reference_agrees_with_central_differences() {
                 let slope = (loss(step) - loss(-step)) / (2.0 * step);
                 let gradient =
                     if i < rows { gradients.weights[layer][[i, j]] } else { gradients.biases[layer][j] };
-                // Truncation step^2 f''' / 6 and cancellation 1e-16 / step, with room.
+                // Truncation step^2 f''' / 6 and cancellation 1e-16 / step, with some margin.
                 assert!(
                     (slope - gradient).abs() < 1e-8,
                     "layer {layer} ({i}, {j}): {gradient}, slope {slope}"
@@ -92,7 +92,7 @@ fn every_engine_agrees_with_the_reference() {
             for data in [noise, sparse_bytes].map(|make| make(rows, network.inputs(), network.outputs(), 3)) {
                 let (x, targets) = inputs(&data);
                 let reference = ReferenceNetwork::new(&network, &parameters);
-                // Else a rounding might flip a ReLU, and both answers would be right.
+                // Otherwise a rounding might flip a ReLU, and both results would be right.
                 assert!(distance_from_kinks(&reference, &x) > 1e-7);
                 let options = EngineOptions::sgd(rows + 3, 0.1);
                 let gradients = block(make(&parameters, &network, &options).gradients(&data.view())).unwrap();

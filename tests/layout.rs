@@ -1,5 +1,5 @@
-//! Without a GPU: every shader in every variant parses and validates, and its bindings, uniforms and barriers are what
-//! the Rust half says and what browsers demand.
+//! Without a GPU: every shader parses and validates in every variant, and its bindings, uniforms and barriers
+//! match the Rust code and the requirements of browsers.
 
 #[path = "layout/imports.rs"]
 mod imports;
@@ -18,12 +18,12 @@ use tinytrain::gpu::{Access, RecordTransport};
 use tinytrain::kernels::{Kernel, MOST_BUFFERS, StepRecord, Tuning, program};
 use variants::variants;
 
-/// Every tuning with both carriers.
+/// Returns every tuning with both transports.
 fn settings() -> impl Iterator<Item = (&'static Tuning, RecordTransport)> {
     Tuning::ALL.iter().flat_map(|tuning| RecordTransport::ALL.map(|carrier| (tuning, carrier)))
 }
 
-/// Parses and validates every variant, under every shipped tuning and with both carriers.
+/// Parses and validates every variant, under every shipped tuning and with both transports.
 fn each(check: impl Fn(&dyn Kernel, &Module)) {
     for (tuning, carrier) in settings() {
         for kernel in variants(tuning) {
@@ -41,7 +41,7 @@ fn each(check: impl Fn(&dyn Kernel, &Module)) {
     }
 }
 
-/// `tests/gpu/check.rs` demands a case of each.
+/// `tests/gpu/check.rs` requires a case of each.
 #[test]
 fn every_shader_file_has_a_kernel() {
     let files: BTreeSet<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders"))
@@ -55,9 +55,9 @@ fn every_shader_file_has_a_kernel() {
     assert_eq!(files, kernels);
 }
 
-/// What `scripts/mutate-shaders` breaks stands in the shaders, and becomes something else.
+/// The texts that `scripts/mutate-shaders` replaces exist in the shaders, and their replacements differ.
 #[test]
-fn mutations_are_of_what_stands_in_the_shaders() {
+fn mutations_are_of_text_in_the_shaders() {
     let read =
         |path: &str| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let list = read("scripts/mutations").replace("\\\n", "");
@@ -88,7 +88,7 @@ fn every_variant_is_valid_and_named_after_its_file() {
 }
 
 #[test]
-fn bindings_and_uniforms_are_what_the_host_binds() {
+fn bindings_and_uniforms_match_the_host() {
     each(|kernel, module| {
         let shader = kernel.shader();
         let name = shader.name;
@@ -155,7 +155,8 @@ fn host_and_shader_have_the_same_constants() {
     }
 }
 
-/// A variable that is declared in a loop without a value begins with 0 on every turn; Chromium's compiler gives it 0 on the first alone.
+/// WGSL sets a variable declared in a loop without a value to 0 in every iteration; Chromium's compiler only
+/// in the first.
 #[test]
 fn every_variable_of_a_function_has_a_value_from_the_start() {
     let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders"));
@@ -180,11 +181,11 @@ fn every_variable_of_a_function_has_a_value_from_the_start() {
     assert!(seen > 100, "{seen}");
 }
 
-/// Writes what browsers are to compile, for `scripts/test-web`, into the file that TINYTRAIN_KERNELS names.
+/// Writes the kernels for browsers, for `scripts/test-web`, into the file that TINYTRAIN_KERNELS names.
 #[test]
 fn kernels_are_handed_to_browsers() {
     let mut programs = BTreeSet::new();
-    // What a browser's device has: no immediates, and no subgroups that wgpu knows of.
+    // Features of a browser's device: no immediates, and no subgroups known to wgpu.
     for tuning in Tuning::ALL.iter().filter(|tuning| **tuning != Tuning::SOFTWARE_SUBGROUPS) {
         for kernel in variants(tuning) {
             let program = program(&*kernel, tuning, RecordTransport::Offsets);
@@ -203,7 +204,7 @@ fn kernels_are_handed_to_browsers() {
     }
 }
 
-/// Whether a barrier stands in this block, or in a function that it calls.
+/// Returns whether there is a barrier in this block, or in a function that it calls.
 fn has_barrier(module: &Module, block: &Block) -> bool {
     block.iter().any(|statement| match statement {
         Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } => true,
@@ -218,7 +219,7 @@ fn has_barrier(module: &Module, block: &Block) -> bool {
     })
 }
 
-/// Whether a thread may leave this block by a return before its end.
+/// Returns whether a thread may return from this block before its end.
 fn may_return(block: &Block) -> bool {
     block.iter().any(|statement| match statement {
         Statement::Return { .. } | Statement::Kill => true,
@@ -230,7 +231,7 @@ fn may_return(block: &Block) -> bool {
     })
 }
 
-/// The arguments of the call whose result this expression is.
+/// Returns the arguments of the call whose result this expression is.
 fn arguments_of(block: &Block, call: Handle<Expression>) -> Option<&[Handle<Expression>]> {
     block.iter().find_map(|statement| match statement {
         Statement::Call { arguments, result: Some(result), .. } if *result == call => Some(&arguments[..]),
@@ -245,9 +246,9 @@ fn arguments_of(block: &Block, call: Handle<Expression>) -> Option<&[Handle<Expr
     })
 }
 
-/// Whether a condition is the same for all threads of a workgroup: made of what the program fixes, of uniforms and storage
-/// that is only read, of the workgroup's number, and of arguments of a function, which its header answers for. No variable
-/// counts, and no other argument of an entry point.
+/// Returns whether a condition is the same for all threads of a workgroup: computed from constants of the
+/// program, uniforms and read-only storage, the workgroup's number, and arguments of functions, which the
+/// functions' headers guarantee. Variables and other arguments of entry points are not uniform.
 fn is_uniform(module: &Module, function: &Function, condition: Handle<Expression>) -> bool {
     let all = |list: &[Handle<Expression>]| list.iter().all(|it| is_uniform(module, function, *it));
     match &function.expressions[condition] {
@@ -280,7 +281,8 @@ fn is_uniform(module: &Module, function: &Function, condition: Handle<Expression
     }
 }
 
-/// A barrier that only some threads reach: below a condition that may differ among them, or behind an early return.
+/// Returns whether only some threads reach a barrier: inside a condition that may differ among them, or after
+/// an early return.
 fn divergent_barrier(module: &Module, function: &Function, block: &Block) -> bool {
     let mut returned = false;
     for statement in block {
@@ -309,10 +311,10 @@ fn divergent_barrier(module: &Module, function: &Function, block: &Block) -> boo
     false
 }
 
-/// naga accepts barriers in divergent control flow, browsers do not. Conditions of loops around barriers depend on
-/// uniforms and workgroup ids alone, which the headers of the pieces say.
+/// naga accepts barriers in divergent control flow, browsers do not. Conditions of loops around barriers
+/// depend only on uniforms and workgroup ids, as stated in the headers of the pieces.
 #[test]
-fn barriers_stand_in_uniform_control_flow() {
+fn barriers_are_in_uniform_control_flow() {
     each(|kernel, module| {
         let functions = module.functions.iter().map(|(_, function)| function);
         for function in functions.chain(module.entry_points.iter().map(|entry| &entry.function)) {

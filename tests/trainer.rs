@@ -1,4 +1,4 @@
-//! Networks from arrays: as from files, and what is wrong with arrays.
+//! Networks from arrays: the same as from files, and errors of arrays.
 
 mod program;
 

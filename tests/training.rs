@@ -1,4 +1,5 @@
-//! Whole runs: steps against the reference, repetition bit for bit, loading that overlaps with training, profiles.
+//! Complete runs: steps compared with the reference, bitwise repetition, loading that overlaps with training,
+//! profiles.
 
 #[path = "support/bounds.rs"]
 mod bounds;

@@ -1,4 +1,4 @@
-//! Columns of Arrow, as pandas, polars and pyarrow hand them over, without their going through Python.
+//! Arrow columns, exported by pandas, polars and pyarrow, read without conversion in Python.
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -24,21 +24,22 @@ use crate::errors::exception;
 use crate::remote::Remote;
 use crate::table::PIECE;
 
-/// 32-bit floats lose smaller differences.
+/// Differences below this are lost in 32-bit floats.
 const SMALL: f64 = 1e-36;
 
-/// Columns with more than their types, by their names.
+/// Columns with properties other than their types, by name.
 pub(crate) struct Known {
-    /// Columns of categories, whatever they hold.
+    /// Columns of categories, whatever they contain.
     pub categorical: Vec<String>,
-    /// Columns whose texts are kept byte for byte; `None` where the table is to train on, and all typed categories are.
+    /// Columns whose texts are compared byte for byte; `None` for a training table, in which all typed
+    /// categories are.
     pub exact: Option<Vec<String>>,
-    /// The time zones to which times were made local.
+    /// Time zones of columns whose times were converted to local times.
     pub zones: Vec<(String, String)>,
 }
 
-/// The columns of a table with these names, or all of it. Of one that is to train on, what columns of text hold is found out, and
-/// what the user should know of that.
+/// Returns the columns of a table with these names, or the whole table. For training tables, detects the
+/// types of text columns, with notes for the user.
 pub(crate) fn table(
     frame: &Bound<'_, PyAny>,
     wanted: Option<&[String]>,
@@ -98,58 +99,59 @@ pub(crate) fn table(
     Remote::new(builder, is_long)?.call(frame.py(), work)?.map_err(exception)
 }
 
-/// The batches of an object that has `__arrow_c_stream__`.
+/// Returns the batches of an object that has `__arrow_c_stream__`.
 fn stream(frame: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
     let capsule = frame.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-    // SAFETY: a capsule of this name holds a stream, which is moved out: what is left there is released already.
+    // SAFETY: a capsule of this name contains a stream, which is moved out: the remaining one is marked as
+    // released.
     let reader =
         unsafe { RecordBatchStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
     reader.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// A column while its pieces come.
+/// A column while its pieces are added.
 #[derive(Default)]
 struct Column {
     numbers: Vec<f32>,
     times: Vec<f64>,
     rows: Vec<Option<u32>>,
-    /// The texts of this piece that no piece before has.
+    /// Texts of this piece that no earlier piece has.
     texts: Vec<String>,
-    /// The numbers of all texts.
+    /// Indices of all texts.
     known: HashMap<String, u32>,
     nulls: usize,
-    /// The least and the greatest number.
+    /// Minimum and maximum of the numbers.
     range: Option<(f64, f64)>,
-    /// 0 and 1; NaN where one is missing.
+    /// 0 and 1; NaN for missing values.
     booleans: Vec<f32>,
-    /// Whether categories that are text are kept byte for byte.
+    /// Whether text categories are compared byte for byte.
     may_be_exact: bool,
-    /// Whether its texts are.
+    /// Whether the texts are compared byte for byte.
     is_exact: bool,
-    /// Whether its numbers are categories.
+    /// Whether the numbers are categories.
     is_categorical: bool,
-    /// Whether it is of text, rather than of a type of categories.
+    /// Whether the type is text, instead of a type of categories.
     is_text: bool,
 }
 
 impl Column {
-    /// Whether 32-bit floats lose differences between its numbers because they are so small.
+    /// Returns whether differences between the numbers are too small for 32-bit floats.
     fn is_too_small(&self) -> bool {
         let spread = self.range.map_or(0.0, |(least, greatest)| greatest - least);
         !self.is_categorical && spread > 0.0 && spread < SMALL
     }
 
-    /// Adds an array, or says of which type it is that is none of a table.
+    /// Adds an array; the error names a type that tables do not support.
     fn append(&mut self, array: &dyn Array) -> Result<(), String> {
         macro_rules! numbers {
             ($($kind:pat => $type:ty),+) => {
                 match array.data_type() {
                     $($kind if self.is_categorical => {
-                        // Numbers of 32 bits do not tell all of 64 bits apart.
+                        // 32-bit floats cannot represent all 64-bit numbers.
                         let text = |value: <$type as ArrowPrimitiveType>::Native| {
-                            // There is one 0.
+                            // Both zeros are equal.
                             let text = (value + <$type as ArrowPrimitiveType>::Native::default()).to_string();
                             (text != "NaN").then_some(text)
                         };
@@ -235,15 +237,15 @@ impl Column {
         Ok(())
     }
 
-    /// Looks for the least and the greatest number.
+    /// Updates the minimum and maximum.
     fn measure(&mut self, numbers: impl Iterator<Item = f64>) {
         let range = self.range.unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
-        // NaN is neither.
+        // NaN is ignored.
         self.range =
             Some(numbers.fold(range, |(least, greatest), value| (least.min(value), greatest.max(value))));
     }
 
-    /// The text of each row: of numbers and dates, too.
+    /// Returns the text of each row, also for numbers and dates.
     fn into_texts(self) -> Vec<Option<String>> {
         let numbers = self.numbers.iter().map(|value| (!value.is_nan()).then(|| value.to_string()));
         let texts = self.rows.iter().map(|text| text.map(|at| self.texts[at as usize].clone()));
@@ -269,7 +271,7 @@ impl Column {
         self.add_numbers::<T>(array, |value| (value as f64 / second) as f32);
     }
 
-    /// Decimals, as the texts that a file would have.
+    /// Adds decimals, as their texts in a file.
     fn add_decimals<T: DecimalType>(&mut self, array: &dyn Array, digits: u8, scale: i8) {
         let texts = array.as_primitive::<T>().iter();
         let texts = texts.map(|value| value.map(|value| T::format_decimal(value, digits, scale)));
@@ -280,7 +282,7 @@ impl Column {
         self.numbers.extend(texts.map(number));
     }
 
-    /// Times of day, which are text in a file.
+    /// Adds times of day, which are text in a file.
     fn add_hours<T: ArrowTemporalType>(&mut self, array: &dyn Array)
     where
         i64: From<T::Native>,
@@ -320,7 +322,7 @@ impl Column {
         }
     }
 
-    /// The cells of the next piece.
+    /// Returns the cells of the next piece.
     fn cells(&mut self, piece: &dyn Array) -> Result<Cells, String> {
         self.append(piece)?;
         Ok(if !self.rows.is_empty() {

@@ -17,21 +17,23 @@ use crate::model::Model;
 use crate::remote::Remote;
 use crate::settings;
 
-/// A network, or why there is none; its epochs; how often it was picked; whether its time was over.
+/// A network, or the reason of its failure; its epochs; its number of picks; whether its time limit was
+/// reached.
 type Trained = (Option<Model>, Option<String>, usize, u32, bool);
 
-/// A sweep on its way, with the rows by which networks are picked.
+/// A running sweep, with the rows by which networks are picked.
 struct Job {
     sweep: Sweep,
     ended: Vec<Option<FinishedMember>>,
-    /// The settings of each.
+    /// Settings of each network.
     configs: Vec<Config>,
     validation: Option<tinytrain::Dataset>,
 }
 
-/// Trains a network with each of these settings, JSON objects, on the same rows. Where rows validate and `picks` is a number, networks
-/// are picked so often by what they give for these; else each is one time. Returns them all, and those that were picked as one model.
-/// `on_ended` is called as often as one of them has ended.
+/// Trains a network with each of these settings, JSON objects, on the same rows. With validation rows and a
+/// number of `picks`, networks are picked this number of times by their validation predictions; otherwise
+/// each is picked once. Returns all networks, and the picked ones as one model. `on_ended` is called once for
+/// each finished network.
 #[pyfunction]
 #[pyo3(signature = (rows, settings, *, device="auto", threads=None, repeats=true, validation=None, names=Vec::new(), picks=None, seed=0, on_ended=None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
@@ -52,7 +54,7 @@ pub(crate) fn ensemble<'py>(
     let training = source(rows, &names, repeats, threads)?;
     let validation = validation.map(|rows| source(rows, &names, false, threads)).transpose()?;
     let request: DeviceRequest = device.parse().unwrap_or_default();
-    // Several networks are long work, and to end a sweep is to wait for its threads.
+    // Several networks take long, and ending a sweep waits for its threads.
     let mut job = Remote::new(None, true)?;
     let start = move |slot: &mut Option<Job>| {
         let validation = validation.map(Source::reader).transpose()?;
@@ -78,7 +80,7 @@ pub(crate) fn ensemble<'py>(
     }
 }
 
-/// Whether the time of a network was over before all of its epochs, and nothing else has ended its training.
+/// Returns whether only the time limit ended a network's training before its last epoch.
 pub(crate) fn is_late(run: &TrainedModel, config: &Config) -> bool {
     let count = run.epochs.len();
     let reached = |last: &Epoch| last.validation.as_ref().unwrap_or(&last.train).accuracy;
@@ -112,7 +114,7 @@ impl Job {
         Ok(Self { sweep: Sweep::new(members, plan), ended, configs, validation })
     }
 
-    /// Waits a while: whether a network has ended then; nothing when all have.
+    /// Waits briefly and returns whether a network has ended; `None` when all have.
     fn next(&mut self) -> Result<Option<bool>, Error> {
         while let Some(event) = self.sweep.next()? {
             match event {
@@ -128,7 +130,7 @@ impl Job {
         Ok(None)
     }
 
-    /// All networks, and those that were picked as one.
+    /// Returns all networks, and the picked ones as one model.
     fn finish(
         self,
         picks: Option<usize>,
@@ -167,7 +169,7 @@ impl Job {
     }
 }
 
-/// Picks networks by rows that validate: by their places, each with how often.
+/// Picks networks by validation rows: returns their indices and numbers of picks.
 fn select(
     models: &[(usize, tinytrain::Model)],
     rows: &tinytrain::Dataset,

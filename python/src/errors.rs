@@ -1,4 +1,5 @@
-//! Errors of the library as exceptions of Python, in its words: texts of the library name options of the program.
+//! Errors of the library as Python exceptions, in Python terms: the library's texts name options of the
+//! program.
 
 use pyo3::exceptions::{PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -9,7 +10,7 @@ use tinytrain::error::DataFault;
 const RENAMED: [(&str, &str); 3] =
     [("seed", "random_state"), ("threads", "n_jobs"), ("class-weights", "class_weight")];
 
-/// What is said of options that have no counterpart here.
+/// Replacements for phrases about options that have no counterpart here.
 const PHRASES: [(&str, &str); 8] = [
     ("use --exclude to ignore the column", "leave the column out"),
     ("(--validation or --validation-fraction)", "(early_stopping, validation_fraction or eval_set)"),
@@ -30,13 +31,13 @@ const PHRASES: [(&str, &str); 8] = [
     ),
 ];
 
-/// The name of a setting here.
+/// Returns the name of a setting here.
 pub(crate) fn name(setting: &str) -> String {
     let renamed = RENAMED.iter().find(|(name, _)| *name == setting);
     renamed.map_or_else(|| setting.replace('-', "_"), |(_, name)| (*name).to_owned())
 }
 
-/// A text of the library with the names that its options have here.
+/// Replaces the options in a text of the library by their names here.
 pub(crate) fn in_python(text: &str) -> String {
     let text = PHRASES.iter().fold(text.to_owned(), |text, (option, here)| text.replace(option, here));
     let mut parts = text.split("--");
@@ -53,7 +54,7 @@ pub(crate) fn in_python(text: &str) -> String {
     said
 }
 
-/// Bad input is a `ValueError`, what the system refuses an `OSError`, all else a `RuntimeError`.
+/// Converts bad input to a `ValueError`, errors of the system to an `OSError`, others to a `RuntimeError`.
 pub(crate) fn exception(error: Error) -> PyErr {
     let text = match &error {
         Error::Setting { setting, expected, found } => {

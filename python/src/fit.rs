@@ -1,4 +1,4 @@
-//! One fit: a run of the library, with Python's lock free while it trains.
+//! A fit: a run of the library, with Python's lock released during training.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,26 +21,26 @@ use crate::settings;
 use crate::table::Table;
 use crate::unknown::by_column;
 
-/// What rows should give: the names of classes with the number of each row's and the type of the labels, or values to predict,
-/// [rows, values].
+/// Targets of rows: the names of classes with the index of each row's class and the type of the labels, or
+/// values to predict, [rows, values].
 #[derive(FromPyObject)]
 pub(crate) enum Targets<'py> {
     Labels(Vec<String>, PyReadonlyArray1<'py, u32>, String),
     Values(PyReadonlyArray2<'py, f32>),
 }
 
-/// The same without Python: of classes the names and one number a row, of values none and their bits.
+/// Targets without Python: for classes the names and one index per row, for values no names and their bits.
 #[derive(Clone)]
 pub(crate) struct OwnTargets {
     pub names: Option<Vec<String>>,
     pub label_type: LabelType,
-    /// Words of a row.
+    /// Words per row.
     pub width: usize,
     pub words: Vec<u32>,
 }
 
 impl Targets<'_> {
-    /// A copy that needs no interpreter.
+    /// Returns a copy that needs no interpreter.
     pub(crate) fn own(&self) -> PyResult<OwnTargets> {
         Ok(match self {
             Targets::Labels(names, numbers, label_type) => OwnTargets {
@@ -59,7 +59,7 @@ impl Targets<'_> {
 }
 
 impl OwnTargets {
-    /// Those of these rows: classes without a row are left out.
+    /// Returns the targets of these rows, without classes that have no row.
     fn taken(&self, rows: &[u32]) -> TargetData {
         let words = taken(&self.words, self.width, rows);
         let Some(names) = &self.names else {
@@ -79,33 +79,33 @@ impl OwnTargets {
     }
 }
 
-/// Rows with what they should give, to become a reader of the library.
+/// Rows with targets, for a reader of the library.
 #[derive(Clone)]
 pub(crate) struct Source {
     pub table: Arc<trainer::Table>,
     pub targets: OwnTargets,
-    /// Weights of the rows, or none.
+    /// Weights of the rows, or empty.
     pub weights: Vec<f64>,
-    /// Their groups, or none.
+    /// Groups of the rows, or empty.
     pub groups: Vec<u32>,
-    /// Their times, or none.
+    /// Times of the rows, or empty.
     pub times: Vec<f64>,
-    /// The rows that are meant; none are all.
+    /// Selected rows; `None` for all.
     pub among: Option<Vec<u32>>,
-    /// The names of what rows should give, if there are any.
+    /// Names of the targets, if any.
     pub names: Vec<String>,
-    /// Whether weights that are whole numbers may become repeated rows.
+    /// Whether integer weights may be replaced by repeated rows.
     pub repeats: bool,
     pub threads: Option<usize>,
 }
 
 impl Source {
-    /// How many numbers there are.
+    /// Returns the number of cells.
     pub(crate) fn cells(&self) -> usize {
         self.table.values().len()
     }
 
-    /// Checks that all is of as many rows.
+    /// Checks that all parts have the same number of rows.
     pub(crate) fn check(&self) -> PyResult<()> {
         let count = self.table.rows();
         let OwnTargets { names, width, words, .. } = &self.targets;
@@ -124,7 +124,7 @@ impl Source {
         Ok(())
     }
 
-    /// A reader that has read them, in their own order, without weights; of classes all, with rows or without.
+    /// Returns a reader of the rows in their own order, without weights, with all classes, even without rows.
     pub(crate) fn with_all_classes(&self) -> Result<Reader, Error> {
         let OwnTargets { names, words, .. } = &self.targets;
         let targets = match names {
@@ -134,7 +134,7 @@ impl Source {
         (*self.table).clone().into_reader(targets, self.names.clone(), Vec::new(), self.threads)
     }
 
-    /// A reader that has read them, in the order of their content.
+    /// Returns a reader of the rows in the order of their content.
     pub(crate) fn reader(self) -> Result<Reader, Error> {
         let Self { table, targets, mut weights, mut groups, mut times, among, names, repeats, threads } =
             self;
@@ -160,22 +160,22 @@ impl Source {
     }
 }
 
-/// Numbers of rows, such as weights; none of no array.
+/// Returns numbers of rows, such as weights; empty without an array.
 fn of_rows<T: numpy::Element + Copy>(numbers: Option<&PyReadonlyArray1<'_, T>>) -> Vec<T> {
     numbers.map(|numbers| numbers.as_array().to_vec()).unwrap_or_default()
 }
 
-/// These rows of an array with rows so wide.
+/// Returns these rows of an array with rows of this width.
 fn taken<T: Copy>(array: &[T], width: usize, rows: &[u32]) -> Vec<T> {
     rows.iter().flat_map(|row| array[*row as usize * width..][..width].iter().copied()).collect()
 }
 
-/// These of the numbers of rows, if there are any.
+/// Returns the numbers of these rows, if there are any.
 fn picked<T: Copy>(numbers: &[T], rows: &[u32]) -> Vec<T> {
     if numbers.is_empty() { Vec::new() } else { taken(numbers, 1, rows) }
 }
 
-/// The same groups, numbered without gaps: those whose rows were left out do not count.
+/// Renumbers groups without gaps, ignoring groups without rows.
 fn numbered(groups: &[u32]) -> Vec<u32> {
     let mut different = groups.to_vec();
     different.sort_unstable();
@@ -183,7 +183,7 @@ fn numbered(groups: &[u32]) -> Vec<u32> {
     groups.iter().map(|group| different.partition_point(|other| other < group) as u32).collect()
 }
 
-/// The figures of an epoch, for Python.
+/// Returns the metrics of an epoch for Python.
 fn epoch_figures<'py>(
     py: Python<'py>,
     epoch: &Epoch,
@@ -218,7 +218,7 @@ pub(crate) type GivenRows<'py> = (
     Option<PyReadonlyArray1<'py, f64>>,
 );
 
-/// The same without Python.
+/// Returns the rows without Python.
 pub(crate) fn source(
     (mut table, targets, weights, groups, times): GivenRows<'_>,
     names: &[String],
@@ -239,10 +239,11 @@ pub(crate) fn source(
     source.check().map(|()| source)
 }
 
-/// Trains a network. `settings` is a JSON object of settings by their names; `on_epoch` takes what each epoch gave and ends the fit
-/// where it returns something true; `repeats` says whether weights that are whole numbers may become repeated rows; `keeps_state` whether
-/// the model keeps what its optimizer remembers. Returns the model, and a dictionary with `loss_curve`, `validation_scores`, `kept`,
-/// `warnings`, `unknown` (cells by column of rows that do not train), and `is_late` where time was over before all `total` epochs.
+/// Trains a network. `settings` is a JSON object of settings by name; `on_epoch` receives the results of each
+/// epoch and ends the fit by returning a true value; `repeats` states whether integer weights may be replaced
+/// by repeated rows; `keeps_state` whether the model stores the optimizer state. Returns the model, and a
+/// dictionary with `loss_curve`, `validation_scores`, `kept`, `warnings`, `unknown` (cells of held-out rows
+/// by column), and `is_late` if the time limit was reached before all `total` epochs.
 #[pyfunction]
 #[pyo3(signature = (rows, settings, *, device="auto", repeats=true, validation=None, names=Vec::new(), first=None, keeps_state=false, on_epoch=None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
@@ -339,17 +340,17 @@ pub(crate) fn fit<'py>(
     Ok((Model::with_state(summary.model, state), found))
 }
 
-/// The columns of categories, with these.
+/// Returns the columns of categories, with their encodings.
 fn categories(transform: &Transform) -> Vec<(usize, &ColumnEncoding)> {
     let Transform::Columns(encoding) = transform else { return Vec::new() };
     let columns = encoding.categories().into_iter();
     columns.map(|column| (column, &encoding.columns[column])).collect()
 }
 
-/// Numbers of rows from which on signals are looked for while the library works on them.
+/// Number of cells from which signals are checked while the library works on them.
 pub(crate) const LONG: usize = 1 << 19;
 
-/// Works on a run, which is there from the start to the summary.
+/// Calls a function on the run, which exists from the start to the summary.
 fn with<R: Default>(
     run: &mut Option<Run>,
     work: impl FnOnce(&mut Run) -> Result<R, Error>,

@@ -1,5 +1,5 @@
-//! The Python package of tinytrain: arrays and tables in, models and figures out. What the library does stands there; what
-//! scikit-learn expects is in `tinytrain/`.
+//! The Python package of tinytrain: interface for arrays and tables to the library. The scikit-learn
+//! estimators are in `tinytrain/`.
 
 mod arrow;
 mod ensemble;
@@ -19,13 +19,13 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 
-/// Runs the program with these words, the name of the program first; returns its exit code.
+/// Runs the program with these words, which begin with the program's name; returns its exit code.
 #[pyfunction]
 fn main(py: Python<'_>, words: Vec<OsString>) -> u8 {
     py.detach(|| tinytrain::cli::main(words, Instant::now()))
 }
 
-/// The compiled part of the package.
+/// Compiled part of the package.
 #[pymodule]
 mod _tinytrain {
     use pyo3::prelude::*;

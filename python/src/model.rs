@@ -1,4 +1,4 @@
-//! Trained models: what they predict, and their files.
+//! Trained models: predictions and files.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -23,23 +23,23 @@ use crate::unknown::{Unknown, by_column};
 #[pyclass(frozen, module = "tinytrain._tinytrain")]
 pub(crate) struct Model {
     model: Arc<tinytrain::Model>,
-    /// What its optimizer remembers, if it may train on.
+    /// Optimizer state, if the model may be trained further.
     state: EngineState,
-    /// The network made ready for the next call.
+    /// The network prepared for the next call.
     ready: Ready,
 }
 
 /// A network prepared for a number of threads.
 type Ready = Arc<Mutex<Option<(Option<usize>, Predictor)>>>;
 
-/// The type of a model, and the arguments that make it again.
+/// The type of a model, and the arguments for restoring it.
 type Reduced<'py> = (Bound<'py, PyType>, (Bound<'py, PyBytes>, bool));
 
-/// Products of a network from which on signals are looked for while it predicts, and those of a piece.
+/// Number of products from which signals are checked during prediction, and number of products of a piece.
 const LONG: usize = 1 << 26;
 const PRODUCTS: usize = 1 << 32;
 
-/// Rows of a piece at least, which keep all threads busy.
+/// Minimum number of rows of a piece, which keeps all threads busy.
 const LEAST_ROWS: usize = 256;
 
 /// Rows to predict.
@@ -53,7 +53,7 @@ pub(crate) enum Rows<'py> {
 type Predicted<'py> =
     (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f32>>, Unknown);
 
-/// Predicts on the processor.
+/// Predicts on the CPU.
 fn outputs(
     model: &tinytrain::Model,
     ready: &Ready,
@@ -77,7 +77,7 @@ fn outputs(
     Ok((predictions, unknown))
 }
 
-/// Unseen cells of the last call.
+/// Returns the unseen cells of the last call.
 fn new_unknown(before: &UnknownCells, after: &UnknownCells, schema: Option<&Schema>) -> Unknown {
     if before.count() == after.count() {
         return Unknown::new();
@@ -97,7 +97,7 @@ impl Model {
         Self { model, state: EngineState::default(), ready: Ready::default() }
     }
 
-    /// One that may train on.
+    /// Creates a model that may be trained further.
     pub(crate) fn with_state(model: tinytrain::Model, state: EngineState) -> Self {
         Self { state, ..Self::new(model) }
     }
@@ -114,7 +114,7 @@ impl Model {
         self.model.parameters.clone()
     }
 
-    /// The products of a row in all of its networks.
+    /// Returns the number of products for a row in all networks.
     fn products(&self) -> usize {
         let of = |parameters: &Parameters| {
             parameters.layers.iter().map(|layer| layer.weights.len()).sum::<usize>()
@@ -123,8 +123,8 @@ impl Model {
         of(&self.model.parameters) + partners.map(|partner| of(&partner.parameters)).sum::<usize>()
     }
 
-    /// Predicts so many rows at a time, in a thread: signals are answered meanwhile, what is copied is small, and an interrupted
-    /// thread soon ends.
+    /// Predicts in pieces of rows, in a thread, so that signals are handled, copies are small, and an
+    /// interrupted thread ends soon.
     fn in_pieces(
         &self,
         py: Python<'_>,
@@ -148,7 +148,7 @@ impl Model {
             let rows: Vec<u32> = (first..count.min(first + piece)).map(|row| row as u32).collect();
             let work =
                 move |(model, ready, table): &mut (Arc<tinytrain::Model>, Ready, Arc<trainer::Table>)| {
-                    // An error names the row by its number among all rows.
+                    // Errors name the row by its number among all rows.
                     outputs(model, ready, table.taken(&rows), threads)
                         .or_else(|_| outputs(model, ready, (**table).clone(), threads))
                 };
@@ -169,8 +169,8 @@ impl Model {
 
 #[pymethods]
 impl Model {
-    /// The class of each row, the probabilities of all classes, [rows, classes], and the values of a model that predicts those,
-    /// [rows, values]; and unseen cells by column.
+    /// Returns the class of each row, the probabilities of all classes, [rows, classes], the values of a
+    /// regression model, [rows, values], and unseen cells by column.
     #[pyo3(signature = (rows, threads=None))]
     fn predict<'py>(
         &self,
@@ -189,7 +189,7 @@ impl Model {
         let (predictions, unknown) = if rows > of_cells || rows.saturating_mul(products) >= LONG {
             self.in_pieces(py, &table, of_cells.min(of_products), threads)?
         } else if rows * table.values().len() < 4096 {
-            // Shorter than letting go of the lock and taking it again.
+            // Faster than releasing and acquiring the lock.
             outputs(&self.model, &self.ready, Arc::unwrap_or_clone(table), threads).map_err(exception)?
         } else {
             py.detach(|| outputs(&self.model, &self.ready, Arc::unwrap_or_clone(table), threads))
@@ -214,19 +214,20 @@ impl Model {
         ))
     }
 
-    /// The labels of the classes, in the order of the probabilities; none of a model of values.
+    /// Returns the labels of the classes, in the order of the probabilities; empty for regression models.
     #[getter]
     fn classes(&self) -> Vec<String> {
         self.model.data_schema.classes.names().to_vec()
     }
 
-    /// Whether it predicts classes.
+    /// Returns whether the model predicts classes.
     #[getter]
     fn is_classifier(&self) -> bool {
         self.model.network.loss().of_classes()
     }
 
-    /// The networks that predict together, each as a model and with how often it counts; of one that is no ensemble itself.
+    /// Returns the networks of an ensemble, each as a model with its number of picks; for a single network,
+    /// the network itself.
     fn members(&self) -> Vec<(Self, u32)> {
         let own = tinytrain::Model { ensemble: None, ..(*self.model).clone() };
         let Some(ensemble) = &self.model.ensemble else { return vec![(Self::new(own), 1)] };
@@ -238,52 +239,54 @@ impl Model {
         [(Self::new(own.clone()), ensemble.picks)].into_iter().chain(partners).collect()
     }
 
-    /// Whether several networks predict together.
+    /// Returns whether several networks predict together.
     #[getter]
     fn is_ensemble(&self) -> bool {
         self.model.ensemble.is_some()
     }
 
-    /// Outputs of a row.
+    /// Returns the number of outputs of a row.
     #[getter]
     fn outputs_of_row(&self) -> usize {
         self.model.network.outputs()
     }
 
-    /// The names of its columns, if they have any.
+    /// Returns the names of the columns, if they have any.
     #[getter]
     fn columns(&self) -> Option<Vec<String>> {
         let columns = self.model.data_schema.schema.as_ref()?.read_columns();
         columns.into_iter().map(|column| column.name).collect()
     }
 
-    /// How many columns a row has.
+    /// Returns the number of columns of a row.
     #[getter]
     fn column_count(&self) -> usize {
         let columns = self.model.data_schema.schema.as_ref().map(|schema| schema.read_columns().len());
         columns.unwrap_or_else(|| self.model.transform.columns(self.model.network.columns()))
     }
 
-    /// The columns that are categories, counted from 0.
+    /// Returns the columns that are categories, counted from 0.
     #[getter]
     fn categorical(&self) -> Vec<usize> {
         trainer::Table::categorical_of(&self.model)
     }
 
-    /// The columns whose texts are kept byte for byte, counted from 0.
+    /// Returns the columns whose texts are compared byte for byte, counted from 0.
     #[getter]
     fn exact(&self) -> Vec<usize> {
         trainer::Table::exact_of(&self.model)
     }
 
-    /// The names of the columns of dates with their time zones, None for those without one; none of models of files.
+    /// Returns the names of date columns with their time zones, None for times without zone; empty for models
+    /// of files.
     #[getter]
     fn zones(&self) -> Vec<(String, Option<String>)> {
         let Some(schema) = &self.model.data_schema.schema else { return Vec::new() };
         schema.zones().filter_map(|(column, zone)| Some((column.name?, zone.map(str::to_owned)))).collect()
     }
 
-    /// The type of the labels: `text`, `boolean`, `integer` or `float`, as in training or as they look like in a file.
+    /// Returns the type of the labels: `text`, `boolean`, `integer` or `float`, as in training or as detected
+    /// from a file.
     #[getter]
     fn label_type(&self) -> &'static str {
         let classes = &self.model.data_schema.classes;
@@ -303,12 +306,12 @@ impl Model {
         found.name()
     }
 
-    /// The contents of its file.
+    /// Returns the contents of the model's file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.model.to_bytes().map(|bytes| PyBytes::new(py, &bytes)).map_err(exception)
     }
 
-    /// The model of the contents of a file, or of a checkpoint, with what its optimizer remembers.
+    /// Reads a model from the contents of a file, or of a checkpoint, with its optimizer state.
     #[new]
     fn of_bytes(bytes: &[u8], is_checkpoint: bool) -> PyResult<Self> {
         let path = Path::new("model");
@@ -319,13 +322,13 @@ impl Model {
         tinytrain::Model::from_bytes(bytes, path).map(Self::new).map_err(exception)
     }
 
-    /// The model of the contents of a file.
+    /// Reads a model from the contents of a file.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         Self::of_bytes(bytes, false)
     }
 
-    /// The contents of a checkpoint: the model and what its optimizer remembers.
+    /// Returns the contents of a checkpoint: the model and its optimizer state.
     fn to_checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let progress = Progress {
             steps: self.state.step,
@@ -341,7 +344,7 @@ impl Model {
         checkpoint.to_bytes().map(|bytes| PyBytes::new(py, &bytes)).map_err(exception)
     }
 
-    /// As `pickle`, `copy` and `skops` write it.
+    /// Supports `pickle`, `copy` and `skops`.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let (py, model) = (slf.py(), slf.get());
         let is_checkpoint = model.state.step > 0;
@@ -349,18 +352,18 @@ impl Model {
         Ok((slf.get_type(), (bytes, is_checkpoint)))
     }
 
-    /// Reads a model file, or that in the folder of a run.
+    /// Reads a model file, or the model in the folder of a run.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| tinytrain::train::load_model(&path)).map(Self::new).map_err(exception)
     }
 
-    /// Writes a model file, wholly or not at all.
+    /// Writes a model file atomically.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.model.save(&path)).map_err(exception)
     }
 
-    /// The model as ONNX, with all of its preprocessing.
+    /// Returns the model as ONNX, with all preprocessing.
     fn to_onnx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| export(&self.model, Form::Onnx, "tinytrain")).map_err(exception)?;
         Ok(PyBytes::new(py, &bytes))

@@ -1,4 +1,4 @@
-//! One pass over some rows, that goes on from a model.
+//! One pass over some rows that continues training a model.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::remote::Remote;
 use crate::settings;
 use crate::unknown::{Unknown, by_column};
 
-/// Trains on each of the rows once, on from `first` and what its optimizer remembers, or else on a new network, whose classes are
-/// those of the targets. Returns the model, the mean loss, and how many cells of which columns
-/// held what no row of the first call held.
+/// Trains on each of the rows once, continuing from `first` and its optimizer state, or otherwise on a new
+/// network, whose classes are the targets' classes. Returns the model, the mean loss, and the number of cells
+/// by column with values that no row of the first call has.
 #[pyfunction]
 #[pyo3(signature = (rows, settings, *, device="auto", names=Vec::new(), first=None))]
 pub(crate) fn partial_fit(
@@ -47,7 +47,7 @@ pub(crate) fn partial_fit(
     Ok((Model::with_state(model, state), score.loss, unknown))
 }
 
-/// The pass, over rows in their own order.
+/// Begins the pass, over rows in their own order.
 fn begin(
     settings: &TrainSettings,
     source: Source,
@@ -84,7 +84,7 @@ fn begin(
     let inputs = model.transform.columns(model.network.columns());
     let weights = weights.into_iter().map(|weight| weight as f32).collect();
     let rows = Dataset { inputs, features, targets, weights };
-    // Forward, and back to inputs and weights.
+    // Forward, and backward to inputs and weights.
     let device = find_device_for(device, predicts_soon(&model.network, 3 * rows.rows()))?;
     Pass::new(config, (model, &state), (rows, &dictionaries), &device)
 }

@@ -1,4 +1,4 @@
-//! Long work that Ctrl-C ends at once.
+//! Long work that Ctrl-C ends immediately.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -6,20 +6,21 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// How long work goes on before signals are looked for.
+/// Interval at which signals are checked during work.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 type Job<T> = Box<dyn FnOnce(&mut T) + Send>;
 
-/// A value that is worked on without the interpreter's lock: here where the work is short, else in a thread of its own, so that
-/// signals are answered meanwhile. What an interrupted thread is doing it still ends, and drops.
+/// A value processed without the interpreter's lock: on this thread if the work is short, otherwise on a
+/// separate thread, so that signals are handled meanwhile. An interrupted thread finishes its current call,
+/// and drops the value.
 pub(crate) enum Remote<T> {
     Here(T),
     Thread(Sender<Job<T>>),
 }
 
 impl<T: Send + 'static> Remote<T> {
-    /// The value, in a thread if the work is long.
+    /// Stores the value, in a thread if the work is long.
     pub(crate) fn new(value: T, is_long: bool) -> PyResult<Self> {
         if !is_long {
             return Ok(Self::Here(value));
@@ -32,7 +33,7 @@ impl<T: Send + 'static> Remote<T> {
         Ok(Self::Thread(jobs))
     }
 
-    /// Works on the value.
+    /// Calls a function on the value.
     pub(crate) fn call<R: Send + 'static>(
         &mut self,
         py: Python<'_>,
@@ -46,7 +47,7 @@ impl<T: Send + 'static> Remote<T> {
             Self::Thread(jobs) => jobs,
         };
         let (done, found) = channel();
-        // Nobody may wait for it any more.
+        // The receiver may be gone.
         let job = move |value: &mut T| drop(done.send(work(value)));
         let lost = || PyRuntimeError::new_err("the thread that trains has ended");
         jobs.send(Box::new(job)).map_err(|_| lost())?;

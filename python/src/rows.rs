@@ -1,35 +1,35 @@
-//! The order of training rows by what they hold, so that a fit depends on the rows and not on how they are sorted, and rows
-//! that are repeated by their weights.
+//! Order of training rows by their content, so that a fit does not depend on the order of rows, and
+//! repetition of rows by their weights.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The largest factor by which weights may multiply the number of rows.
+/// Maximum factor by which weights may multiply the number of rows.
 const MOST_REPEATED: f64 = 16.0;
 
-/// Which rows train, in which order, and with which weights.
+/// The training rows, their order, and their weights.
 pub(crate) struct Rows {
-    /// Rows, of which one may come several times.
+    /// Rows; a row may occur several times.
     pub rows: Vec<u32>,
-    /// Their weights, or none.
+    /// Weights of the rows, or empty.
     pub weights: Vec<f32>,
-    /// The number of the different row that each is a copy of, where there are copies.
+    /// Index of the distinct row of which each row is a copy, if there are copies.
     pub copies: Vec<u32>,
 }
 
-/// What tells rows of one content apart.
+/// Properties that distinguish rows of the same content.
 pub(crate) struct Ties<'a> {
-    /// Their weights, or none.
+    /// Weights of the rows, or empty.
     pub weights: &'a [f64],
-    /// Their groups, or none.
+    /// Groups of the rows, or empty.
     pub groups: &'a [u32],
-    /// Their times, or none.
+    /// Times of the rows, or empty.
     pub times: &'a [f64],
 }
 
 impl Rows {
-    /// Rows with these inputs, [rows, inputs], and what they should give as bits, so many words a row, by their content; those
-    /// without weight are left out. `repeats` says whether weights ask for rows that come so often. A factor that all weights have in
-    /// common counts for nothing.
+    /// Orders rows with these inputs, [rows, inputs], and targets as bits, a fixed number of words per row,
+    /// by their content; rows without weight are left out. `repeats` states whether weights are replaced by
+    /// repeated rows. A common factor of all weights has no effect.
     pub(crate) fn new(
         values: &[f32],
         (width, answers): (usize, &[u32]),
@@ -45,7 +45,7 @@ impl Rows {
                 // Its keys are fixed, so that the order is the same in every process.
                 let mut hasher = DefaultHasher::new();
                 let cells = &values[row * inputs..][..inputs];
-                // There is one 0 and one NaN.
+                // All zeros are equal, and all NaN.
                 cells.iter().for_each(|cell| {
                     if cell.is_nan() { u32::MAX } else { (cell + 0.0).to_bits() }.hash(&mut hasher)
                 });
@@ -94,7 +94,7 @@ impl Rows {
     }
 }
 
-/// The greatest whole number by which all of these can be divided, which are not 0; nothing if one of them is no whole number.
+/// Returns the greatest common divisor of these nonzero numbers; `None` if one of them is not an integer.
 fn common_factor(weights: &[f64]) -> Option<f64> {
     let whole = |weight: f64| {
         (weight.fract() == 0.0 && weight < (1u64 << f64::MANTISSA_DIGITS) as f64).then_some(weight as u64)

@@ -12,11 +12,13 @@ use crate::fit::{GivenRows, Source, source};
 use crate::model::Model;
 use crate::settings;
 
-/// The result of a candidate on a fold: the model or the reason why there is none, its epochs, the seconds of training, and whether its time was over.
+/// Result of a candidate on a fold: the model or the reason of its failure, its epochs, the seconds of
+/// training, and whether its time limit was reached.
 type Found = (Option<Py<Model>>, Option<String>, usize, f64, bool);
 
-/// Trains each candidate, a JSON object of settings, on each fold, the numbers of its training rows. Returns what they gave, the folds
-/// of the first candidate first. `weights` are those of all rows in each fold, if they differ from fold to fold. `on_ended` is called as often as one of them has ended.
+/// Trains each candidate, a JSON object of settings, on each fold, the indices of its training rows. Returns
+/// the results, first of the folds of the first candidate. `weights` are the weights of all rows in each
+/// fold, if they differ between folds. `on_ended` is called once for each finished result.
 #[pyfunction]
 #[pyo3(signature = (rows, candidates, folds, weights, *, device="auto", threads=None, repeats=true, names=Vec::new(), on_ended=None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]

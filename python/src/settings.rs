@@ -1,4 +1,4 @@
-//! Settings by their names, from JSON.
+//! Settings by name, from JSON.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,14 +8,14 @@ use tinytrain::TrainSettings;
 
 use crate::errors;
 
-/// The name of each setting of the library, with `_` for `-`, and its explanation.
+/// Returns the name of each setting of the library, with `_` for `-`, and its explanation.
 #[pyfunction]
 pub(crate) fn settings() -> Vec<(String, String)> {
     let settings = TrainSettings::explained().into_iter();
     settings.map(|(name, text)| (name.replace('-', "_"), text)).collect()
 }
 
-/// Reads settings; those that are `null` are as if nobody had named them.
+/// Reads settings; `null` means that a setting is not given.
 pub(crate) fn read(text: &str) -> PyResult<TrainSettings> {
     let wrong = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
     let given: Map<String, Value> = serde_json::from_str(text).map_err(|error| wrong(&error))?;
@@ -25,7 +25,7 @@ pub(crate) fn read(text: &str) -> PyResult<TrainSettings> {
         .map(|(name, value)| (name.replace('_', "-"), value))
         .collect();
     TrainSettings::deserialize(Value::Object(given.clone())).map_err(|error| {
-        // The error says what was expected, and not of which setting.
+        // The error contains the expected value, but not the name of the setting.
         let alone = |(name, value): (&String, &Value)| {
             let one = Map::from_iter([(name.clone(), value.clone())]);
             let error = TrainSettings::deserialize(Value::Object(one)).err()?;

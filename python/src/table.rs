@@ -1,4 +1,4 @@
-//! Tables for the library: of arrays of numpy, and of whatever gives Arrow.
+//! Tables for the library: from numpy arrays, and from objects that export Arrow.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use tinytrain::trainer::{self, TextNotes};
 
 use crate::{arrow, errors};
 
-/// Numbers that are copied between two looks for signals.
+/// Number of values that are copied between two checks for signals.
 pub(crate) const PIECE: usize = 1 << 20;
 
-/// Rows without what they should give, as the library takes them.
+/// Rows without targets, as a table of the library.
 #[pyclass(module = "tinytrain._tinytrain")]
 pub(crate) struct Table(pub(crate) Arc<trainer::Table>, TextNotes);
 
@@ -32,7 +32,7 @@ enum Numbers<'py> {
     Double(PyReadonlyArray2<'py, f64>),
 }
 
-/// A copy of an array of any order, between whose pieces signals are answered.
+/// Copies an array of any order in pieces, between which signals are handled.
 fn row_by_row<T: numpy::Element + Copy>(
     py: Python<'_>,
     x: &PyReadonlyArray2<'_, T>,
@@ -41,7 +41,7 @@ fn row_by_row<T: numpy::Element + Copy>(
     let x = x.as_array();
     let mut values = room(x.len(), "X").map_err(errors::exception)?;
     for block in x.axis_chunks_iter(Axis(0), (PIECE / x.ncols().max(1)).max(1)) {
-        // Rows one behind the other are copied many numbers at a time.
+        // Contiguous rows are copied many numbers at a time.
         match block.as_slice() {
             Some(block) => values.extend(block.iter().map(|value| number(*value))),
             None => values.extend(block.iter().map(|value| number(*value))),
@@ -53,7 +53,8 @@ fn row_by_row<T: numpy::Element + Copy>(
 
 #[pymethods]
 impl Table {
-    /// Of numbers, [rows, columns]; NaN where one is missing. `categorical` are columns of categories, counted from 0.
+    /// Creates a table of numbers, [rows, columns]; NaN for missing values. `categorical` are columns of
+    /// categories, counted from 0.
     #[new]
     #[pyo3(signature = (x, categorical=Vec::new()))]
     fn new(py: Python<'_>, x: Numbers<'_>, categorical: Vec<usize>) -> PyResult<Self> {
@@ -65,9 +66,10 @@ impl Table {
         table.categorical(&categorical).map(Self::from).map_err(errors::exception)
     }
 
-    /// Of an object that has `__arrow_c_stream__`, the named columns of it or all. `categorical` are names of columns of categories,
-    /// `exact` those whose texts are kept byte for byte, or None for a table to train on; `zones` are the names of columns of local times,
-    /// with their time zones.
+    /// Creates a table of an object that has `__arrow_c_stream__`, from the named columns or all.
+    /// `categorical` are names of columns of categories, `exact` the ones whose texts are compared byte for
+    /// byte, or None for a training table; `zones` are the names of columns of local times, with their time
+    /// zones.
     #[classmethod]
     #[pyo3(signature = (frame, columns=None, categorical=Vec::new(), exact=None, zones=Vec::new()))]
     fn of_arrow(
@@ -83,32 +85,32 @@ impl Table {
         Ok(Self(Arc::new(table), notes))
     }
 
-    /// The columns that are categories, counted from 0.
+    /// Returns the columns that are categories, counted from 0.
     #[getter]
     fn categorical(&self) -> Vec<usize> {
         self.0.categories()
     }
 
-    /// The names of the columns whose texts are kept byte for byte.
+    /// Returns the names of the columns whose texts are compared byte for byte.
     #[getter]
     fn exact(&self) -> Vec<String> {
         self.0.exact().into_iter().map(str::to_owned).collect()
     }
 
-    /// The names of the columns of dates with their time zones, None for those without one.
+    /// Returns the names of date columns with their time zones, None for times without zone.
     #[getter]
     fn zones(&self) -> Vec<(String, Option<String>)> {
         let zones = self.0.zones().into_iter();
         zones.map(|(name, zone)| (name.to_owned(), zone.map(str::to_owned))).collect()
     }
 
-    /// The same as the columns of a table that is trained on. This one is empty afterwards.
+    /// Converts the table to the columns of the training table. This table is empty afterwards.
     fn like(&mut self, training: &Self) -> PyResult<Self> {
         let table = Arc::unwrap_or_clone(std::mem::take(&mut self.0));
         table.like(&training.0).map(Self::from).map_err(errors::exception)
     }
 
-    /// What the user should know of its columns of text, a line each.
+    /// Returns notes about text columns for the user, one line each.
     #[getter]
     fn notes(&self) -> Vec<String> {
         let TextNotes { mixed, as_text, different } = &self.1;
@@ -128,19 +130,19 @@ impl Table {
         mixed.chain(as_text).chain(different).collect()
     }
 
-    /// [rows, columns].
+    /// Returns [rows, columns].
     #[getter]
     fn shape(&self) -> (usize, usize) {
         (self.0.rows(), self.0.columns())
     }
 
-    /// The names of the columns, if they have any.
+    /// Returns the names of the columns, if they have any.
     #[getter]
     fn names(&self) -> Option<Vec<String>> {
         self.0.names().map(|names| names.into_iter().map(str::to_owned).collect())
     }
 
-    /// Whether there is an infinite value among the inputs, and whether one is missing.
+    /// Returns whether an input is infinite, and whether one is missing.
     #[getter]
     fn flaws(&self, py: Python<'_>) -> (bool, bool) {
         let values = self.0.values();

@@ -1,13 +1,13 @@
-//! Cells with values that no training row holds, by the columns of the caller.
+//! Cells with values that no training row has, by the caller's columns.
 
 use std::collections::BTreeMap;
 
 use tinytrain::data::{Schema, UnknownCells, UnknownKind};
 
-/// Columns with such cells, and how many each has.
+/// Columns with such cells, and their numbers of cells.
 pub(crate) type Unknown = Vec<(String, u64)>;
 
-/// The columns that have such cells, by their names or places, and how many each has.
+/// Returns the columns that have such cells, by their names or indices, and their numbers of cells.
 pub(crate) fn by_column(cells: &UnknownCells, schema: Option<&Schema>) -> Unknown {
     let read = schema.map(Schema::read_columns).unwrap_or_default();
     let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
@@ -15,7 +15,7 @@ pub(crate) fn by_column(cells: &UnknownCells, schema: Option<&Schema>) -> Unknow
         for (input, count) in cells.columns(kind) {
             let position =
                 schema.and_then(|schema| schema.inputs.get(input)).map_or(input, |column| column.position);
-            // A date is missing with all of its parts.
+            // All parts of a missing date are missing.
             let of_column = counts.entry(position).or_default();
             *of_column = count.max(*of_column);
         }

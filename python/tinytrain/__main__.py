@@ -8,7 +8,7 @@ from ._tinytrain import main as _main
 
 def main():
     """Run the program with the words of the command line."""
-    # The program ends by Ctrl-C as it does elsewhere.
+    # Ctrl-C ends the program as it does outside Python.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdout.flush()
     sys.exit(_main(["tinytrain", *sys.argv[1:]]))

@@ -11,11 +11,11 @@ from . import _settings, _threads
 from ._estimators import TinytrainClassifier, TinytrainRegressor, _Bar, _Tinytrain
 from ._tinytrain import ensemble
 
-# Parameters of an ensemble alone.
+# Parameters only of ensembles.
 _OWN = {"n_estimators": 8, "n_picks": None, "param_distributions": None}
-# Parameters of a network alone.
+# Parameters only of single networks.
 _NOT_HERE = ("warm_start", "callbacks")
-# What members of an ensemble have in common, since it decides which rows there are, what a score means, or what trains.
+# Parameters shared by all members, since they determine the rows, the meaning of scores, or the device.
 _FIXED = {
     *("class_weight", "categorical", "missing", "device", "random_state", "n_jobs", "verbose"),
     *("early_stopping", "validation_fraction", "loss", "scale_target"),
@@ -54,7 +54,7 @@ class _Ensemble:
             return [{}] * self.n_estimators
         from sklearn.model_selection import ParameterSampler
 
-        # A grid that is smaller is gone through again, with other initial weights.
+        # A grid that is too small is repeated, with other initial weights.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             drawn = list(ParameterSampler(self.param_distributions, self.n_estimators, random_state=seed % 2**32))
@@ -74,7 +74,7 @@ class _Ensemble:
             member = self._member(**common).set_params(**candidate)
             own = member._settings(seed, validation is not None)
             own["init_seed"] = (seed if member.init_seed is None else int(member.init_seed)) + number
-            # What gives this network alone.
+            # Parameters that train this network separately.
             made.append(member.set_params(init_seed=own["init_seed"], random_state=seed))
             settings.append(own)
         self._say_unused(settings[0], groups, times)

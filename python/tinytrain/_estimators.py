@@ -57,7 +57,7 @@ def _unknown(cells, rows, known):
 class _Tinytrain(BaseEstimator):
     """What both estimators do."""
 
-    # Of parameters that are no settings of the library, which checks its own.
+    # Constraints of parameters that are not settings of the library, which checks its settings.
     _parameter_constraints = {
         "early_stopping": ["boolean"],
         "missing": [StrOptions({"fill", "error"})],
@@ -69,7 +69,7 @@ class _Tinytrain(BaseEstimator):
     }
 
     def _settings(self, seed, validates):
-        """The settings of a fit; `validates` says whether there are rows of their own to validate on."""
+        """Return the settings of a fit; `validates` states whether there are separate validation rows."""
         given = {name: _settings.checked(name, getattr(self, name)) for name in _settings.NAMES if hasattr(self, name)}
         if self.early_stopping and not validates and given["validation_fraction"] is None:
             given["validation_fraction"] = 0.1
@@ -122,7 +122,7 @@ class _Tinytrain(BaseEstimator):
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
-        # What is wrong with X comes first, as in scikit-learn.
+        # Errors of X come first, as in scikit-learn.
         table = _input.table(self, X, reset=reset, model=None if reset else self._model)
         check_consistent_length(range(table.shape[0]), y)
         return table
@@ -136,7 +136,7 @@ class _Tinytrain(BaseEstimator):
         return estimator
 
     def _given(self, X, y, sample_weight, eval_set, groups, times):
-        """The training rows as the library takes them, and those that validate or None."""
+        """Return the training rows for the library, and the validation rows or None."""
         goes_on = getattr(self, "warm_start", False) and self.__sklearn_is_fitted__()
         before = {name: getattr(self, name) for name in ("n_features_in_", "classes_") if goes_on and hasattr(self, name)}
         if goes_on:
@@ -205,7 +205,7 @@ class _Tinytrain(BaseEstimator):
 
     def _partial_fit(self, X, y, sample_weight, classes):
         is_first = not self.__sklearn_is_fitted__()
-        # As in scikit-learn, not again in each call.
+        # As in scikit-learn, parameters are checked only in the first call.
         if is_first:
             self._validate_params()
         if self.early_stopping or self.validation_fraction is not None:
@@ -270,7 +270,7 @@ class _Tinytrain(BaseEstimator):
 
     def _outputs(self, X):
         check_is_fitted(self, "_model")
-        # One row more or less: an array like those before it needs no more than a look.
+        # One row more or less: an array like the previous ones needs only a quick check.
         if (
             type(X) is np.ndarray
             and X.ndim == 2
@@ -288,7 +288,7 @@ class _Tinytrain(BaseEstimator):
 
     @staticmethod
     def _warned(predicted):
-        """What was predicted, with a warning where rows hold what no training row held."""
+        """Return predictions, with a warning if rows have values that no training row has."""
         *found, unknown = predicted
         if unknown:
             warnings.warn(_unknown(unknown, "X", "no training row"), UserWarning, stacklevel=4)
@@ -513,7 +513,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
     def _weights(self, sample_weight, table, y):
         weights = super()._weights(sample_weight, table, y)
-        # Rows that validate have no `y` here.
+        # Validation rows have no `y` here.
         if y is None:
             return weights
         if weights is not None and len(np.unique(y[weights > 0])) < 2:
@@ -521,7 +521,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         return self._of_classes(weights, y)
 
     def _of_classes(self, weights, y):
-        """Weights times those of the classes."""
+        """Return the weights multiplied by the class weights."""
         if self.class_weight is None:
             return weights
         from sklearn.utils.class_weight import compute_class_weight
@@ -534,7 +534,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
     def _take(self, model):
         self._model = model
-        # A model has its classes in natural order, and only those of rows with a weight.
+        # A model has its classes in natural order, and only classes of rows with a weight.
         known = {text: number for number, text in enumerate(model.classes)}
         places = [known.get(text) for text in self._texts]
         self.classes_ = self.classes_[[place is not None for place in places]]
@@ -551,7 +551,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         self._target_names = []
 
     def _arrange(self, order):
-        """Where the class of each of `classes_` stands in the model."""
+        """Return the index of each of `classes_` in the model."""
         self._order = np.asarray(order)
         self._inverse = np.argsort(self._order)
         self._sorted = bool((self._order == np.arange(len(self._order))).all())

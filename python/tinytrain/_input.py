@@ -53,7 +53,7 @@ def _named(X):
 
 
 def check_names(estimator, X):
-    """Whether columns have the names of the fit before, as scikit-learn says it."""
+    """Check that columns have the names of the previous fit, with scikit-learn's errors."""
     _check_feature_names(estimator, _named(X) if is_frame(X) else X, reset=False)
 
 
@@ -93,7 +93,7 @@ def table(estimator, X, reset, model=None, training=None):
     elif training is not None:
         exact, like = training.exact, dict(training.zones)
     if exact is not None:
-        # Also of a model that was loaded: 32-bit floats do not tell all numbers apart that are categories.
+        # Also for a loaded model: 32-bit floats cannot represent all numeric categories.
         categorical = sorted({*categorical, *(model or training).categorical})
     try:
         X, zones = _times.local(X, names, like)
@@ -121,7 +121,7 @@ def _of_frame(X, names, categorical, exact, zones):
     except Exception as error:
         if type(error).__module__ != "pyarrow.lib" or isinstance(error, MemoryError):
             raise
-        # Arrow has no type for texts and numbers in one column.
+        # Arrow has no type for columns of both text and numbers.
         with_texts = _with_texts(X)
         if with_texts is X:
             raise TypeError("; ".join(str(text) for text in error.args)) from error
@@ -178,12 +178,12 @@ def _of_known_types_of_pandas(X):
     """A frame of pandas whose sparse columns are dense, and whose categories that are intervals or times with a zone are text."""
     import pandas
 
-    # Arrow would convert it, too, whatever it holds.
+    # Otherwise Arrow would convert the index, too.
     if not isinstance(X.index, pandas.RangeIndex):
         X = X.reset_index(drop=True)
     is_sparse = [isinstance(dtype, pandas.SparseDtype) for dtype in X.dtypes]
     if any(is_sparse):
-        # As scikit-learn says it.
+        # The warning of scikit-learn.
         warnings.warn("pandas.DataFrame with sparse columns found. It will be converted to a dense numpy array.", UserWarning, stacklevel=8)
     columns = {place: X.iloc[:, place].sparse.to_dense() for place in np.flatnonzero(is_sparse)}
     for place, dtype in enumerate(X.dtypes):
@@ -203,7 +203,7 @@ def _of_array(estimator, X, reset):
     )
     names = getattr(estimator, "feature_names_in_", None)
     categorical = categories(estimator, list(names) if names is not None else [str(i) for i in range(X.shape[1])])
-    # Numbers of 32 bits do not tell all larger ones apart.
+    # 32-bit floats cannot represent all larger numbers.
     kind = getattr(getattr(given, "dtype", None), "kind", "")
     if categorical and kind in "iuO" and (np.abs(X[:, categorical]) >= 2**24).any():
         raise ValueError("categorical: expected whole numbers below 2^24, found larger ones; a frame can hold them")
@@ -217,7 +217,7 @@ def _of_array(estimator, X, reset):
     return rows
 
 
-# 32-bit floats lose smaller differences.
+# Differences below this are lost in 32-bit floats.
 _SMALL = 1e-36
 
 
@@ -226,7 +226,7 @@ def _check_small(X, called, names=None, categorical=()):
     if X.dtype.kind != "f":
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        # Few columns are alike in the first rows.
+        # Only a small number of columns is constant in the first rows.
         alike = np.fmax.reduce(X[:64], axis=0) - np.fmin.reduce(X[:64], axis=0) < _SMALL
         for place in np.flatnonzero(alike):
             least, greatest = np.fmin.reduce(X[:, place]), np.fmax.reduce(X[:, place])
@@ -250,7 +250,7 @@ def _in_pieces(X):
 
 
 def categories(estimator, names):
-    """The positions of the columns that are said to hold categories."""
+    """Return the positions of the columns given as categories."""
     if estimator.categorical is None:
         return []
     wanted = np.asarray(estimator.categorical)
@@ -277,7 +277,7 @@ def kept_together(groups, times, count):
     if groups is not None:
         check_consistent_length(range(count), groups)
         groups = column_or_1d(groups, warn=True)
-        # Of objects, as of text with missing cells, the texts are compared.
+        # Objects, such as text with missing cells, are compared as text.
         _, groups = np.unique(groups.astype(str) if groups.dtype == object else groups, return_inverse=True)
         return np.ascontiguousarray(groups.ravel(), dtype=np.uint32), None
     if times is None:
@@ -287,7 +287,7 @@ def kept_together(groups, times, count):
 
 
 def labels_of_numpy(y):
-    """Labels of nullable types of pandas as those of numpy, where none is missing; others as they are."""
+    """Convert labels of nullable pandas types without missing values to numpy types; return others unchanged."""
     dtype = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
     if dtype is not None and dtype.kind in "biu" and hasattr(y, "isna") and not y.isna().any():
         return y.to_numpy(dtype)
@@ -308,7 +308,7 @@ def labels(y):
     return classes, np.ascontiguousarray(numbers.ravel(), dtype=np.uint32)
 
 
-# The types of labels that model files know, by the kinds of numpy.
+# Label types of model files, by the kinds of numpy.
 _LABEL_TYPES = {"b": "boolean", "i": "integer", "u": "integer", "f": "float", "O": "text", "U": "text", "T": "text"}
 
 

@@ -20,7 +20,7 @@ from . import _input, _settings, _threads
 from ._estimators import _Bar, _Tinytrain
 from ._tinytrain import search
 
-# Parameters that are no settings of a network, and so the same for all candidates.
+# Parameters that are not settings of a network, and therefore the same for all candidates.
 _FIXED = {"class_weight", "categorical", "missing", "device", "n_jobs", "warm_start", "verbose", "callbacks"}
 
 
@@ -159,7 +159,7 @@ class TinytrainSearchCV(BaseSearchCV):
         X, y = indexable(X, y)
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         folds = [
-            # Booleans and numbers from the end, too.
+            # Also supports booleans and negative indices.
             tuple(np.arange(_num_samples(X))[np.asarray(rows, dtype=None if len(rows) else int)] for rows in fold)
             for fold in cv.split(X, y, groups)
         ]
@@ -170,7 +170,7 @@ class TinytrainSearchCV(BaseSearchCV):
         fitted = self._train(X, y, sample_weight, candidates, folds)
         out = self._scored(fitted, X, y, folds, scorers)
         if callable(self.scoring):
-            # Names of scores are known where one has been made.
+            # Names of scores are known after the first one.
             _insert_error_scores(out, self.error_score)
         results = self._format_results(candidates, len(folds), out)
         self.multimetric_ = isinstance(out[0]["test_scores"], dict)
@@ -205,7 +205,7 @@ class TinytrainSearchCV(BaseSearchCV):
         y, targets = probe._targets(y)
         check_consistent_length(range(table.shape[0]), y)
         weights = probe._weights(sample_weight, table, y)
-        # Classes that are balanced are so in each fold.
+        # Balanced class weights are computed in each fold.
         fold_weights = []
         if getattr(probe, "class_weight", None) == "balanced":
             fold_weights = [self._fold_weights(probe, sample_weight, table, y, train) for train, _ in folds]
@@ -238,7 +238,7 @@ class TinytrainSearchCV(BaseSearchCV):
         late = sum(is_late for *_, is_late in found)
         if late:
             warnings.warn(f"max_time ended {late} of {len(found)} fits", ConvergenceWarning, stacklevel=4)
-        # Those of a team share their time.
+        # Members of a team share their time.
         seconds = sum(one[3] for one in found) or 1.0
         share = (time.perf_counter() - begin) / seconds
         fitted = []

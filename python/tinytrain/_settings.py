@@ -1,4 +1,4 @@
-"""Parameters of the estimators: those that are settings of the library, and how they are explained."""
+"""Parameters of the estimators: settings of the library, and their documentation."""
 
 import inspect
 import json
@@ -8,9 +8,9 @@ import re
 from . import _names
 from ._tinytrain import settings
 
-# Settings of the library that have another name here, or none.
+# Settings of the library with another name here, or with none.
 _RENAMED = {"threads", "seed", "class_weights", "test_fraction"}
-# How first weights are drawn where no preset for tables says it: as scikit-learn's networks do.
+# Initialization of weights without a preset for tables: as in scikit-learn's networks.
 INIT = "xavier"
 OF_CLASSES = {"label_smoothing", "no_temperature", "target_accuracy"}
 OF_VALUES = {"scale_target"}
@@ -87,7 +87,7 @@ _DEFAULTS = {
 
 
 def init(of_classes, own=(), without=()):
-    """`__init__` with the parameters of an estimator's own, and with those of a network but for some."""
+    """Return `__init__` with an estimator's own parameters, and the parameters of a network except some."""
     left_out = {*without, *(OF_VALUES if of_classes else {*OF_CLASSES, "class_weight"})}
     defaults = dict(own) | {name: default for name, default in _DEFAULTS.items() if name not in left_out}
 
@@ -107,7 +107,7 @@ def init(of_classes, own=(), without=()):
 
 
 def explained(of_classes, without=()):
-    """The section on parameters of an estimator's documentation, but for some."""
+    """Return the parameter section of an estimator's documentation, except some parameters."""
     lines = []
     for name, text in _EXPLAINED.items():
         if name in (OF_VALUES if of_classes else OF_CLASSES):
@@ -134,7 +134,7 @@ def _plain(value):
 
 
 def checked(name, value):
-    """A setting without numpy, where its form is one that JSON and the library can tell from others."""
+    """Convert a setting from numpy types, if JSON and the library can represent it unambiguously."""
     value = value.tolist() if hasattr(value, "tolist") else value
     kind = _TYPES.get(name, "float")
     is_sequence = isinstance(value, (list, tuple))

@@ -10,7 +10,7 @@ from ._tinytrain import __version__
 
 # Values of `n_jobs`.
 THREADS = [Interval(Integral, -(1 << 31), 1 << 31, closed="neither"), None]
-# The most threads, as `threadpoolctl` says, or None.
+# Maximum number of threads set by `threadpoolctl`, or None.
 _most = None
 
 
@@ -33,7 +33,7 @@ def threads(n_jobs):
 
 
 class _Controller(threadpoolctl.LibController):
-    """By which `threadpoolctl` limits the threads of this package, as it limits those of OpenMP."""
+    """Lets `threadpoolctl` limit the threads of this package, as it limits OpenMP's threads."""
 
     user_api = "openmp"
     internal_api = "tinytrain"

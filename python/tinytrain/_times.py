@@ -41,7 +41,7 @@ def _zone_of_pandas(X, place, dtype):
     if zone is None and hasattr(dtype, "pyarrow_dtype"):
         zone = getattr(dtype.pyarrow_dtype, "tz", None)
     if zone is None and dtype == object:
-        # Objects of `datetime`, which pandas does not take for times by itself.
+        # Objects of `datetime`, which pandas does not convert automatically.
         cells = X.iloc[:, place]
         first = cells.first_valid_index()
         if first is not None and isinstance(cells[first], datetime.datetime):
@@ -109,7 +109,7 @@ def _moments(times):
     if len(zoned) > 1:
         raise ValueError("times: some have a time zone and others have none")
     try:
-        # It takes offsets off, as it should, and warns of that.
+        # It subtracts offsets, as intended, and warns about that.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return times.astype("datetime64[us]")

@@ -9,14 +9,14 @@ import jax
 import jax.numpy as jnp
 from work import BETAS, EPS, PACKS, WORKLOADS, data, first_weights, rates, run
 
-# Products in f32, as ours are: GPUs would round their factors to 10 bits.
+# Products in f32, like ours: GPUs would round their factors to 10 bits.
 jax.config.update("jax_default_matmul_precision", "highest")
 work = (WORKLOADS | PACKS)[sys.argv[1]]
 (x, y), (test_x, test_y) = [[jnp.asarray(values) for values in part] for part in data(work)]
 parameters = jax.tree.map(jnp.asarray, first_weights(work))
 zeros = jax.tree.map(jnp.zeros_like, parameters)
 rate = jnp.asarray(rates(work)) if work.members else work.rate
-# Parameters; of Adam the means of gradients and of their squares, and the number of steps.
+# Parameters; for Adam also the means of gradients and of their squares, and the number of steps.
 state = (parameters, zeros, zeros, jnp.zeros(work.members or ())) if work.adam else (parameters,)
 
 
@@ -66,7 +66,7 @@ def epoch(state, order, x, y):
 def one_epoch(order, first):
     global state
     state = jax.block_until_ready(epoch(state, jnp.asarray(order), x, y))
-    # A scan has no first step that could be seen from outside.
+    # The first step of a scan is not visible from outside.
     first()
 
 

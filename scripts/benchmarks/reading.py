@@ -10,9 +10,10 @@ from pathlib import Path
 
 import common
 
-# Columns of numbers in front of those of text, as benches/loading/mixed.rs writes them; behind these stands the class.
+# Number of numeric columns before the text columns, as written by benches/loading/mixed.rs; the class follows
+# last.
 NUMBERS = 25
-# The time of the call alone: neither that of starting Python nor that of importing the library.
+# Times only the call, without starting Python or importing the library.
 PEER = """
 import sys, time, {0}
 begun = time.perf_counter()
@@ -40,7 +41,7 @@ def compare(programs, rounds, rows):
     print(common.head("program", "median, s", "fastest, s", "times ours", "processor time, s", "peak MB"))
     first = None
     for name, (_, *counted) in runs.items():
-        # The first round brings the file and the libraries into memory.
+        # The first round reads the file and the libraries into memory.
         found, seconds = zip(*(run.output.split() for run in counted))
         if set(found) != {str(rows)}:
             sys.exit(f"{name} has read {set(found)} rows of {rows}")

@@ -65,7 +65,7 @@ PEERS = {
     "LightGBM": either(lightgbm, "LGBM", verbose=-1),
     "XGBoost": either(xgboost, "XGB", enable_categorical=True),
 }
-# Those that take text as categories themselves.
+# Models that support text categories themselves.
 TREES = ["HistGB", "LightGBM", "XGBoost"]
 
 
@@ -108,7 +108,7 @@ def peer(name, seed, train, test):
         target, test_target = names.transform(target), names.transform(test_target)
     begun = time.perf_counter()
     with warnings.catch_warnings():
-        # The defaults are what is compared, also where they end before convergence.
+        # The comparison uses defaults, even if they end before convergence.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UserWarning)
         model.fit(frame, target)

@@ -13,7 +13,7 @@ from work import BETAS, EPS, PACKS, WORKLOADS, data, first_weights, rates, run
 workload, way, *mode = sys.argv[1:]
 work = (WORKLOADS | PACKS)[workload]
 device = "cuda" if way == "cuda" else "cpu"
-# Products in f32, as ours are.
+# Products in f32, like ours.
 torch.backends.cuda.matmul.allow_tf32 = False
 (x, y), (test_x, test_y) = [[torch.from_numpy(values).to(device) for values in part] for part in data(work)]
 parameters = [torch.from_numpy(values).to(device) for layer in first_weights(work) for values in layer]
@@ -114,7 +114,7 @@ def classes():
     if model:
         return model(test_x).argmax(1).cpu()
     of_all = torch.func.vmap(outputs, in_dims=(0, None)) if work.members else outputs
-    # The outputs of all members for all rows at once would take gigabytes.
+    # The outputs of all members for all rows at once would need gigabytes.
     return torch.cat([of_all(parameters, part).argmax(-1) for part in test_x.split(500)], -1)
 
 

@@ -103,6 +103,6 @@ def run(peer, work, rows, one_epoch, classes, targets):
         times.append(time.perf_counter() - begun)
         if work.members or epoch + 1 == work.epochs:
             right.append((np.asarray(classes()) == np.asarray(targets)).mean(-1).max())
-    # The first epoch compiles.
+    # The first epoch includes compilation.
     epoch = float(np.median(times[1:] or times))
     print(json.dumps({"peer": peer, "epoch_s": epoch, "first_batch_s": first, "quality": float(max(right))}))

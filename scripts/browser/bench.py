@@ -16,7 +16,7 @@ on a software adapter. W1 is 784-300-100-10 with batch 64 and W3 784-32-10 with 
 fastest epoch after the first, of training alone, over all rounds; the page and the program take turns. On a software adapter it
 is an epoch of fewer rows."""
 WORKLOADS = {"W1": "--hidden 300,100 --batch-size 64", "W3": "--hidden 32 --batch-size 16"}
-# The vectors of this processor, and those of WASM.
+# Vectors of this processor, and of WASM.
 NATIVE = {"native": {}, "native, 128 bits": {"TINYTRAIN_VECTORS": "128"}}
 DRIVERS = ("/usr/lib/chromium/vk_swiftshader_icd.json", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json")
 

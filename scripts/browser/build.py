@@ -9,10 +9,10 @@ import sys
 from common import ROOT
 
 MODULE = ("tinytrain_web.js", "tinytrain_web_bg.wasm")
-# WASM's vectors have 128 bits. LLVM's reduction of loops makes one counter of all addresses of a loop, and counts: an instruction for each
-# in WASM, which has displacements that are constant.
+# WASM's vectors have 128 bits. LLVM's loop strength reduction replaces the addresses of a loop by a counter,
+# which costs an instruction for each address in WASM, whose displacements are constant.
 FLAGS = "-Ctarget-feature=+simd128 -Cllvm-args=-disable-lsr"
-# Memory that workers share, and what wasm-bindgen needs to make threads of them.
+# Memory shared by workers, and requirements of wasm-bindgen for threads.
 THREAD_FLAGS = " ".join((
     FLAGS, "-Ctarget-feature=+atomics,+bulk-memory,+mutable-globals", "-Clink-arg=--shared-memory", "-Clink-arg=--import-memory",
     "-Clink-arg=--max-memory=4294967296",
@@ -54,7 +54,7 @@ def build_module(out, has_threads=False):
     build = ["cargo", "build", "--package", "tinytrain-web", "--target", TARGET, "--profile", profile, "--locked", "--target-dir", target]
     environment = {**os.environ, "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS": THREAD_FLAGS if has_threads else FLAGS}
     if has_threads:
-        # wgpu takes no threads for granted.
+        # wgpu does not assume threads.
         build.append("--no-default-features")
     if not has("target", TARGET):
         # Debian has the sources of the standard library for this target, not the library.

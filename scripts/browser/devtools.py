@@ -6,10 +6,10 @@ from playwright.sync_api import sync_playwright
 
 import common
 
-# On the processor, also where there is a GPU.
+# On the CPU, even if there is a GPU.
 WEBGPU = ("--enable-unsafe-webgpu", "--enable-unsafe-swiftshader", "--use-webgpu-adapter=swiftshader")
 NO_WEBGPU = ("--disable-features=WebGPUService,Vulkan", "--disable-gpu")
-# Chromium says so where a page then asks for an adapter.
+# Message of Chromium when a page then requests an adapter.
 NO_ADAPTER = "Failed to create WebGPU Context Provider"
 
 
@@ -43,7 +43,7 @@ class Browser:
 
     def open(self, address, timeout=60):
         """Opens an address, and waits until the page says that it is ready."""
-        # An address that differs behind # alone would not load the page again.
+        # An address that differs only after # would not reload the page.
         self.page.goto("about:blank")
         self.page.goto(address)
         self.wait("document.documentElement?.dataset.ready !== undefined", timeout)

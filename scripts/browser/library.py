@@ -12,7 +12,8 @@ from common import ROOT, TABLES
 PENGUINS = {"file": "penguins.csv", "target": "species"}
 DIABETES = {"file": "diabetes.csv", "target": "progression"}
 SMALL = {"epochs": 3, "test-fraction": 0.25, "hidden": "24,12", "preset": "plain"}
-# Names, tables, settings: plain gradient descent, the preset for tables, values, and all that an optimizer may remember.
+# Names, tables, settings: plain gradient descent, the preset for tables, values, and all kinds of optimizer
+# state.
 RUNS = (
     ("plain", PENGUINS, SMALL),
     ("preset", PENGUINS, {"epochs": 2, "validation-fraction": 0.2, "test-fraction": 0.2, "hidden": "24,12"}),
@@ -20,9 +21,9 @@ RUNS = (
     ("adam", PENGUINS, {**SMALL, "optimizer": "adam", "activation": "mish", "dropout": "0.2", "label-smoothing": 0.1}),
 )
 SCHEDULES = ("fused", "two-dispatch", "resident", "plain")
-# The browser's loss behind the last epoch, beside that of the CPU engine.
+# Maximum relative difference of the browser's loss after the last epoch from the CPU engine's.
 LOSS_BOUND = 1e-3
-# Runs trial.js in a worker, as the page runs the module, and keeps what it finds: text, or bytes as base64.
+# Runs trial.js in a worker, as the page runs the module, and stores its results: text, or bytes as base64.
 COLLECT = """(() => {
   globalThis.found = {};
   const worker = new Worker("trial/trial.js", { type: "module" });

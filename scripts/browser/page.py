@@ -13,10 +13,10 @@ from common import TABLES, first_images
 ROWS = 2000
 SETTINGS = {"hidden": "32", "epochs": 2, "seed": 3}
 HELD_OUT = {"test-fraction": 0.2, "validation-fraction": 0.2, "epochs": 12}
-# A loss on WebGPU beside that of the CPU engine, as a share of it.
+# Maximum relative difference between losses on WebGPU and the CPU engine.
 LOSS_BOUND = 1e-3
 
-# A 3 as a hand draws it: an arc, and a larger one below.
+# A handwritten 3: an arc, and a larger one below.
 ARCS = ((0.5, 0.33, 0.2, 0.14, -0.9, 2.8), (0.5, 0.64, 0.22, 0.17, 0.0, 4.2))
 THREE = [
     (x + wide * math.sin(begin + (end - begin) * step / 8), y - high * math.cos(begin + (end - begin) * step / 8))
@@ -46,7 +46,7 @@ class Page:
         for width in (1280, 360):
             for is_dark in (False, True):
                 browser.look(width, is_dark=is_dark)
-                # What fades in is there then.
+                # Waits for fading elements.
                 time.sleep(0.2)
                 browser.shoot(self.shots / f"{name}-{width}-{'dark' if is_dark else 'light'}.png")
             wide = browser.run("document.documentElement.scrollWidth")
@@ -92,7 +92,7 @@ class Page:
         _, epochs = self.mnist(browser, "gpu")
         by, loss = browser.text("#mnist-run .figures"), float(epochs[0][3])
         expect("WebGPU" in by, f"not WebGPU trained: {by}")
-        # What the page shows is rounded.
+        # The page shows rounded numbers.
         expect(abs(loss - losses[0]) <= LOSS_BOUND * losses[0] + 1e-4, f"MNIST: the loss on WebGPU is {loss}, of the CPU engine {losses[0]}")
         print(f"MNIST: WebGPU trains to test loss {loss}")
 
@@ -105,7 +105,7 @@ class Page:
         native = self.folder / "threads.safetensors"
         self.native()
         program.train(self.folder / "mnist", native, settings)
-        # A host that sends no headers has one thread, however many are asked for.
+        # A host that sends no headers has one thread, however many are requested.
         server, plain = in_background(self.folder / "site", {})
         for address, asked, threads in ((self.address, 1, 1), (self.address, 2, 2), (self.address, 3, 3), (plain, 2, 1)):
             query = "&".join(f"{name}={value}" for name, value in {**settings, "device": "cpu", "rows": ROWS, "threads": asked}.items())
@@ -132,7 +132,7 @@ class Page:
             mouse.move(*point)
         mouse.up()
         browser.wait("document.querySelector('#digit-answer').textContent", 10)
-        # What the network sees stands in the picture's opacity.
+        # The picture's opacity contains the network's input.
         pixels = browser.run("[...document.querySelector('.seen').getContext('2d').getImageData(0, 0, 28, 28).data].filter((_, at) => at % 4 === 3)")
         mass = sum(pixels)
         centre = [sum(grey * ((at % 28 if axis == 0 else at // 28) + 0.5) for at, grey in enumerate(pixels)) / mass for axis in (0, 1)]

@@ -8,7 +8,7 @@ from browser.devtools import Failure
 from common import ROOT
 
 PROGRAM = ROOT / "target/debug/tinytrain"
-# The vectors of WASM, and no fused multiply-adds: the same bits.
+# The vectors of WASM, without fused multiply-adds: the same bits.
 ENVIRONMENT = {**os.environ, "TINYTRAIN_VECTORS": "128"}
 DEVICE = ("--device", "cpu")
 

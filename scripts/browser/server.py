@@ -3,9 +3,9 @@ import functools
 import http.server
 import threading
 
-# Isolated from other origins, as threads in WASM need.
+# Isolated from other origins, as required by threads in WASM.
 ISOLATED = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
-# Nothing is loaded from or sent to elsewhere, by the worker neither.
+# Nothing is loaded from or sent to other hosts, not even by the worker.
 HEADERS = {
     **ISOLATED,
     "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:",

@@ -48,7 +48,7 @@ class Summary:
         epochs = [line["seconds"] for line in lines if line["event"] == "epoch"]
         if not epochs:
             return common.row(network, shown, self.outcomes[name], "", "", "")
-        # The first compiles.
+        # The first epoch includes compilation.
         epoch = statistics.median(epochs[1:] or epochs)
         took = self.microseconds(network, epoch)
         self.ours[network] = min(took, self.ours.get(network, took))

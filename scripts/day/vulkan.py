@@ -8,7 +8,7 @@ import sys
 from itertools import product
 from pathlib import Path
 
-# The folders that a driver may have been put in, besides those of the system; the second library needs no window system.
+# Folders that may contain a driver, besides the system's; the second library needs no window system.
 PLACES = ("/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64")
 LIBRARIES = ("libGLX_nvidia.so.0", "libEGL_nvidia.so.0")
 FILES = ("/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", *map("/".join, product(PLACES, LIBRARIES)))
@@ -29,7 +29,7 @@ def find(tinytrain, work):
     named = os.environ.get("VK_DRIVER_FILES") or os.environ.get("VK_ICD_FILENAMES")
     if named or not Path("/dev/nvidiactl").exists():
         return
-    # The file that is there may name a library that needs a window system.
+    # The existing file may name a library that needs a window system.
     devices = subprocess.run(["timeout", "20", tinytrain, "devices"], capture_output=True, text=True).stdout
     if "nvidia" in devices.lower():
         return

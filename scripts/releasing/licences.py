@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import sys
 
-# What crates call the files of their licences.
+# Names of licence files in crates.
 NAMES = ("LICENSE*", "LICENCE*", "COPYING*", "UNLICENSE*", "NOTICE*", "license*")
 
 

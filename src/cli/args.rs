@@ -1,4 +1,4 @@
-//! Values of options: how they are read, and what is said when they cannot be.
+//! Values of options: parsers and their error messages.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use clap::ValueEnum;
 
 use super::process;
 
-/// How results are written.
+/// Output format of results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people.
@@ -45,23 +45,23 @@ impl fmt::Display for ImageSize {
     }
 }
 
-/// A number of what there must be several of.
+/// Parses a number that must be at least 2.
 pub fn two_or_more(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number >= 2);
     number.ok_or_else(|| "expected a whole number, 2 or more".to_owned())
 }
 
-/// A number of repetitions of which there must be several.
+/// Parses a number of repetitions, at least 2.
 pub fn repeats(text: &str) -> Result<usize, String> {
     within(text, 2..=1_000_000)
 }
 
-/// A number of picks of an ensemble.
+/// Parses the number of picks of an ensemble.
 pub fn picks(text: &str) -> Result<usize, String> {
     within(text, 1..=10_000)
 }
 
-/// A device.
+/// Parses a device.
 pub fn device(text: &str) -> Result<DeviceRequest, String> {
     if text.trim().is_empty() {
         return Err(
@@ -74,12 +74,13 @@ pub fn device(text: &str) -> Result<DeviceRequest, String> {
     }
 }
 
-/// How a GPU is opened for `--bounds-checks`, or without. What its driver compiles is kept for the next run.
+/// Returns the options for opening a GPU, with or without `--bounds-checks`. Compiled kernels are cached for
+/// the next run.
 pub fn options(checked: bool) -> DeviceOptions {
     DeviceOptions { checked, cache: process::cache_folder(), ..DeviceOptions::default() }
 }
 
-/// A column of a table.
+/// Parses a column of a table.
 pub fn column(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Err("expected a column's name or its index, counted from 0".to_owned());
@@ -87,7 +88,7 @@ pub fn column(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A delimiter, or a decimal mark.
+/// A delimiter or a decimal mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark<const DECIMAL: bool>(pub u8);
 

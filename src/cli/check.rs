@@ -1,4 +1,4 @@
-//! `tinytrain check`: does this machine's driver compute what it should?
+//! `tinytrain check`: tests whether this machine's driver computes correctly.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use super::output_place::destination;
 use super::training::only;
 use crate::report::text::counted;
 
-/// Name of the file in the folder of --save.
+/// Name of the gradients' file in the folder of `--save`.
 const SAVED: &str = "gradients.safetensors";
 const SAVED_STEPS: &str = "training.safetensors";
 
@@ -62,15 +62,15 @@ pub struct Options {
     format: Format,
 }
 
-/// The options of a network and how it learns.
+/// Returns whether this is an option of a network or its learning.
 fn of_networks(heading: Option<&str>, id: &str) -> bool {
     [Some(NETWORK), Some(LEARNING)].contains(&heading) || id == "schedule"
 }
 
-/// Checks and prints.
+/// Runs the checks and prints the results.
 ///
 /// # Errors
-/// Those of the device and the output, and when a check has failed.
+/// Errors of the device and the output, and an error when a check has failed.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let config = TrainingRecord::config(&options.learning, options.steps.unwrap_or(1))?;
     let record = options.save.as_ref().zip(options.steps);
@@ -117,12 +117,12 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The table, a line an outcome as it comes.
+/// The table, printed line by line as outcomes arrive.
 struct Table {
     format: Format,
     checked: u64,
     failed: u64,
-    /// Why nothing more is printed.
+    /// Error of an earlier write, after which nothing more is printed.
     unwritable: Option<Error>,
 }
 

@@ -1,4 +1,5 @@
-//! Options as TOML: `config.toml`, by which a run is repeated and goes on, and the command lines of members of sweeps.
+//! Options as TOML: `config.toml`, with which a run is repeated or resumed, and the command lines of members
+//! of sweeps.
 
 use std::path::Path;
 
@@ -15,10 +16,10 @@ use toml::{Table, Value};
 use super::output::usage_line;
 use super::train_options::{Options, RunOptions, TrainOptions};
 
-/// Options that are of one call, not of what is trained.
+/// Options of a call, which do not affect training.
 const OF_A_CALL: [&str; 3] = ["out", "profile", "folds"];
 
-/// Options that may be combined with `--resume`: what decides when a run ends, what trains, and how results are written.
+/// Options that may be combined with `--resume`: when a run ends, the device, and the output of results.
 const BESIDE_RESUME: [&str; 9] = [
     "epochs",
     "max-time",
@@ -31,7 +32,7 @@ const BESIDE_RESUME: [&str; 9] = [
     "refit",
 ];
 
-/// The command of which files and lines hold the options.
+/// The command whose options files and lines contain.
 #[derive(Debug, Parser)]
 #[command(name = "tinytrain train", no_binary_name = true)]
 pub struct Line {
@@ -39,10 +40,10 @@ pub struct Line {
     pub options: TrainOptions,
 }
 
-/// The options that were given, by their names.
+/// Returns the given options by name.
 ///
 /// # Errors
-/// [`Error::Config`] for what TOML cannot hold.
+/// [`Error::Config`] for values that TOML cannot represent.
 pub fn table(options: &impl Serialize) -> Result<Table> {
     let unwritable = |error: toml::ser::Error| Error::Config(format!("cannot write settings: {error}"));
     let mut table = Table::try_from(options).map_err(unwritable)?;
@@ -50,19 +51,19 @@ pub fn table(options: &impl Serialize) -> Result<Table> {
     Ok(table)
 }
 
-/// The settings of a run with these options, on data that made these settings of them.
+/// Returns the settings of a run with these options, whose data resulted in `config`.
 ///
 /// # Errors
-/// As [`table`].
+/// See [`table`].
 pub fn settings(given: &Table, config: &Config, preset: Preset) -> Result<Table> {
     let mut settings = table(&TrainSettings::spelled(config, preset))?;
-    // What was given stays as it was.
+    // Given options keep their values.
     override_by(&mut settings, given);
     settings.retain(|name, _| !OF_A_CALL.contains(&name));
     Ok(settings)
 }
 
-/// Takes the options of `others` in the place of those that exclude them.
+/// Adds the options of `others`, replacing options that exclude them.
 fn override_by(options: &mut Table, others: &Table) {
     if others.contains_key("validation") {
         options.remove("validation-fraction");
@@ -70,16 +71,17 @@ fn override_by(options: &mut Table, others: &Table) {
     options.extend(others.clone());
 }
 
-/// The contents of a file with these settings.
+/// Returns the contents of a file with these settings.
 pub fn contents(settings: &Table) -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!("# A run of tinytrain {version}: `tinytrain train --config FILE` repeats it.\n{settings}")
 }
 
-/// The options that a file tells of.
+/// Reads the options of a file.
 ///
 /// # Errors
-/// [`Error::Read`]; [`Error::Data`] for anything but TOML; [`Error::Config`] for options that `train` does not have.
+/// [`Error::Read`]; [`Error::Data`] if the file is not TOML; [`Error::Config`] for options that `train` does
+/// not have.
 pub fn read(path: &Path) -> Result<Table> {
     let table = read_settings(path)?;
     let of_a_call =
@@ -95,7 +97,7 @@ pub fn read(path: &Path) -> Result<Table> {
     }
 }
 
-/// The words of a command line with these options.
+/// Returns the words of a command line with these options.
 pub fn words(table: &Table) -> Vec<String> {
     let of = |(name, value): (&String, &Value)| match value {
         Value::Boolean(_) => vec![format!("--{name}")],
@@ -105,10 +107,10 @@ pub fn words(table: &Table) -> Vec<String> {
     table.iter().flat_map(of).collect()
 }
 
-/// The options of a file and those of the command line, which win.
+/// Returns the options of a file, overridden by the options of the command line.
 ///
 /// # Errors
-/// Those of the file, and [`Error::Config`] for options that exclude one another.
+/// Errors of the file, and [`Error::Config`] for options that exclude one another.
 pub fn merged(path: &Path, own: &TrainOptions) -> Result<TrainOptions> {
     let (mut all, given) = (read(path)?, table(own)?);
     override_by(&mut all, &given);
@@ -123,7 +125,7 @@ pub fn merged(path: &Path, own: &TrainOptions) -> Result<TrainOptions> {
     };
     let origin = path.display().to_string();
     let read: TrainOptions = text::read(&all, &origin)?;
-    // Of what was read, as a flag that is false is none that was given.
+    // Uses the parsed options, since a flag set to false counts as not given.
     let together = words(&table(&read)?);
     let all = of_call(read);
     Line::try_parse_from(together).map_err(|error| {
@@ -139,10 +141,10 @@ pub fn merged(path: &Path, own: &TrainOptions) -> Result<TrainOptions> {
     all.options.check().map_err(of_file).map(|()| all)
 }
 
-/// Refuses options that may not stand beside `--resume`.
+/// Rejects options that cannot be combined with `--resume`.
 ///
 /// # Errors
-/// [`Error::Config`] for the first.
+/// [`Error::Config`] for the first such option.
 pub fn check_resume(own: &Table) -> Result<()> {
     match own.keys().find(|name| !BESIDE_RESUME.contains(&name.as_str())) {
         Some(option) => {

@@ -1,4 +1,4 @@
-//! What is said of the rows that train: columns, labels, dates, weights, and what was understood of all.
+//! Notices about the training rows: columns, labels, dates, weights, and a summary of the data.
 
 use crate::data::{
     Column, ColumnEncoding, Encoding, IgnoredBecause, IgnoredColumn, ImageForm, MixedColumn, NumbersAsText,
@@ -12,17 +12,17 @@ use super::table_options::Task;
 use super::training::Training;
 use crate::report::text::{column_name, counted, grouped};
 
-/// The most labels of one kind that a warning names.
+/// Maximum number of labels of one kind in a warning.
 const MOST_LABELS: usize = 8;
 
-/// What follows the error of a training that diverged, where the rows have weights.
+/// Returns the hint that follows the error of a diverged training, if the rows have weights.
 pub fn weights_hint(error: &Error, weight: Option<&str>) -> String {
     let has_diverged = matches!(error, Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. });
     let hint = |column| format!("; or check the weights in column {column} (--weight) for very large ones");
     weight.filter(|_| has_diverged).map(hint).unwrap_or_default()
 }
 
-/// Notices about columns that were ignored automatically: a line for each reason.
+/// Returns notices about automatically ignored columns, one line for each reason.
 pub fn left_out(columns: &[IgnoredColumn]) -> Vec<String> {
     let reasons = [
         (IgnoredBecause::NumbersRows, "looks like a row number", "--include to use it"),
@@ -44,7 +44,7 @@ pub fn left_out(columns: &[IgnoredColumn]) -> Vec<String> {
     reasons.into_iter().filter_map(line).collect()
 }
 
-/// The notice about the task that was chosen for a numeric target.
+/// Returns the notice about the task chosen for a numeric target.
 fn task_line(data: &TrainingData) -> Option<String> {
     if data.predicts_values() {
         let text = "the target holds numbers, so they are predicted as values (regression, loss mse); use --task \
@@ -59,7 +59,7 @@ fn task_line(data: &TrainingData) -> Option<String> {
     })
 }
 
-/// The notice about columns of dates.
+/// Returns the notice about date columns.
 pub fn date_line(schema: &Schema) -> Option<String> {
     let names: Vec<String> = schema.date_columns().iter().map(column_name).collect();
     let count = counted(names.len() as u64, "column holds dates", "columns hold dates");
@@ -71,13 +71,13 @@ pub fn date_line(schema: &Schema) -> Option<String> {
     })
 }
 
-/// The notice about dates of zeros.
+/// Returns the notice about dates of zeros.
 pub fn zero_date_line(count: usize) -> Option<String> {
     let cells = counted(count as u64, "date of zeros (0000-00-00) is", "dates of zeros (0000-00-00) are");
     (count > 0).then(|| format!("{cells} treated as missing"))
 }
 
-/// The notice about inputs that may hold identifiers.
+/// Returns the notice about inputs that may be identifiers.
 pub fn identifier_line(columns: &[String]) -> Option<String> {
     let count = counted(columns.len() as u64, "column", "columns");
     (!columns.is_empty()).then(|| {
@@ -88,7 +88,7 @@ pub fn identifier_line(columns: &[String]) -> Option<String> {
     })
 }
 
-/// Notices about columns: the task, dates, and weights.
+/// Returns notices about columns: the task, dates, and weights.
 ///
 /// # Errors
 /// [`crate::error::Error::Config`] if the task and the loss contradict one another.
@@ -106,7 +106,7 @@ pub fn column_lines(training: &Training, data: &TrainingData) -> Result<Vec<Stri
     Ok(lines.chain(weight_lines(data)).collect())
 }
 
-/// Notices about row weights.
+/// Returns notices about row weights.
 fn weight_lines(data: &TrainingData) -> Vec<String> {
     let Some(column) = data.data_schema().schema.and_then(|schema| schema.weight) else { return Vec::new() };
     let name = column_name(&column);
@@ -120,7 +120,7 @@ fn weight_lines(data: &TrainingData) -> Vec<String> {
     [line].into_iter().chain(without).collect()
 }
 
-/// Why training on images has waited for all rows, if it has.
+/// Returns the reason why training on images has waited for all rows, if it has.
 pub fn read_first_line(data: &TrainingData) -> Option<String> {
     let reason = match data.read_first()? {
         FullReadReason::Scaled => "the scaling of columns depends on all of them",
@@ -131,7 +131,7 @@ pub fn read_first_line(data: &TrainingData) -> Option<String> {
     Some(format!("all{rows} rows are read before training starts, as {reason}"))
 }
 
-/// Notices about columns of text that may be meant as numbers: a line for each.
+/// Returns notices about text columns that may be meant as numbers, one line each.
 pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
     let line = |NumbersAsText { column, cell, decimal, are_dates, .. }: &NumbersAsText| match decimal {
         _ if *are_dates => format!(
@@ -147,7 +147,7 @@ pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
     columns.iter().map(line).collect()
 }
 
-/// Notices about columns that are categories because they hold text and numbers: a line for each.
+/// Returns notices about columns treated as categories because they contain text and numbers, one line each.
 pub fn mixed_column_lines(texts: &[MixedColumn]) -> Vec<String> {
     let line = |text: &MixedColumn| {
         format!(
@@ -157,7 +157,7 @@ pub fn mixed_column_lines(texts: &[MixedColumn]) -> Vec<String> {
     texts.iter().map(line).collect()
 }
 
-/// The notice about labels that may be typing errors: one line at most.
+/// Returns the notice about labels that may be typing errors: at most one line.
 pub fn odd_labels(odd: &[OddLabel]) -> Vec<String> {
     let place = |odd: &OddLabel| {
         let file = odd.file.as_ref().map_or_else(String::new, |file| format!("{}, ", file.display()));
@@ -195,7 +195,7 @@ pub fn odd_labels(odd: &[OddLabel]) -> Vec<String> {
     if odd.is_empty() { Vec::new() } else { vec![format!("{}: {ending}", groups.join(", "))] }
 }
 
-/// How columns are scaled, in a word.
+/// Returns a word for the scaling of columns.
 fn encoded(encoding: &Encoding) -> &'static str {
     let is_normal =
         |code: &ColumnEncoding| matches!(code, ColumnEncoding::Number { map: NumericScaling::Normal(_), .. });
@@ -210,12 +210,12 @@ fn encoded(encoding: &Encoding) -> &'static str {
     }
 }
 
-/// How large images are.
+/// Describes the size of images.
 pub fn images_of(form: ImageForm) -> String {
     format!("images of {} x {}{}", form.height, form.width, if form.colour { " in colour" } else { "" })
 }
 
-/// What was understood of the data, in a line.
+/// Describes the data in one line.
 pub fn data_line(transform: &Transform, data_schema: &DataSchema, rows: Option<usize>) -> String {
     let rows = rows.map_or_else(|| "rows still read".to_owned(), |rows| counted(rows as u64, "row", "rows"));
     let inputs = data_schema.schema.as_ref().map(|schema| schema.inputs.len());

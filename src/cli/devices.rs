@@ -1,4 +1,4 @@
-//! `tinytrain devices`: what can train.
+//! `tinytrain devices`: lists the devices that can train.
 
 use crate::engine::{Device, DeviceRequest, find_device_for};
 use crate::error::Result;
@@ -37,27 +37,27 @@ pub struct DeviceChoice {
 }
 
 impl DeviceChoice {
-    /// As [`find_and_report`].
+    /// Finds the device as [`find_and_report`] does.
     ///
     /// # Errors
-    /// As there.
+    /// See [`find_and_report`].
     pub fn find(&self, is_short: bool) -> Result<Device> {
         find_and_report(&self.device, self.bounds_checks, is_short && !self.bounds_checks)
     }
 }
 
-/// The requested device, with these options, and a notice if it is a software driver that was not named; `is_short` as
-/// [`find_device_for`] takes it.
+/// Finds the requested device, with these options, and returns a notice if it is a software driver that was
+/// not named. See [`find_device_for`] for `is_short`.
 ///
 /// # Errors
-/// When it is not there.
+/// If the device does not exist.
 pub fn find(
     request: &DeviceRequest,
     device_options: DeviceOptions,
     is_short: bool,
 ) -> Result<(Device, Option<String>)> {
     let device = find_device_for(request, is_short)?.with_options(device_options);
-    // Who names a driver by its name or index knows what it is.
+    // Users who select a driver by name or index need no notice.
     let picks = matches!(request, DeviceRequest::Gpu | DeviceRequest::Backend(_));
     let notice = match &device {
         Device::Gpu(adapter) if picks && adapter.kind == DeviceKind::Software => Some(format!(
@@ -69,20 +69,20 @@ pub fn find(
     Ok((device, notice))
 }
 
-/// As [`find`], but prints the notice.
+/// Finds the device as [`find`] does and prints the notice.
 ///
 /// # Errors
-/// When it is not there.
+/// See [`find`].
 pub fn find_and_report(request: &DeviceRequest, checked: bool, is_short: bool) -> Result<Device> {
     let (device, notice) = find(request, args::options(checked), is_short)?;
     notice.iter().for_each(|notice| note(notice));
     Ok(device)
 }
 
-/// Prints the list.
+/// Prints the list of devices.
 ///
 /// # Errors
-/// When standard output cannot be written to.
+/// If standard output cannot be written to.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let found = adapters(None);
     match options.format {

@@ -24,7 +24,7 @@ use crate::report::evaluation::{
 };
 use crate::report::text::{counted, evaluation_warnings, loss, one_class};
 
-/// The most classes of which JSON holds the confusion matrix.
+/// Maximum number of classes for a confusion matrix in JSON.
 const JSON_CLASSES: usize = 1000;
 
 /// Evaluate a model.
@@ -51,10 +51,10 @@ pub struct Options {
     format: Format,
 }
 
-/// Evaluates and prints.
+/// Evaluates the model and prints the results.
 ///
 /// # Errors
-/// Those of the model, the data, the device and the output.
+/// Errors of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, _) = options.which.load(&options.model)?;
     let mut set = choose_data(&options.model, &model, &options.on.data)?;
@@ -84,7 +84,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     }
 }
 
-/// Prints what a model of classes gave.
+/// Prints the results of a classifier.
 fn classes(
     options: &Options,
     model: &Model,
@@ -104,7 +104,7 @@ fn classes(
         Format::Json => {
             let matrix = (classes.len() <= JSON_CLASSES)
                 .then(|| confusion(labels, predictions, &counts, classes.len()));
-            // Rows that all count alike are whole numbers.
+            // Without weights, counts are whole numbers.
             let cell = |count: f64| match data.weights.is_empty() {
                 true => Value::from(count as u64),
                 false => Value::from(count),
@@ -138,7 +138,7 @@ fn classes(
     Ok(())
 }
 
-/// What was evaluated on which rows.
+/// Describes the evaluated model and the rows.
 fn head(options: &Options, model: &Model, data: &Dataset, file: &str, device: &str) -> Vec<String> {
     let samples = counted(data.rows() as u64, "sample", "samples");
     let mut lines = vec![format!("{} of {}", model.description(), options.model.display())];
@@ -147,7 +147,7 @@ fn head(options: &Options, model: &Model, data: &Dataset, file: &str, device: &s
     lines
 }
 
-/// The same as fields of a JSON object, with the loss.
+/// Returns the same description as fields of a JSON object, with the loss.
 fn head_fields(options: &Options, data: &Dataset, file: &str, loss: f64) -> Vec<(&'static str, Value)> {
     vec![
         ("model", options.model.to_string_lossy().into()),
@@ -158,7 +158,7 @@ fn head_fields(options: &Options, data: &Dataset, file: &str, loss: f64) -> Vec<
     ]
 }
 
-/// Prints how far the values of a model are from those of the rows.
+/// Prints the errors of predicted values.
 fn values(
     options: &Options,
     model: &Model,

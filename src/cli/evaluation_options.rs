@@ -1,4 +1,4 @@
-//! Options of what evaluates models: on which rows, and on which device.
+//! Options of commands that evaluate models: rows and device.
 
 use std::path::PathBuf;
 

@@ -34,10 +34,10 @@ pub struct Options {
     out: PathBuf,
 }
 
-/// Reads and writes.
+/// Reads the model and writes the export.
 ///
 /// # Errors
-/// Those of the model and the output.
+/// Errors of the model and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, model_file) = options.which.load(&options.model)?;
     let is_stdout = options.out == Path::new("-");

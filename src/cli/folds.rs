@@ -1,4 +1,4 @@
-//! `tinytrain train --folds`: a cross-validation.
+//! `tinytrain train --folds`: cross-validation.
 
 use std::time::{Duration, Instant};
 
@@ -22,11 +22,11 @@ use super::train_options::Options;
 use super::train_text::{accuracy, started_lines};
 use crate::report::text::{loss, one_class, percent, seconds, unknown_cells};
 
-/// Cross-validation: trains once per fold, and reports the score of each network on the rows held out of its training. Nothing is saved. The
-/// options `own` stand on the command line.
+/// Runs a cross-validation: trains once per fold and reports the score of each network on its held-out rows.
+/// Saves nothing. `own` are the options on the command line.
 ///
 /// # Errors
-/// Those of the options, the data, the device and the output.
+/// Errors of the options, the data, the device and the output.
 pub fn run(
     options: &Options,
     count: usize,
@@ -48,7 +48,7 @@ pub fn run(
     let (preset, weight) = (settings.preset_for(&info), training.columns.weight.as_deref());
     let in_fold = |index: usize| move |error: anyhow::Error| in_fold(error, weight, index, count);
     let mut rows = CrossValidation { reader, validation, settings, info, count };
-    // As long as the others, about.
+    // Other folds take about as long.
     let first = rows.fold(0).map_err(|error| in_fold(0)(error.into()))?;
     let is_short = first.config.is_short(&first.data)?;
     let (device, mut notices) = options.kernels.device(training, options.verbose, false, is_short)?;
@@ -97,7 +97,7 @@ pub fn run(
     Ok(())
 }
 
-/// An error of the library with the fold in which it happened; settings are wrong in every fold alike.
+/// Adds the fold to an error of the library, except to errors of settings, which are the same in every fold.
 fn in_fold(error: anyhow::Error, weight: Option<&str>, index: usize, count: usize) -> anyhow::Error {
     match error.downcast_ref::<Error>() {
         Some(cause) if cause.exit_code() == 3 => {
@@ -108,24 +108,24 @@ fn in_fold(error: anyhow::Error, weight: Option<&str>, index: usize, count: usiz
     }
 }
 
-/// The folds on their way.
+/// State of the cross-validation.
 struct Folds<'a> {
     options: &'a Options,
-    /// The options on the command line.
+    /// Options on the command line.
     own: &'a Table,
-    /// Where defaults come from.
+    /// Source of defaults.
     preset: Preset,
     count: usize,
     device: Device,
     /// Notices to print when training begins.
     notices: Vec<String>,
-    /// Warnings to print before them.
+    /// Warnings to print before the notices.
     doubts: Vec<String>,
-    /// The table of folds, once it has a header.
+    /// The table of folds, after its header is printed.
     table: Option<FoldTable>,
-    /// Cells of rows that do not train which hold what the rows that train do not.
+    /// Cells of held-out rows with values that no training row contains.
     unknown: UnknownCells,
-    /// The columns, of a table.
+    /// Columns, if the data are a table.
     schema: Option<Schema>,
 }
 
@@ -169,7 +169,7 @@ impl Folds<'_> {
         Ok(())
     }
 
-    /// What is trained, as far as it is the same in all folds, and the header of the table.
+    /// Prints what all folds have in common, and the header of the table.
     fn begin(&mut self, started: &Started, config: &Config, console: &Console) -> Result<()> {
         self.doubts.drain(..).for_each(|doubt| console.warn(&doubt));
         self.notices.drain(..).for_each(|notice| console.notice(&notice));
@@ -186,7 +186,7 @@ impl Folds<'_> {
         Ok(())
     }
 
-    /// What a fold gave.
+    /// Prints the result of a fold.
     fn tell(&self, result: &FoldResult, console: &mut Console) -> Result<()> {
         if let Some(warning) = &result.warning {
             console.warn(&format!("fold {}: {warning}", result.index + 1));
@@ -199,7 +199,7 @@ impl Folds<'_> {
     }
 }
 
-/// A measure of a fold: its name for people, how it is shown, and where it stands.
+/// A measure of a fold: name, format, and position.
 struct Column {
     name: &'static str,
     show: fn(f64) -> String,
@@ -224,7 +224,7 @@ const OF_VALUES: [Column; 4] = [
     },
 ];
 
-/// RMSE and MAE where there is a single target: several have units of their own.
+/// Returns RMSE and MAE if there is a single target, since several targets have different units.
 fn single(score: &Score) -> Option<[f64; 2]> {
     let values = score.values.as_ref().filter(|values| values.targets.len() == 1)?;
     Some([values.rmse, values.mae])
@@ -234,24 +234,24 @@ fn columns(of_classes: bool) -> &'static [Column] {
     if of_classes { &OF_CLASSES } else { &OF_VALUES }
 }
 
-/// The table of folds, which grows line by line. No line is longer than 80 characters.
+/// The table of folds, printed line by line. No line is longer than 80 characters.
 struct FoldTable {
     columns: &'static [Column],
 }
 
 impl FoldTable {
-    /// The table for networks with this loss.
+    /// Creates the table for networks with this loss.
     fn new(loss: Loss) -> Self {
         Self { columns: columns(loss.of_classes()) }
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     fn header(&self) -> String {
         let names = self.columns.iter().map(|column| column.name.to_owned());
         row(["fold", "rows", "tested", "epoch"].map(String::from), names, "seconds")
     }
 
-    /// What a fold gave.
+    /// Returns the line of a fold.
     fn line(&self, result: &FoldResult) -> String {
         let FoldResult { index, rows: [rows, tested], epochs: [_, kept], test, duration, .. } = result;
         let figures = self.columns.iter().map(|column| shown((column.of)(test), column.show));
@@ -259,7 +259,7 @@ impl FoldTable {
         row(numbers, figures, &format!("{:.2}", duration.as_secs_f64()))
     }
 
-    /// Mean and deviation of all folds.
+    /// Returns mean and deviation of all folds.
     fn ends(&self, results: &[FoldResult]) -> Vec<String> {
         let both: Vec<_> = self.columns.iter().map(|column| (column, spread(results, column.of))).collect();
         let line = |name: &str, of: fn([f64; 2]) -> f64| {
@@ -280,7 +280,7 @@ fn row(numbers: [String; 4], figures: impl Iterator<Item = String>, seconds: &st
     format!("{fold:>4} {rows:>8} {tested:>7} {epoch:>5}{figures} {seconds:>8}").trim_end().to_owned()
 }
 
-/// Mean and standard deviation (of a sample) over the folds; nothing where a fold lacks the measure.
+/// Returns mean and (sample) standard deviation over the folds, or `None` if a fold lacks the measure.
 fn spread(results: &[FoldResult], of: impl Fn(&Score) -> Option<f64>) -> Option<[f64; 2]> {
     let values = results.iter().map(|result| of(&result.test)).collect::<Option<Vec<f64>>>()?;
     let count = values.len() as f64;
@@ -289,7 +289,7 @@ fn spread(results: &[FoldResult], of: impl Fn(&Score) -> Option<f64>) -> Option<
     Some([mean, (squares / (count - 1.0)).sqrt()])
 }
 
-/// The result for people: the first measure that tells most.
+/// Returns the result for people, with the most informative measure first.
 fn summary_line(results: &[FoldResult], duration: Option<Duration>) -> String {
     let of_classes = results.iter().all(|result| result.test.values.is_none());
     let columns = columns(of_classes);
@@ -306,7 +306,7 @@ fn summary_line(results: &[FoldResult], duration: Option<Duration>) -> String {
     format!("{figures} over {} folds{time}", results.len())
 }
 
-/// A fold for a machine.
+/// Returns the fields of a fold for JSON.
 fn fold_fields(result: &FoldResult, count: usize) -> Vec<(&'static str, Value)> {
     let FoldResult { index, rows: [rows, tested], epochs: [epochs, kept], .. } = result;
     let mut fields = vec![
@@ -328,7 +328,7 @@ fn fold_fields(result: &FoldResult, count: usize) -> Vec<(&'static str, Value)> 
     fields
 }
 
-/// All folds for a machine: of every measure that all folds have, mean and deviation.
+/// Returns the fields of all folds for JSON: mean and deviation of every measure that all folds have.
 fn summary_fields(results: &[FoldResult], duration: Duration) -> Vec<(&'static str, Value)> {
     let (mut means, mut deviations) = (Map::new(), Map::new());
     for (place, name) in TEST.into_iter().enumerate() {

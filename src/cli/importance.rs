@@ -21,7 +21,7 @@ use crate::evaluate::{EvaluationRows, held_out_of};
 use crate::report::svg::{Bar, bars, short};
 use crate::report::text::{Table, counted, evaluation_warnings, shell_word};
 
-/// The longest bar, in characters.
+/// Length of the longest bar, in characters.
 const LONGEST: f64 = 30.0;
 
 /// Show how much a model depends on each column of a table.
@@ -70,13 +70,13 @@ pub struct Options {
     written: DialectOptions,
 }
 
-/// The pale colour of bars, on which the lines of intervals are seen.
+/// Pale colour of bars, on which the lines of intervals are visible.
 const PALE: &str = "#aec7e8";
 
-/// Measures and prints.
+/// Measures the importance and prints it.
 ///
 /// # Errors
-/// Those of the model, the data, the device and the output.
+/// Errors of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, model_file) = options.which.load(&options.model)?;
     let names = names(&model, &options.model.display().to_string())?;
@@ -147,7 +147,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The names of the columns of a model of a table.
+/// Returns the column names of a model for tables.
 fn names(model: &Model, file: &str) -> crate::error::Result<Vec<String>> {
     match &model.data_schema.schema {
         Some(schema) if model.data_schema.image.is_none() => {
@@ -160,7 +160,7 @@ fn names(model: &Model, file: &str) -> crate::error::Result<Vec<String>> {
     }
 }
 
-/// By what the model is measured.
+/// Returns the metric for the model.
 fn metric(model: &Model, wanted: Option<Metric>) -> crate::error::Result<Metric> {
     let of_classes = model.network.loss().of_classes();
     let (usual, kind) = if of_classes { (Metric::Accuracy, "classes") } else { (Metric::R2, "values") };
@@ -174,7 +174,7 @@ fn metric(model: &Model, wanted: Option<Metric>) -> crate::error::Result<Metric>
     }
 }
 
-/// What an importance is.
+/// Describes the meaning of an importance.
 fn change(metric: Metric) -> String {
     let direction = if metric.is_error() { "increase" } else { "decrease" };
     format!("{direction} of {}", metric.name())

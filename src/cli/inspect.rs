@@ -60,10 +60,10 @@ pub struct Options {
     settings: TrainSettings,
 }
 
-/// Reads and prints.
+/// Reads the data or the model and prints a description.
 ///
 /// # Errors
-/// Those of the data or the model, and of the output.
+/// Errors of the data or the model, and of the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(file) = &options.model {
         let (model, _) = options.which.load(file)?;
@@ -92,7 +92,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         Format::Json => print_object(&found.fields())?,
         Format::Text => print_lines(&found.text(options))?,
     }
-    // What training would refuse.
+    // Reports the errors that training would report.
     if has_target {
         reader.check_classes()?;
     }
@@ -102,11 +102,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is understood of data.
+/// Properties detected in the data.
 struct Inspection<'a> {
     reader: &'a Reader,
     columns: Vec<ColumnSummary>,
-    /// Rows of each class.
+    /// Number of rows of each class.
     classes: Vec<u64>,
 }
 
@@ -251,7 +251,7 @@ impl<'a> Inspection<'a> {
         lines
     }
 
-    /// The command that trains on the same without finding anything out.
+    /// Returns the command that trains on the same data without any detection.
     fn command(&self, files: &[PathBuf], written: &Written) -> String {
         let word = |text: &str| quoted(OsStr::new(text));
         let byte = |byte: Option<u8>| match byte {
@@ -269,7 +269,7 @@ impl<'a> Inspection<'a> {
             self.task()
         );
         let mut add = |option: &str, columns: &[&Column]| {
-            // What begins as options do would be taken for one.
+            // Names that begin like options would be parsed as options.
             let names = spans(columns).into_iter();
             let (odd, plain): (Vec<String>, Vec<String>) = names.partition(|name| name.starts_with('-'));
             if !plain.is_empty() {
@@ -294,7 +294,7 @@ impl<'a> Inspection<'a> {
     }
 }
 
-/// The options that say how columns train, as a command line says them.
+/// Formats the options for columns as on a command line.
 fn said(options: &Options, predicts_values: bool) -> String {
     let mut columns = options.columns.clone();
     columns.written = DialectOptions::default();
@@ -310,13 +310,13 @@ fn said(options: &Options, predicts_values: bool) -> String {
     .collect()
 }
 
-/// The number of columns above which consecutive columns of numbers share a line.
+/// Number of columns above which consecutive numeric columns share a line.
 const MOST_LINES: usize = 60;
 
-/// The number of consecutive columns from which a range is shorter than all names.
+/// Number of consecutive columns from which a range is shorter than all names.
 const LEAST_SPAN: usize = 10;
 
-/// Names of columns; of many consecutive columns the first and the last name.
+/// Returns names of columns, shortened to the first and last name for many consecutive columns.
 fn spans(columns: &[&Column]) -> Vec<String> {
     let spans = columns.chunk_by(|before, column| column.position == before.position + 1);
     let names = spans.flat_map(|span| match span {
@@ -328,7 +328,7 @@ fn spans(columns: &[&Column]) -> Vec<String> {
     names.collect()
 }
 
-/// The line of a column in the table of columns.
+/// Returns the line of a column in the table of columns.
 fn line_of_column(summary: &ColumnSummary) -> Vec<String> {
     let (holds, values) = match &summary.contents {
         Contents::Numbers { least, median, greatest } => {
@@ -340,7 +340,8 @@ fn line_of_column(summary: &ColumnSummary) -> Vec<String> {
     vec![column_name(&summary.column), holds.to_owned(), missing, distinct, values]
 }
 
-/// The line of columns of numbers that follow one another: all missing values, and the most different ones of a column.
+/// Returns the line of consecutive numeric columns, with the total of missing values and the largest number
+/// of different values.
 fn line_of_span(span: &[ColumnSummary]) -> Vec<String> {
     let ends = |summary: &ColumnSummary| match summary.contents {
         Contents::Numbers { least, greatest, .. } => [least, greatest],
@@ -355,7 +356,7 @@ fn line_of_span(span: &[ColumnSummary]) -> Vec<String> {
     vec![names, "numbers".to_owned(), missing, distinct, format!("{} to {}", short(least), short(greatest))]
 }
 
-/// The most frequent categories with their rows.
+/// Lists the most frequent categories with their rows.
 fn shares(categories: &[(String, usize)]) -> String {
     let mut shown: Vec<String> = categories
         .iter()

@@ -1,4 +1,4 @@
-//! What `tinytrain inspect --model` says of a model.
+//! Description of a model by `tinytrain inspect --model`.
 
 use crate::data::{ColumnEncoding, Encoding, NumericScaling, Transform};
 use crate::model::{Ensemble, EnsembleMember, InputColumn, InputLayer, Model};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::data_text::data_line;
 use crate::report::text::{SHOWN, Table, column_name, counted, short};
 
-/// As fields of a JSON object.
+/// Returns the description as fields of a JSON object.
 pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
     let columns = model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
     let column = |index: usize, code: &ColumnEncoding, made: &[Vec<InputColumn>]| {
@@ -61,7 +61,7 @@ pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The networks of an ensemble besides the model's own.
+/// Returns the other networks of an ensemble.
 fn networks(ensemble: &Ensemble) -> Value {
     let member = |member: &EnsembleMember| {
         let parameters = member.network.parameter_count();
@@ -71,7 +71,7 @@ fn networks(ensemble: &Ensemble) -> Value {
     json!({ "picks": ensemble.picks, "partners": partners })
 }
 
-/// In lines for people.
+/// Returns the description in lines for people.
 pub fn model_text(model: &Model) -> Vec<String> {
     let partners = model.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
     let all = partners.map(|member| member.network.parameter_count()).sum::<usize>();
@@ -106,7 +106,7 @@ pub fn model_text(model: &Model) -> Vec<String> {
     lines
 }
 
-/// What the input layer makes of each column, where there is one.
+/// Returns the input layer's inputs for each column, if there is an input layer.
 fn inputs_of(model: &Model, columns: &[ColumnEncoding]) -> Vec<Vec<InputColumn>> {
     let mut made = model.network.input_layer().map_or(&[][..], InputLayer::columns).iter().copied();
     let numbers = |code: &ColumnEncoding| {
@@ -115,7 +115,7 @@ fn inputs_of(model: &Model, columns: &[ColumnEncoding]) -> Vec<Vec<InputColumn>>
     columns.iter().map(|code| made.by_ref().take(numbers(code)).collect()).collect()
 }
 
-/// What a column becomes, and what stands for a missing value.
+/// Describes the encoding of a column, and the replacement of missing values.
 fn code_text(code: &ColumnEncoding) -> [String; 2] {
     match code {
         ColumnEncoding::Number { map, fill, has_indicator } => {

@@ -1,4 +1,4 @@
-//! `tinytrain completions` and `tinytrain man`: both are written from the description of the command line.
+//! `tinytrain completions` and `tinytrain man`, generated from the description of the command line.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub struct CompletionOptions {
     shell: Shell,
 }
 
-/// The documented shells; `clap_complete` knows more.
+/// Parses a documented shell; `clap_complete` supports more.
 fn shell() -> impl TypedValueParser<Value = Shell> {
     let parser = PossibleValuesParser::new(["bash", "zsh", "fish", "powershell"]);
     parser.try_map(|name| name.parse::<Shell>())
@@ -36,7 +36,7 @@ fn shell() -> impl TypedValueParser<Value = Shell> {
 /// Prints the script for the program with this command line.
 ///
 /// # Errors
-/// Those of standard output.
+/// Errors of standard output.
 pub fn completions(options: &CompletionOptions, mut program: Command) -> anyhow::Result<()> {
     let name = program.get_name().to_owned();
     let mut script = Vec::new();
@@ -55,15 +55,15 @@ pub struct ManOptions {
     folder: PathBuf,
 }
 
-/// Writes the pages of the program with this command line.
+/// Writes the manual pages of the program with this command line.
 ///
 /// # Errors
-/// Those of the files.
+/// Errors of the files.
 pub fn man(options: &ManOptions, program: Command) -> anyhow::Result<()> {
     let program = program.disable_help_subcommand(true);
     let name = program.get_name().to_owned();
     let source = format!("{name} {}", env!("CARGO_PKG_VERSION"));
-    // Names of commands stand where a page names itself.
+    // Pages use the full names of commands: `tinytrain-train` and `tinytrain train`.
     let of_command = |command: &Command| {
         let name = format!("{name}-{}", command.get_name());
         command.clone().display_name(&name).bin_name(name.replacen('-', " ", 1))
@@ -75,7 +75,7 @@ pub fn man(options: &ManOptions, program: Command) -> anyhow::Result<()> {
         let path = options.folder.join(man.get_filename());
         Ok((Destination::check(&path)?, page(&man).map_err(|source| Error::Write { path, source })?))
     });
-    // All are found writable before one is written.
+    // Nothing is written unless all files are writable.
     let pages = pages.collect::<Result<Vec<_>>>()?;
     for (destination, page) in pages {
         destination.write(&page)?;

@@ -1,4 +1,4 @@
-//! The commands of the program. It alone prints, and parses arguments.
+//! Commands of the program. Only this module prints and parses arguments.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the program prints")]
 #![allow(
     rustdoc::bare_urls,
@@ -100,8 +100,8 @@ enum Command {
     Report(report::Options),
 }
 
-/// Does what the command line `words` says, the name of the program first, and gives the exit code of the process; errors are printed.
-/// `start` is when the process began.
+/// Runs the command line `words`, which begins with the name of the program, and returns the exit code of the
+/// process; errors are printed. `start` is when the process began.
 #[must_use]
 pub fn main(words: Vec<OsString>, start: Instant) -> u8 {
     let done = Interrupts::watch().context("cannot watch for signals").and_then(|interrupts| {
@@ -134,7 +134,8 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         .map_or(1, crate::error::Error::exit_code)
 }
 
-/// Adds a suggestion: the word for a synonym, and `--data` for a file without an option, as in `train table.csv`.
+/// Adds a suggestion: the right word for a synonym, and `--data` for a file without an option, as in
+/// `train table.csv`.
 fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     let unknown = error.get(ContextKind::InvalidArg).or(error.get(ContextKind::InvalidSubcommand));
     let Some(ContextValue::String(word)) = unknown else { return error };
@@ -158,7 +159,8 @@ fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     error
 }
 
-/// A usage error or a request for help is a [`clap::Error`], all else has a [`crate::error::Error`] in its chain.
+/// Returns a [`clap::Error`] for usage errors and requests for help, otherwise errors with a
+/// [`crate::error::Error`] in their chain.
 fn run(words: &[OsString], interrupts: &Interrupts, start: Instant) -> anyhow::Result<()> {
     let matches = Cli::command().try_get_matches_from(words).map_err(|error| with_tip(error, words))?;
     let command = Cli::from_arg_matches(&matches)?.command;
@@ -179,7 +181,7 @@ fn run(words: &[OsString], interrupts: &Interrupts, start: Instant) -> anyhow::R
         Command::Compare(options) => runs::compare(&options),
         Command::Report(options) => report::run(&options),
         Command::Sweep(options) => {
-            // Behind the program and the command, as it can be repeated.
+            // Without the program and the command, so that the line can be repeated.
             let line: Vec<String> =
                 words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
             let matches = matches.subcommand_matches("sweep").expect("it is the command that was read");

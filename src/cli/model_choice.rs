@@ -1,4 +1,4 @@
-//! Which model `--model` stands for: a file, or one in the folder of a run or a sweep.
+//! The model that `--model` selects: a file, or a model in the folder of a run or a sweep.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::report::text::shell_word;
 use crate::runs::{CHECKPOINT, CONFIG, MODEL};
 use crate::sweep::{BEST, is_sweep};
 
-/// Which model of a folder is taken.
+/// Choice of a model in a folder.
 #[derive(Debug, Args)]
 pub struct ModelChoice {
     /// Model of a run's folder: best (the one that the run keeps) or last (the weights of the last checkpoint).
@@ -27,10 +27,11 @@ enum Which {
 }
 
 impl ModelChoice {
-    /// Reads the model that `path` stands for, and says where its file is. Of a sweep it is the best, which a line says.
+    /// Reads the model at `path` and returns it with its file. For a sweep, selects the best model and prints
+    /// a line about it.
     ///
     /// # Errors
-    /// Those of the file; [`Error::Config`] where the folder has no such model.
+    /// Errors of the file; [`Error::Config`] if the folder has no such model.
     pub fn load(&self, path: &Path) -> Result<(Model, PathBuf)> {
         let lacks = |expected: &str, found: String| {
             Error::Config(format!("{}: expected {expected}, found {found}", path.display()))

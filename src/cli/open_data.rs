@@ -1,4 +1,4 @@
-//! The data that `train` and `sweep` read, and options that would change nothing of what is trained on them.
+//! Data of `train` and `sweep`, and detection of options without effect on them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,38 +15,38 @@ use super::data_text::{column_lines, mixed_column_lines};
 use super::train_options::Options;
 use super::training::Training;
 
-/// The files of training, validation and test rows.
+/// Files of training, validation and test rows.
 pub struct DataPaths {
     train: Source,
     validation: Option<Source>,
     test: Option<Source>,
-    /// Ends a wait for rows once it is set.
+    /// Ends waiting for rows when set.
     stop: Option<Arc<AtomicBool>>,
 }
 
-/// Readers of the data, which have started.
+/// Readers of the data, already started.
 pub struct OpenData {
-    /// The rows that train.
+    /// Training rows.
     pub reader: Reader,
     /// Validation rows, if they are in a separate file.
     pub validation: Option<Reader>,
     /// Test rows, if they are in a separate file.
     pub test: Option<Reader>,
-    /// The settings, with those that a table has by default.
+    /// Settings, with the defaults for tables.
     pub settings: TrainSettings,
-    /// What the defaults of settings depend on.
+    /// Properties of the data that determine the defaults of settings.
     pub info: DatasetInfo,
-    /// A notice about the image size that was chosen automatically.
+    /// Notice about an automatically chosen image size.
     pub notice: Option<String>,
-    /// Warnings of held-out files whose rows train.
+    /// Warnings about held-out files whose rows are also training rows.
     pub doubts: Vec<String>,
 }
 
 impl DataPaths {
-    /// Where the options say.
+    /// Returns the files named by the options.
     ///
     /// # Errors
-    /// When there are none.
+    /// If there are no files.
     pub fn from_options(options: &Options) -> Result<Self> {
         let (train, beside) = data_paths::training(&options.training.data)?;
         let tests_itself = options.training.settings.test_fraction.is_some() || options.folds.is_some();
@@ -55,13 +55,13 @@ impl DataPaths {
         Ok(Self { train, validation, test: test.or(beside.filter(|_| !tests_itself)), stop: None })
     }
 
-    /// The same files; waiting for their rows ends once this is set.
+    /// Returns the same files, with a flag that ends waiting for their rows.
     #[must_use]
     pub fn stopped_by(self, stop: Arc<AtomicBool>) -> Self {
         Self { stop: Some(stop), ..self }
     }
 
-    /// Warnings of held-out files whose rows train.
+    /// Returns warnings about held-out files whose rows are also training rows.
     fn doubts(&self) -> Vec<String> {
         let held_out = [("validation", &self.validation), ("test", &self.test)].into_iter();
         let doubt = |(set, source): (&str, &Option<Source>)| {
@@ -71,18 +71,18 @@ impl DataPaths {
         held_out.filter_map(doubt).collect()
     }
 
-    /// Refuses a file to be written, by this option, that is one of these.
+    /// Rejects an output file, given by this option, that is one of these files.
     ///
     /// # Errors
-    /// [`crate::error::Error::Config`] with its name.
+    /// [`crate::error::Error::Config`] with the file's name.
     pub fn spare(&self, option: &str, out: Option<&Path>) -> Result<()> {
         data_paths::spare_data(option, out, [Some(&self.train), self.test.as_ref(), self.validation.as_ref()])
     }
 
-    /// Opens them, and checks whether the options go with what they hold; `given` are those of the command line.
+    /// Opens the files and checks the options against the data; `given` are the options on the command line.
     ///
     /// # Errors
-    /// Those of the data and of the options.
+    /// Errors of the data and of the options.
     pub fn open(&self, options: &Options, given: &Table) -> Result<OpenData> {
         let training = &options.training;
         let mut read = ReadOptions { stop: self.stop.clone(), ..training.read_options()? };
@@ -114,10 +114,10 @@ impl DataPaths {
     }
 }
 
-/// The rows to train on, the settings of an epoch over them, and what is said of their columns.
+/// Returns the training rows, the settings of one epoch over them, and notices about their columns.
 ///
 /// # Errors
-/// Those of the data and of the settings.
+/// Errors of the data and of the settings.
 pub fn open_alone(
     training: &Training,
     source: &Source,
@@ -131,7 +131,7 @@ pub fn open_alone(
     Ok((data, Config { epochs: 1, ..config }, lines))
 }
 
-/// Options that only a table to train on has a use for.
+/// Options that apply only to tables for training.
 const OF_TABLES: [&str; 9] = [
     "weight",
     "fold-labels",
@@ -143,7 +143,7 @@ const OF_TABLES: [&str; 9] = [
     "group",
     "time",
 ];
-/// Options that a table to validate or to test on has a use for, too.
+/// Options that also apply to tables for validation or testing.
 const OF_ALL_TABLES: [&str; 8] = [
     "target",
     "header",
@@ -155,10 +155,11 @@ const OF_ALL_TABLES: [&str; 8] = [
     "missing",
 ];
 
-/// Refuses a learning rate of embeddings where no input has one, which the categories of all rows tell: few are one-hot.
+/// Rejects a learning rate of embeddings if no input has an embedding. This depends on the categories of all
+/// rows, since a small number of categories is one-hot encoded.
 ///
 /// # Errors
-/// As [`refuse_unused`].
+/// See [`refuse_unused`].
 pub fn refuse_unused_rate(given: &Table, config: &Config, data: &TrainingData) -> Result<()> {
     let is_given = given.contains_key("lr-embeddings");
     if !is_given || config.data.inputs.embeds(data.transform()) {
@@ -168,11 +169,11 @@ pub fn refuse_unused_rate(given: &Table, config: &Config, data: &TrainingData) -
     Err(Error::Config(text.to_owned()))
 }
 
-/// Refuses the first option that has no effect on these data. `given` are those of the command line: what a preset or a file of
-/// settings says may go without an effect.
+/// Rejects the first option without effect on these data. `given` are the options on the command line:
+/// options of a preset or a settings file may have no effect.
 ///
 /// # Errors
-/// [`Error::Config`], in one line that names the option and what it needs.
+/// [`Error::Config`], in one line that names the option and its requirement.
 fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<()> {
     let value = |option: &str| given.get(option).map(text_of);
     let unused = |is_unused: bool, setting: &'static str, expected: &str, found: &str| {

@@ -1,4 +1,4 @@
-//! The only place that prints.
+//! The only module that prints.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -14,18 +14,18 @@ use super::progress::Progress;
 use crate::output::Destination;
 use crate::report::text::{printable, printable_json, shell_word};
 
-/// The line for an error: settings by the names of their options, and which option may help.
+/// Returns the line for an error: settings by the names of their options, and an option that may help.
 fn error_line(error: &anyhow::Error) -> String {
     let text = error.to_string();
     let Some(cause) = error.chain().find_map(|cause| cause.downcast_ref::<Error>()) else { return text };
     let hyphens = if matches!(cause, Error::Setting { .. }) { "--" } else { "" };
     let remedy = cause.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
-    // A context goes on from what the library says.
+    // The context continues the text of the library's error.
     text.strip_prefix(&cause.to_string())
         .map_or_else(|| text.clone(), |rest| format!("{hyphens}{cause}{remedy}{rest}"))
 }
 
-/// Writes on standard output, at once.
+/// Writes to standard output, unbuffered.
 ///
 /// # Errors
 /// [`Error::Output`].
@@ -35,7 +35,8 @@ pub fn print(bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// Data for standard output: unchanged for other programs, with control characters escaped for a terminal.
+/// Returns data for standard output: unchanged for other programs, with control characters escaped for a
+/// terminal.
 pub fn shown(data: Vec<u8>) -> Vec<u8> {
     if !io::stdout().is_terminal() {
         return data;
@@ -44,15 +45,15 @@ pub fn shown(data: Vec<u8>) -> Vec<u8> {
     text.split('\n').map(printable).collect::<Vec<String>>().join("\n").into_bytes()
 }
 
-/// Threads that print at the moment.
+/// Number of threads that are printing.
 static PRINTING: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a thread prints, or waits for a reader that takes nothing.
+/// Returns whether a thread prints, or is blocked by a reader that does not read.
 pub fn is_printing() -> bool {
     PRINTING.load(Ordering::Relaxed) > 0
 }
 
-/// Keep it while printing.
+/// Guard, held while printing.
 struct Printing;
 
 impl Printing {
@@ -68,7 +69,7 @@ impl Drop for Printing {
     }
 }
 
-/// Prints a line of text on standard output; what is not printable is escaped.
+/// Prints a line of text on standard output; unprintable characters are escaped.
 ///
 /// # Errors
 /// [`Error::Output`].
@@ -76,7 +77,7 @@ pub fn print_line(line: &str) -> Result<()> {
     print((printable(line) + "\n").as_bytes())
 }
 
-/// Prints lines of text on standard output; what is not printable is escaped.
+/// Prints lines of text on standard output; unprintable characters are escaped.
 ///
 /// # Errors
 /// [`Error::Output`].
@@ -84,7 +85,7 @@ pub fn print_lines(lines: &[String]) -> Result<()> {
     lines.iter().try_for_each(|line| print_line(line))
 }
 
-/// Prints JSON on one line; what is not printable is escaped so that it reads back the same.
+/// Prints JSON on one line; unprintable characters are escaped as JSON escapes.
 ///
 /// # Errors
 /// [`Error::Output`].
@@ -100,22 +101,22 @@ pub fn print_object(fields: &[(&str, Value)]) -> Result<()> {
     print_line(&object(fields))
 }
 
-/// An object in JSON, its fields in this order, all of it printable.
+/// Returns an object in JSON, its fields in this order, with all characters printable.
 pub fn object(fields: &[(&str, Value)]) -> String {
-    // A `serde_json::Map` would sort them.
+    // A `serde_json::Map` would sort the fields.
     let fields: Vec<String> =
         fields.iter().map(|(name, value)| format!("{}:{value}", Value::from(*name))).collect();
     printable_json(&format!("{{{}}}", fields.join(",")))
 }
 
-/// Whether the reader of standard output has closed it.
+/// Returns whether the reader of standard output has closed it.
 fn is_unread(error: &Error) -> bool {
     matches!(error, Error::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Prints what ended the program: help on standard output, all else as one line on standard error.
+/// Prints the cause of the program's end: help on standard output, errors as one line on standard error.
 pub fn print_error(error: &anyhow::Error) {
-    // Where nobody can be told, nothing is left to do: the exit code stays.
+    // Failures are ignored, since there is no other output; the exit code stays.
     let _ = match error.downcast_ref::<clap::Error>() {
         Some(usage) if is_help(usage) => usage.print(),
         Some(usage) => notice(&usage_line(&usage.render().to_string())),
@@ -124,7 +125,7 @@ pub fn print_error(error: &anyhow::Error) {
     };
 }
 
-/// Prints the error that ends the program in the middle of its work, in place of a progress bar.
+/// Prints the error that ends the program during its work, replacing a progress bar.
 pub fn print_end(message: &str) {
     if io::stderr().is_terminal() {
         let _ = io::stderr().lock().write_all(b"\r\x1b[2K");
@@ -132,29 +133,29 @@ pub fn print_end(message: &str) {
     let _ = notice(&format!("error: {message}"));
 }
 
-/// Tells something on standard error that is no result.
+/// Prints a notice on standard error.
 pub fn note(line: &str) {
     let _ = notice(line);
 }
 
-/// Writes a file and names it on standard error: standard output is for results.
+/// Writes a file and prints its name on standard error: standard output is for results.
 ///
 /// # Errors
-/// Those of the file.
+/// Errors of the file.
 pub fn write(destination: &Destination, contents: &[u8]) -> Result<()> {
     destination.write(contents)?;
     wrote(destination.path());
     Ok(())
 }
 
-/// Names a file or a folder that was written.
+/// Prints the name of a written file or folder.
 pub fn wrote(path: &Path) {
     note(&format!("wrote {}", shell_word(path)));
 }
 
-/// Tells on standard error what makes a result doubtful.
+/// Prints a warning on standard error.
 pub fn warn(line: &str) {
-    // A result stays one where nobody listens to what is said beside it.
+    // Failures are ignored, since results do not depend on warnings.
     let _ = notice(&format!("warning: {line}"));
 }
 
@@ -163,7 +164,7 @@ fn is_help(usage: &clap::Error) -> bool {
     matches!(usage.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion)
 }
 
-/// The first paragraph of clap's message, its tips, and where to find more.
+/// Returns the first paragraph of clap's message, its tips, and the hint at the help.
 pub fn usage_line(message: &str) -> String {
     let mut lines = message.lines().map(str::trim);
     let paragraph: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
@@ -172,27 +173,27 @@ pub fn usage_line(message: &str) -> String {
     format!("{}{tips}; see --help", paragraph.join(" "))
 }
 
-/// Prints a line of text on standard error; what is not printable is escaped.
+/// Prints a line of text on standard error; unprintable characters are escaped.
 fn notice(line: &str) -> io::Result<()> {
     let _printing = Printing::new();
     io::stderr().lock().write_all((printable(line) + "\n").as_bytes())
 }
 
-/// What a run prints while it goes on: lines on standard output, and, unless it is to be quiet, notices and a progress
-/// bar on standard error.
+/// Output of a run: lines on standard output, and, unless quiet, notices and a progress bar on standard
+/// error.
 pub struct Console {
     quiet: bool,
     /// Whether standard output is closed.
     muted: Cell<bool>,
-    /// The work that continues without standard output, if any.
+    /// Name of the work that continues without standard output, if any.
     persistent: Option<&'static str>,
-    /// The log file, which receives every line with its time.
+    /// Log file, which receives every line with its time.
     log: Option<File>,
     progress: Progress,
 }
 
 impl Console {
-    /// A console that has printed nothing yet.
+    /// Creates a console without output so far.
     pub fn new(quiet: bool, epochs: usize) -> Self {
         Self {
             quiet,
@@ -203,8 +204,8 @@ impl Console {
         }
     }
 
-    /// A console for work with this name that leaves files: the reader of standard output may close it, and nothing more is
-    /// printed there then.
+    /// Marks work of this name as leaving files: it continues if the reader closes standard output, and
+    /// prints nothing more there.
     #[must_use]
     pub fn of_lasting(self, work: &'static str) -> Self {
         Self { persistent: Some(work), ..self }
@@ -218,7 +219,7 @@ impl Console {
     fn log(&self, line: &str) {
         if let Some(mut file) = self.log.as_ref() {
             let time = crate::clock::now();
-            // What is told is no result: a run does not end because its log cannot be written.
+            // Failures are ignored: a run does not end because its log cannot be written.
             let _ = file.write_all(format!("{time:.3} {}\n", printable(line)).as_bytes());
         }
     }
@@ -242,7 +243,7 @@ impl Console {
         }
     }
 
-    /// Prints an object on standard output, as the library has it.
+    /// Prints a serializable object on standard output.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -259,22 +260,22 @@ impl Console {
         self.line(&object(fields))
     }
 
-    /// Tells something on standard error that is no result.
+    /// Prints a notice on standard error.
     pub fn notice(&self, line: &str) {
         self.log(line);
         if !self.quiet {
-            // A run does not end because nobody listens to what it says beside its results.
+            // Failures are ignored: a run does not end because standard error is closed.
             let _ = self.progress.bar.suspend(|| notice(line));
         }
     }
 
-    /// Tells on standard error what makes a result doubtful, even where notices are not wanted.
+    /// Prints a warning on standard error, even if quiet.
     pub fn warn(&self, line: &str) {
         self.log(line);
         self.progress.bar.suspend(|| warn(line));
     }
 
-    /// The progress bar.
+    /// Returns the progress bar.
     pub fn progress(&mut self) -> &mut Progress {
         &mut self.progress
     }

@@ -1,4 +1,4 @@
-//! Where a run writes: a folder, or one file with the model alone.
+//! Output of a run: a folder, or one file with only the model.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,14 @@ use crate::report::text::shell_word;
 use crate::runs::{CONFIG, MODEL, RUN_FILES, RUNS, RunFolder, new_folder, refuse_used};
 use crate::sweep::{Folder, is_sweep};
 
-/// Endings of files that no run and no sweep writes by `--out`: text, tables, archives, and models of other programs.
+/// Endings of files that runs and sweeps never write with `--out`: text, tables, archives, and models of
+/// other programs.
 const OTHERS: &str = "onnx c h npz json csv gz zst pt pth py txt toml pkl joblib h5 keras ckpt tflite bin zip npy parquet html";
 
-/// Refuses a name that looks like that of a file where a folder would be made.
+/// Rejects a name that looks like a file if a folder would be created.
 ///
 /// # Errors
-/// [`Error::Config`], with what is `wanted` and how else such a file is written.
+/// [`Error::Config`], with the `wanted` output and the way to write such a file.
 pub fn refuse_file_name(path: &Path, wanted: &str) -> Result<()> {
     let Some(ending) = ending_of(path, OTHERS).filter(|_| !path.is_dir()) else { return Ok(()) };
     let path = shell_word(path);
@@ -32,16 +33,16 @@ pub fn refuse_file_name(path: &Path, wanted: &str) -> Result<()> {
     Err(Error::Config(format!("--out: expected {wanted}, found {path}; {remedy}")))
 }
 
-/// The ending of a file's name, if it is one of these.
+/// Returns the ending of a file's name, if it is one of these.
 pub fn ending_of(path: &Path, endings: &str) -> Option<String> {
     let ending = path.extension()?.to_string_lossy().to_lowercase();
     endings.split(' ').any(|other| other == ending).then_some(ending)
 }
 
-/// A file that an option names, which belongs to no run and to no sweep.
+/// Returns the destination for an option's file, which must not belong to a run or a sweep.
 ///
 /// # Errors
-/// [`Error::Write`] when nothing can be written there; [`Error::Config`] for a file of a run or a sweep.
+/// [`Error::Write`] if nothing can be written there; [`Error::Config`] for a file of a run or a sweep.
 pub fn destination(option: &str, path: &Path) -> Result<Destination> {
     let destination = Destination::check(path)?;
     let folder = destination.path().parent().unwrap_or(Path::new(""));
@@ -61,28 +62,28 @@ pub fn destination(option: &str, path: &Path) -> Result<Destination> {
     )))
 }
 
-/// Where a run writes. Nothing exists of it before training begins.
+/// Output of a run. Nothing is created before training begins.
 #[derive(Debug)]
 pub enum OutputPlace {
-    /// The model alone goes into this file.
+    /// A file for only the model.
     Model(Destination),
-    /// A folder that is to be made: this one, or one of [`RUNS`] with this name.
+    /// A folder to be created: this one, or one in [`RUNS`] with this name.
     Planned {
-        /// What `--out` says.
+        /// Value of `--out`.
         path: Option<PathBuf>,
-        /// The name otherwise, unless there is one of that name already.
+        /// Name without `--out`, unless it exists already.
         name: String,
     },
-    /// A folder that is there.
+    /// An existing folder.
     Folder(RunFolder),
 }
 
 impl OutputPlace {
-    /// What `--out` names: a file if its name ends with `.safetensors` or it is one, else a folder. Without it a folder named by
-    /// the time and by the data.
+    /// Finds the output for `--out`: a file if its name ends with `.safetensors` or it is a file, otherwise a
+    /// folder. Without `--out`, a folder named after the time and the data.
     ///
     /// # Errors
-    /// [`Error::Write`] when nothing can be written there, [`Error::Config`] for a folder with a run in it.
+    /// [`Error::Write`] if nothing can be written there, [`Error::Config`] for a folder with a run in it.
     pub fn find(out: Option<&Path>, data: &str) -> Result<Self> {
         let name = format!("{}-{data}", stamp());
         if let Some(path) = out {
@@ -99,12 +100,12 @@ impl OutputPlace {
         Ok(Self::Planned { path: out.map(Path::to_owned), name })
     }
 
-    /// Whether its files are where they were written.
+    /// Returns whether the folder has not been moved or replaced.
     pub fn is_in_place(&self) -> bool {
         !matches!(self, Self::Folder(folder) if folder.check().is_err())
     }
 
-    /// Whether it writes this file, or makes a folder of this name.
+    /// Returns whether `destination` is the model file, the folder, or a file of a run in the folder.
     pub fn is(&self, destination: &Destination) -> bool {
         let folder = match self {
             Self::Model(file) => return file.is_same(destination),
@@ -115,10 +116,10 @@ impl OutputPlace {
         destination.is_at(folder) || RUN_FILES.iter().any(|name| destination.is_at(&folder.join(name)))
     }
 
-    /// The folder, which is made if it is not there; nothing where the model alone is wanted.
+    /// Returns the folder, created if it does not exist, or `None` if only the model is saved.
     ///
     /// # Errors
-    /// Those of [`RunFolder::create`].
+    /// See [`RunFolder::create`].
     pub fn folder(&mut self) -> Result<Option<&mut RunFolder>> {
         if let Self::Planned { path, name } = self {
             let path = path.clone().map_or_else(|| new_folder(name), Ok)?;
@@ -130,10 +131,10 @@ impl OutputPlace {
         })
     }
 
-    /// Where the model goes.
+    /// Returns the path of the model.
     ///
     /// # Errors
-    /// Those of [`RunFolder::create`].
+    /// See [`RunFolder::create`].
     pub fn model_path(&mut self) -> Result<PathBuf> {
         if let Self::Model(file) = self {
             return Ok(file.path().to_owned());
@@ -141,10 +142,10 @@ impl OutputPlace {
         self.folder()?.map(|folder| folder.file(MODEL)).ok_or(Error::Interrupted)
     }
 
-    /// Saves the model, in place of the one before.
+    /// Saves the model, replacing the previous one.
     ///
     /// # Errors
-    /// [`Error::Write`]; the model before is then still there.
+    /// [`Error::Write`]; the previous model then still exists.
     pub fn save(&mut self, model: &Model) -> Result<()> {
         let bytes = model.to_bytes()?;
         match self {

@@ -70,7 +70,7 @@ pub struct Options {
 /// Predicts and prints.
 ///
 /// # Errors
-/// Those of the model, the data, the device and the output.
+/// Errors of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, model_file) = options.which.load(&options.model)?;
     let out = options.out.as_deref().map(|path| destination("--out", path)).transpose()?;
@@ -78,14 +78,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model_file = [(model_file.as_path(), "which is the model")];
     data_paths::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     options.out.as_deref().map_or(Ok(()), |out| refuse_name(options.format, out))?;
-    // How many rows there are is not known; reading and writing so many takes longer than a GPU takes to begin.
+    // The number of rows is unknown; reading and writing this number takes longer than opening a GPU.
     const ROWS: usize = 100_000;
     let device = options.device.find(predicts_soon(&model.network, ROWS))?;
     let (lines, reading) = (Lines::new(options.format, &model), OutputDecoder::new(&model));
     let predictor = Predictor::new(&model, &device, options.threads)?;
     let mut work = Work { options, model: &model, predictor, lines, reading };
     let written = match out {
-        // What ends early leaves no part of a file.
+        // Failed predictions leave no partial file.
         Some(out) => out.write_with(|file| work.all(file)),
         None => work.all(io::stdout()),
     };
@@ -100,26 +100,26 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Takes blocks to be written; says whether more of them are wanted.
+/// Receives blocks to be written; returns whether more blocks are wanted.
 type Push<'a, 'b> = dyn FnMut(Block<'b>) -> bool + 'a;
 
-/// Threads that write lines, unless another number is said: more would wait for those that read and predict.
+/// Default maximum number of threads that write lines: more would wait for reading and prediction.
 const MOST_THREADS: usize = 8;
 
-/// Rows on their way from the network to the output.
+/// Rows between the network and the output.
 struct Block<'a> {
     /// The file, if lines name it.
     file: Option<&'a Path>,
-    /// The file, or what stands for it in messages.
+    /// The file, or its replacement in messages.
     name: PathBuf,
-    /// Rows of the file before these.
+    /// Number of rows of the file before this block.
     before: u64,
     outputs: Vec<f32>,
-    /// The cell of each row that is carried along, if one is.
+    /// The copied cell of each row, with `--id`.
     ids: Vec<String>,
 }
 
-/// What predicts and writes.
+/// Prediction and output of all files.
 struct Work<'a> {
     options: &'a Options,
     model: &'a Model,
@@ -129,7 +129,8 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Predicts all files on this thread, block by block, while others make lines of the blocks before and write them.
+    /// Predicts all files on this thread, block by block, while other threads format and write earlier
+    /// blocks.
     fn all(&mut self, out: impl Write + Send) -> Result<()> {
         let Self { options, model, predictor, lines, reading } = self;
         let images = options.files.iter().map(is_png).collect::<Result<Vec<bool>>>()?;
@@ -138,7 +139,7 @@ impl Work<'_> {
         let form = pngs.first().map(|first| image_form(model, first)).transpose()?;
         form.map_or(Ok(()), |form| tell_changes(&pngs, form, options.strict))?;
         let names_files = options.files.len() > 1 || !pngs.is_empty();
-        // Nothing is written before something is predicted.
+        // Nothing is written before the first prediction.
         let mut header = lines.header(names_files, options.id.as_deref());
         let mut out = io::BufWriter::new(out);
         let write = |text: Vec<u8>| {
@@ -173,7 +174,7 @@ impl Work<'_> {
     }
 }
 
-/// Predicts a file of rows, block by block; whether more is wanted.
+/// Predicts a file of rows, block by block; returns whether more is wanted.
 fn rows<'a>(
     options: &Options,
     model: &Model,
@@ -209,7 +210,7 @@ fn rows<'a>(
     Ok(true)
 }
 
-/// The lines of a block, if the network could predict its rows.
+/// Returns the lines of a block, if the network could predict its rows.
 fn text(lines: &Lines, reading: &OutputDecoder, block: Block<'_>) -> Result<Vec<u8>> {
     let predictions = reading.predictions(block.outputs);
     let Predictions { probabilities, values, .. } = &predictions;
@@ -224,7 +225,7 @@ fn text(lines: &Lines, reading: &OutputDecoder, block: Block<'_>) -> Result<Vec<
     Ok(text)
 }
 
-/// The form of a model's images, which a PNG file is to become.
+/// Returns the form of the model's images, to which PNG files are converted.
 fn image_form(model: &Model, file: &Path) -> Result<ImageForm> {
     let inputs = model.network.columns();
     let square = ImageForm { height: inputs.isqrt(), width: inputs.isqrt(), colour: false };
@@ -235,12 +236,12 @@ fn image_form(model: &Model, file: &Path) -> Result<ImageForm> {
     })
 }
 
-/// Says once that images are not what the model was trained on, or refuses them.
+/// Prints once that images differ from the training images, or rejects them.
 fn tell_changes(files: &[&PathBuf], wanted: ImageForm, is_strict: bool) -> Result<()> {
     let mut others = Vec::new();
     for file in files {
         let found = png_form(file)?;
-        // A model of colours takes grey as it is.
+        // A model of colour images accepts grey ones.
         if (found.height, found.width) != (wanted.height, wanted.width) || found.colour && !wanted.colour {
             others.push((file.display(), found));
         }
@@ -260,11 +261,11 @@ fn tell_changes(files: &[&PathBuf], wanted: ImageForm, is_strict: bool) -> Resul
     Ok(())
 }
 
-/// Endings of names that say of a file that it is neither CSV nor JSON, and that it is JSON.
+/// Endings of names for formats other than CSV and JSON, and for JSON.
 const OTHERS: &str = "parquet arrow feather npz npy safetensors idx xlsx tsv gz zst zip";
 const JSON: &str = "json jsonl ndjson";
 
-/// Refuses the name of a file that says of what is written that it is something else.
+/// Rejects a file name whose ending contradicts the format.
 ///
 /// # Errors
 /// [`Error::Config`].

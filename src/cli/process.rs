@@ -1,4 +1,5 @@
-//! The process: what drivers see of its environment, where the user's caches are, and the signals that end it (Ctrl-C and SIGTERM).
+//! The process: environment for drivers, cache folder of the user, and signals that end it (Ctrl-C and
+//! SIGTERM).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,21 +13,21 @@ use signal_hook::{flag, low_level};
 use crate::clock::now;
 use crate::output;
 
-/// Keeps Mesa's Vulkan layer that chooses among GPUs from asking Wayland, which complains on standard error where
-/// there is no session. Call it before any thread starts.
+/// Keeps Mesa's Vulkan layer for GPU selection from connecting to Wayland, which prints an error if there is
+/// no session. Must be called before any thread starts.
 pub fn quieten_drivers() {
     let has_session = env::var_os("XDG_RUNTIME_DIR").is_some_and(|folder| Path::new(&folder).is_absolute());
     if !has_session {
         #[expect(unsafe_code, reason = "the layer listens to nothing but its environment variable")]
-        // SAFETY: called first of all in `main`: no other thread is there to read the environment.
+        // SAFETY: `main` calls this first, so no other thread reads the environment.
         unsafe {
             env::set_var("NODEVICE_SELECT", "1");
         }
     }
 }
 
-/// Where compiled kernels are kept: the folder that TINYTRAIN_CACHE names, none if that is empty, by default one in the
-/// user's folder of caches, if there is one.
+/// Returns the folder for compiled kernels: the value of TINYTRAIN_CACHE, none if that is empty, by default a
+/// folder in the user's cache folder, if there is one.
 pub fn cache_folder() -> Option<PathBuf> {
     let folder = |name: &str| env::var_os(name).map(PathBuf::from);
     if let Some(own) = folder("TINYTRAIN_CACHE") {
@@ -43,39 +44,39 @@ pub fn cache_folder() -> Option<PathBuf> {
     caches.filter(|caches| caches.is_absolute()).map(|caches| caches.join("tinytrain"))
 }
 
-/// The time to seconds, as names of folders have it: `2026-11-22T10-20-30Z`.
+/// Returns the time in seconds, in the format for folder names: `2026-11-22T10-20-30Z`.
 pub fn stamp() -> String {
     format!("{:.0}", now()).replace(':', "-")
 }
 
-/// What a shell adds to a signal's number for the exit code of a program that the signal has ended.
+/// Offset that a shell adds to a signal's number for the exit code of a program ended by the signal.
 const SIGNALLED: i32 = 128;
-/// The stack of the thread that looks for signals.
+/// Stack size of the thread that polls for signals.
 const STACK_BYTES: usize = 128 << 10;
 
-/// How often a signal is looked for.
+/// Interval between polls for signals.
 const POLL: Duration = Duration::from_millis(50);
 
-/// A thread that still prints after this many polls is blocked: its output is not read.
+/// Number of polls after which a thread that still prints is blocked: its output is not read.
 const BLOCKED: u32 = 4;
 
-/// Watches for signals. The first one ends the program, unless a loop asks for signals itself ([`Interrupts::ask`]); the second one ends it
-/// in any case.
+/// Watches for signals. The first signal ends the program, unless a loop polls for signals itself
+/// ([`Interrupts::ask`]); the second one always ends it.
 #[derive(Debug, Clone)]
 pub struct Interrupts {
     signal: Arc<AtomicUsize>,
-    /// Set by the first signal, so that readers of data wait no longer.
+    /// Set by the first signal, so that readers of data stop waiting.
     come: Arc<AtomicBool>,
-    /// The message with which the first signal ends the program; nothing where a loop asks for it.
+    /// Message with which the first signal ends the program; `None` if a loop polls for it.
     message: Arc<Mutex<Option<String>>>,
 }
 
-/// The run ended because a signal asked for it.
+/// Error of a run that was ended by a signal.
 #[derive(Debug)]
 pub struct Interrupted {
-    /// The exit code.
+    /// Exit code.
     pub code: u8,
-    /// How far it came, and what was saved.
+    /// Progress so far, and the saved files.
     pub message: String,
 }
 
@@ -88,10 +89,10 @@ impl fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 impl Interrupts {
-    /// Begins to watch. The first signal ends the program, whatever it does: files that are nothing to keep yet are removed.
+    /// Starts watching. The first signal ends the program at any point and removes incomplete files.
     ///
     /// # Errors
-    /// When the system does not let it.
+    /// If the system does not permit it.
     pub fn watch() -> io::Result<Self> {
         let watched = Self {
             signal: Arc::default(),
@@ -113,17 +114,17 @@ impl Interrupts {
                 watcher.end_if_unasked(printed >= BLOCKED);
             }
         };
-        // Where there is no room for a thread, the second signal ends the program.
+        // If no thread can be started, the second signal ends the program.
         let _ = thread::Builder::new().name("signals".to_owned()).stack_size(STACK_BYTES).spawn(watch);
         Ok(watched)
     }
 
-    /// From now on the caller asks for the first signal by [`Interrupts::has_come`].
+    /// Makes the caller responsible for the first signal, through [`Interrupts::has_come`].
     pub fn ask(&self) {
         *self.message() = None;
     }
 
-    /// From now on the first signal ends the program with this message.
+    /// Sets the message with which the first signal ends the program.
     pub fn end_with(&self, message: String) {
         *self.message() = Some(message);
     }
@@ -132,7 +133,7 @@ impl Interrupts {
         self.message.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the program if a signal has come that no loop asks for, or that none can ask for as it waits to print.
+    /// Ends the program if a signal has come that no loop polls for, or while printing is blocked.
     fn end_if_unasked(&self, is_blocked: bool) {
         let (signal, message) = (self.signal.load(Ordering::Relaxed), self.message());
         if signal == 0 || message.is_none() && !is_blocked {
@@ -142,21 +143,21 @@ impl Interrupts {
         if let Some(message) = message.as_ref().filter(|_| !is_blocked) {
             super::output::print_end(message);
         }
-        // Other threads are at work, so nothing of them is taken down.
+        // Other threads are still running, so no destructors are run.
         low_level::exit(SIGNALLED + signal as i32);
     }
 
-    /// Whether a signal has come.
+    /// Returns whether a signal has come.
     pub fn has_come(&self) -> bool {
         self.signal.load(Ordering::Relaxed) != 0
     }
 
-    /// Set by the first signal.
+    /// Returns the flag that the first signal sets.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.come)
     }
 
-    /// The error that ends the program after a signal.
+    /// Returns the error that ends the program after a signal.
     pub fn ended(&self, message: String) -> Interrupted {
         Interrupted { code: (SIGNALLED as usize + self.signal.load(Ordering::Relaxed)) as u8, message }
     }

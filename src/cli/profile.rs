@@ -1,4 +1,4 @@
-//! `tinytrain profile`: where the time of training goes.
+//! `tinytrain profile`: measures the time of training.
 
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,7 @@ pub struct Options {
 /// Profiles and prints.
 ///
 /// # Errors
-/// Those of the options, the data, the device and the output.
+/// Errors of the options, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let training = &options.training;
     training.check(DatasetInfo::default())?;
@@ -85,7 +85,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let read = ReadOptions { timed: true, ..training.read_options()? };
     let (device, mut notices) = options.kernels.device(training, false, options.no_timestamps, false)?;
     let (data, config, said) = open_alone(training, &source, &read)?;
-    // The first steps are profiled of data that are opened anew.
+    // The data are opened again, so that the first steps are profiled.
     drop(data);
     notices.extend(said);
     let mut open = || Reader::open(&source, &read);
@@ -115,12 +115,12 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where each picture goes.
+/// Returns the destination of each picture.
 fn destinations(folder: &Path) -> crate::error::Result<Vec<Destination>> {
     PICTURES.iter().map(|name| destination("--plots", &folder.join(format!("{name}.svg")))).collect()
 }
 
-/// Profiles of the schedules that a report is not of.
+/// Profiles the other schedules.
 fn other_schedules(
     report: &Report,
     config: &Config,
@@ -128,7 +128,7 @@ fn other_schedules(
     steps: usize,
     open: &mut dyn FnMut() -> crate::error::Result<Reader>,
 ) -> crate::error::Result<Vec<Report>> {
-    // Some schedules take a hundred times as long as the own.
+    // Some schedules are a hundred times slower than the report's schedule.
     const MOST: usize = 20;
     let Some(own) = &report.schedule else { return Ok(Vec::new()) };
     let mut reports = Vec::new();
@@ -138,7 +138,7 @@ fn other_schedules(
         }
         let config = Config { schedule: Some(kind), ..config.clone() };
         let other = profile(&config, device, steps.min(MOST), open)?.report;
-        // What cannot be had is replaced by another.
+        // An unavailable schedule is replaced by another one.
         if other.schedule == Some(kind.to_string()) {
             reports.push(other);
         }

@@ -1,11 +1,11 @@
-//! A profile, and a comparison, as people read them.
+//! A profile, and a comparison, as text.
 
 use crate::engine::Clock;
 use crate::profile::{BATCH_SIZES, Comparison, KernelReport, Report, Variant};
 
 use crate::report::text::{Align, Table, counted, grouped};
 
-/// The lines of a report.
+/// Returns the lines of a report.
 pub fn lines(report: &Report) -> Vec<String> {
     let schedule = report.schedule.as_ref().map(|kind| format!(", {kind} schedule")).unwrap_or_default();
     let mut lines = vec![format!(
@@ -88,7 +88,7 @@ fn notes(report: &Report) -> Vec<String> {
         lines.push(format!("{refused} out of order and counted as zero"));
     }
     if let Some(cost) = &report.cost_of_profiling {
-        // A run that was faster with profiling shows how much runs differ, not what profiling costs.
+        // A run that was faster with profiling shows the variation between runs, not the cost of profiling.
         let more = |on: f64| match (on / cost.off_us - 1.0) * 100.0 {
             percent if percent > 0.0 => format!("{} (+{percent:.1} %)", milliseconds(on)),
             _ => format!("{} (no slower, within noise)", milliseconds(on)),
@@ -104,7 +104,7 @@ fn notes(report: &Report) -> Vec<String> {
     lines
 }
 
-/// The lines of a comparison.
+/// Returns the lines of a comparison.
 pub fn comparison_lines(comparison: &Comparison) -> Vec<String> {
     let mut lines = vec![format!("training on {}", comparison.device), String::new()];
     lines.extend(grid(&comparison.ways));
@@ -113,7 +113,7 @@ pub fn comparison_lines(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// Samples a second by schedule and batch size.
+/// Returns a table of samples per second by schedule and batch size.
 fn grid(ways: &[Variant]) -> Vec<String> {
     let mut schedules: Vec<&Option<String>> = ways.iter().map(|way| &way.schedule).collect();
     schedules.dedup();
@@ -132,7 +132,7 @@ fn grid(ways: &[Variant]) -> Vec<String> {
     table.lines()
 }
 
-/// What each change buys.
+/// Returns a table of the gain of each change.
 fn classic(comparison: &Comparison) -> Vec<String> {
     let rows = comparison.classic.iter().map(|gain| {
         vec![
@@ -145,7 +145,7 @@ fn classic(comparison: &Comparison) -> Vec<String> {
     Table::new(&["change", ">samples/s", ">factor", ">overall"], rows).lines()
 }
 
-/// The kernel, and what is fused into it.
+/// Returns the name of a kernel, with the operations fused into it.
 fn name(kernel: &KernelReport) -> String {
     let fused: Vec<String> = kernel.fused.iter().map(|fused| format!(" +{fused}")).collect();
     kernel.kernel.clone() + &fused.concat()
@@ -163,7 +163,7 @@ fn microseconds(microseconds: f64) -> String {
     format!("{microseconds:.1} us")
 }
 
-/// With three digits and a letter for the power of a thousand: 1.23M.
+/// Formats a number with three digits and a letter for the power of a thousand: 1.23M.
 fn scaled(number: f64) -> String {
     let powers = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
     match powers.into_iter().find(|(power, _)| number >= *power) {

@@ -1,4 +1,4 @@
-//! Progress on standard error, if that is a terminal: of a run, of anything that can be counted, and of a sweep.
+//! Progress on standard error, if it is a terminal: of a run, of a counted task, and of a sweep.
 
 use std::fmt::Write;
 use std::io;
@@ -13,23 +13,23 @@ use indicatif::{
 
 use crate::report::text::{loss, percent};
 
-/// How often it is drawn anew, at most.
+/// Minimum time between redraws.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Standard error without the blanks with which `indicatif` fills lines: a terminal that is made narrower would break these, and leave
-/// remains of them.
+/// Standard error without the blanks with which `indicatif` pads lines: narrowing a terminal would wrap
+/// padded lines and leave remains of them.
 #[derive(Debug)]
 struct Unpadded {
     term: Term,
     drawn: Mutex<Drawn>,
 }
 
-/// The lines drawn since the cursor was moved to the first line.
+/// Lines drawn since the cursor was moved to the first line.
 #[derive(Debug, Default)]
 struct Drawn {
-    /// How wide each line is.
+    /// Width of each line.
     widths: Vec<usize>,
-    /// Whether the last one has ended.
+    /// Whether the last line has ended.
     is_ended: bool,
 }
 
@@ -52,10 +52,10 @@ impl TermLike for Unpadded {
         self.term.size().0
     }
 
-    /// Every drawing begins with this.
+    /// Every redraw begins with this call.
     fn move_cursor_up(&self, n: usize) -> io::Result<()> {
         let (width, drawn) = (usize::from(self.width()).max(1), std::mem::take(&mut *self.drawn()));
-        // A narrower terminal shows a line as several.
+        // A narrower terminal wraps a line into several.
         let broken: usize = drawn.widths.iter().map(|drawn| drawn.saturating_sub(1) / width).sum();
         for _ in 0..broken {
             self.term.clear_line()?;
@@ -84,7 +84,7 @@ impl TermLike for Unpadded {
         let mut drawn = self.drawn();
         let shown = text.trim_end_matches(' ');
         if shown.is_empty() {
-            // Blanks up to the end of a line take the cursor to the next one.
+            // Blanks up to the end of a line move the cursor to the next line.
             drawn.is_ended = true;
             return Ok(());
         }
@@ -107,15 +107,16 @@ impl TermLike for Unpadded {
 /// A bar that is redrawn in place, and removed at the end.
 pub struct Bar {
     is_seen: bool,
-    /// `None` until it is drawn.
+    /// `None` until the first draw.
     bar: Option<ProgressBar>,
     drawn: Option<Instant>,
-    /// The texts before and after the bar: the style reads it, so that all that has changed is drawn at once.
+    /// Texts before and after the bar: the style reads them, so that all changes are drawn at once.
     texts: Arc<Mutex<[String; 2]>>,
 }
 
 impl Bar {
-    /// Draws nothing yet; and never without `is_wanted`, or where standard error is not a terminal.
+    /// Creates an undrawn bar, which is never drawn without `is_wanted` or if standard error is not a
+    /// terminal.
     pub fn new(is_wanted: bool) -> Self {
         Self {
             is_seen: is_wanted && !ProgressDrawTarget::stderr().is_hidden(),
@@ -125,12 +126,12 @@ impl Bar {
         }
     }
 
-    /// Whether it is drawn at all.
+    /// Returns whether the bar is ever drawn.
     pub fn is_seen(&self) -> bool {
         self.is_seen
     }
 
-    /// Whether it is time to draw it.
+    /// Returns whether a redraw is due.
     fn is_due(&mut self) -> bool {
         let now = Instant::now();
         let is_due = self.is_seen && self.drawn.is_none_or(|drawn| now - drawn >= INTERVAL);
@@ -140,7 +141,7 @@ impl Bar {
         is_due
     }
 
-    /// Draws it with this template and these texts.
+    /// Draws the bar with this template and these texts.
     fn draw(&mut self, template: &str, texts: [String; 2], [done, all]: [u64; 2]) {
         let (template, texts) = fitting(template, texts, Term::stderr().size().1.into());
         *self.texts.lock().unwrap_or_else(PoisonError::into_inner) = texts;
@@ -151,7 +152,7 @@ impl Bar {
         });
         bar.set_style(style(template, &self.texts));
         if is_new {
-            // What was done before tells nothing of how long the rest takes.
+            // Earlier progress does not predict the remaining time.
             bar.update(|state| state.set_pos(done));
             bar.reset_eta();
         }
@@ -161,14 +162,14 @@ impl Bar {
         });
     }
 
-    /// Shows how many are done, of how many that are called so.
+    /// Shows that `done` of `of` items, named `what`, are done.
     pub fn count(&mut self, what: &'static str, done: usize, of: usize) {
         if self.is_due() {
             self.draw(COUNT, [what.to_owned(), format!("  {done}/{of}")], [done as u64, of as u64]);
         }
     }
 
-    /// Shows lines, if it is time to.
+    /// Shows lines, if a redraw is due.
     pub fn lines(&mut self, lines: impl FnOnce() -> Vec<String>) {
         if self.is_due() {
             let shown = lines().into_iter().take(usize::from(Term::stderr().size().0).saturating_sub(1));
@@ -176,12 +177,12 @@ impl Bar {
         }
     }
 
-    /// Takes it away, until it is drawn again.
+    /// Removes the bar until the next draw.
     pub fn clear(&mut self) {
         (self.bar, self.drawn) = (None, None);
     }
 
-    /// Prints with it out of the way.
+    /// Prints while the bar is hidden.
     pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(print),
@@ -190,20 +191,20 @@ impl Bar {
     }
 }
 
-/// A run of which it is known how many rows an epoch has, and one of which that is not known yet.
+/// Templates for a run with a known number of rows per epoch, and with an unknown one.
 const RUN: [&str; 2] = ["{before} {bar:20}{rate}{behind}{left}", "{before}  {human_pos} rows{rate}{behind}"];
-/// Things that are done one after the other.
+/// Template for items that are done one by one.
 const COUNT: &str = "{before} {bar:20}{behind}{left}";
-/// For how long a bar is drawn before it tells how fast it goes.
+/// Time for which a bar is drawn before it shows a rate.
 const LEAST_TIME: Duration = Duration::from_millis(500);
-/// Lines of any kind.
+/// Template for any lines.
 const LINES: &str = "{before}";
 
-/// Columns that a bar and its numbers take at most.
+/// Maximum number of columns of a bar and its numbers.
 const NUMBERS: usize = 48;
 
-/// The form and the texts with which no line is wider than a terminal of `width` columns: `indicatif` counts the rows of one that is
-/// drawn wider, and so does the terminal that breaks it. A narrow one has the texts without a bar.
+/// Returns a template and texts without lines wider than a terminal of `width` columns, since `indicatif`
+/// counts the rows of wrapped lines too, as terminals do. Narrow terminals get the texts without a bar.
 fn fitting(template: &str, [before, behind]: [String; 2], width: usize) -> (&str, [String; 2]) {
     let cut = |text: &str, room: usize| truncate_str(text, room, "").into_owned();
     match width.checked_sub(measure_text_width(&before) + NUMBERS) {
@@ -215,7 +216,7 @@ fn fitting(template: &str, [before, behind]: [String; 2], width: usize) -> (&str
     }
 }
 
-/// The style of a bar; a plain bar for an invalid template, which a test excludes.
+/// Returns the style of a bar; a plain bar for an invalid template, which a test excludes.
 fn style(template: &str, texts: &Arc<Mutex<[String; 2]>>) -> ProgressStyle {
     let text = |which: usize| {
         let texts = Arc::clone(texts);
@@ -246,16 +247,16 @@ fn style(template: &str, texts: &Arc<Mutex<[String; 2]>>) -> ProgressStyle {
         .with_key("left", left)
 }
 
-/// How far a run is.
+/// Progress of a run.
 pub struct Progress {
     pub bar: Bar,
-    /// Which of several runs, counted from 0, and how many there are.
+    /// Index of this run, from 0, and number of runs.
     part: [usize; 2],
     epochs: usize,
 }
 
 impl Progress {
-    /// Nothing shown yet, of `epochs` epochs.
+    /// Creates the progress of `epochs` epochs.
     pub fn new(is_wanted: bool, epochs: usize) -> Self {
         Self { bar: Bar::new(is_wanted), part: [0, 1], epochs }
     }
@@ -265,7 +266,7 @@ impl Progress {
         (self.part, self.epochs) = ([fold, folds], epochs);
     }
 
-    /// Shows how far the run is. May be called for every batch.
+    /// Shows the progress of the run. May be called for every batch.
     pub fn update(
         &mut self,
         epoch: usize,
@@ -289,7 +290,7 @@ impl Progress {
         self.bar.draw(form, texts, done);
     }
 
-    /// Rows that are trained, and all of them, over all epochs of all folds.
+    /// Returns the number of rows trained so far, and the total, over all epochs of all folds.
     fn rows(&self, epoch: usize, rows: usize, total: usize) -> [u64; 2] {
         let [fold, folds] = self.part;
         let before = (fold * self.epochs + epoch.saturating_sub(1)) * total;

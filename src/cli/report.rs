@@ -1,4 +1,4 @@
-//! `tinytrain report`: runs as one page.
+//! `tinytrain report`: runs as one HTML page.
 
 use std::path::{Path, PathBuf};
 
@@ -29,10 +29,10 @@ pub struct Options {
     on: EvaluationOptions,
 }
 
-/// Reads, evaluates and writes.
+/// Reads and evaluates runs, and writes the page.
 ///
 /// # Errors
-/// Those of the folders, of data that are named, of the device and of the page.
+/// Errors of the folders, of named data, of the device and of the page.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(sweep) = options.runs.iter().find(|run| is_sweep(run)) {
         return of_sweep(sweep, options);

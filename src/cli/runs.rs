@@ -1,4 +1,4 @@
-//! `tinytrain runs` and `tinytrain compare`: runs side by side, as their folders tell.
+//! `tinytrain runs` and `tinytrain compare`: runs side by side, read from their folders.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,9 +16,9 @@ use crate::report::text::{Table, printable, seconds, shortened};
 use crate::runs::{CONFIG, RUNS, RunSummary};
 use crate::sweep::is_sweep;
 
-/// Columns of a line.
+/// Maximum width of a line, in columns.
 const WIDTH: usize = 80;
-/// The indentation of settings.
+/// Indentation of settings.
 const INDENT: &str = "    ";
 
 /// List runs and sweeps: their settings, progress and best results.
@@ -50,7 +50,7 @@ pub struct CompareOptions {
 /// Lists runs.
 ///
 /// # Errors
-/// [`Error::Read`] where there is no such folder.
+/// [`Error::Read`] if there is no such folder.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let unread = |source| Error::Read { path: options.folder.clone(), source };
     let entries = fs::read_dir(&options.folder).map_err(unread)?;
@@ -76,14 +76,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     } else if faults.is_empty() {
         print_line(&format!("no runs in {}", options.folder.display()))?;
     }
-    // Those that cannot be read keep nobody from seeing the others.
+    // Unreadable runs are skipped with a warning.
     let last = faults.pop();
     faults.iter().for_each(|fault| warn(&fault.to_string()));
     last.map_or(Ok(()), |fault| Err(fault.into()))
 }
 
-/// A table of runs and of sweeps behind them, and under each the settings in which runs differ, or what is known of the sweep: no line
-/// is wider than 80 columns.
+/// Prints a table of runs, then sweeps, with the differing settings under each run and a summary under each
+/// sweep. No line is wider than 80 columns.
 fn list(runs: &[RunSummary], sweeps: &[Overview]) -> Result<()> {
     let names: Vec<String> = differing(runs).into_iter().filter(|name| name != "epochs").collect();
     let brief = |score: &str| score.replace("validation", "val").replace("accuracy", "acc");
@@ -105,7 +105,8 @@ fn list(runs: &[RunSummary], sweeps: &[Overview]) -> Result<()> {
         table.rows.push(row(&sweep.path, state, sweep.epochs, &sweep.score, sweep.seconds));
         details.push(sweep.details());
     }
-    // A name has the room that the other columns leave: it begins with the time, and the shell completes it.
+    // A name gets the width that the other columns leave: it begins with the time, and the shell completes
+    // it.
     let names = table.rows.iter_mut().map(|row| std::mem::take(&mut row[0])).collect::<Vec<String>>();
     let taken = table.lines().iter().map(|line| measure_text_width(line)).max().unwrap_or(0);
     let room = WIDTH.saturating_sub(taken - table.names[0].len());
@@ -119,7 +120,7 @@ fn list(runs: &[RunSummary], sweeps: &[Overview]) -> Result<()> {
     Ok(())
 }
 
-/// Texts in indented lines, as many in each as it has room for.
+/// Joins texts into indented lines of limited width.
 fn wrapped(texts: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for text in texts {
@@ -134,10 +135,10 @@ fn wrapped(texts: &[String]) -> Vec<String> {
     lines
 }
 
-/// Puts runs side by side.
+/// Compares runs side by side.
 ///
 /// # Errors
-/// Those of their folders.
+/// Errors of their folders.
 pub fn compare(options: &CompareOptions) -> anyhow::Result<()> {
     let runs = options.runs.iter().map(|path| RunSummary::read(path)).collect::<Result<Vec<RunSummary>>>()?;
     if options.format == Format::Json {

@@ -1,4 +1,4 @@
-//! Options about tables: how they are written, and which columns are read.
+//! Options for tables: their format, and their columns.
 
 use crate::data::{Format, ImageOptions, ReadOptions, Reader, Schema, Selection, Target};
 use crate::settings::{TABLES, YesNo, text};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::{self, Mark};
 
-/// Headings of the help.
+/// Heading of the help.
 const IMAGES: &str = "Images";
 
 /// Options for the format of a table.
@@ -49,7 +49,7 @@ pub struct DialectOptions {
     missing_markers: Option<String>,
 }
 
-/// What a table's target is taken for.
+/// Task for a table's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
@@ -59,7 +59,7 @@ pub enum Task {
 }
 
 impl DialectOptions {
-    /// What the library needs of them.
+    /// Returns the format for the library.
     pub fn format(&self) -> Format {
         let only = self.missing_markers.iter().flat_map(|texts| texts.split(','));
         let only = only.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -73,14 +73,14 @@ impl DialectOptions {
         }
     }
 
-    /// Options to read a table with a known schema.
+    /// Returns options to read a table with a known schema.
     pub fn like(&self, schema: Option<Schema>, target: Target) -> ReadOptions {
         let columns = Selection { schema, target, ..Selection::default() };
         ReadOptions { columns, format: self.format(), ..ReadOptions::default() }
     }
 }
 
-/// Which columns of a table train.
+/// Columns of a table, and their roles.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Columns {
@@ -147,7 +147,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// How a table to train on is read.
+    /// Returns options to read a training table.
     pub fn read_options(&self, task: Task) -> ReadOptions {
         let columns = Selection {
             target: self.target(task),
@@ -166,7 +166,7 @@ impl Columns {
         ReadOptions { columns, format, images, read_all, ..ReadOptions::default() }
     }
 
-    /// Where the labels are, or the values to predict.
+    /// Returns the columns of the labels, or of the values to predict.
     fn target(&self, task: Task) -> Target {
         match &self.target[..] {
             names if task == Task::Regression || names.len() > 1 => Target::Values(names.to_vec()),
@@ -175,10 +175,10 @@ impl Columns {
         }
     }
 
-    /// The task, given a loss, if one is named.
+    /// Returns the task, given a loss, if one is named.
     ///
     /// # Errors
-    /// [`Error::Config`], in one line, where the loss is one for the other task.
+    /// [`Error::Config`], in one line, if the loss belongs to the other task.
     pub fn task(&self, loss: Option<Loss>) -> crate::error::Result<Task> {
         let of_loss = |loss: Loss| if loss.of_classes() { Task::Classification } else { Task::Regression };
         match (self.task, loss) {
@@ -198,7 +198,7 @@ impl Columns {
     /// Checks whether the options can be combined with each other and with a loss.
     ///
     /// # Errors
-    /// [`Error::Config`], in one line, for the first that does not.
+    /// [`Error::Config`], in one line, for the first conflict.
     pub fn check(&self, loss: Option<Loss>) -> crate::error::Result<()> {
         if self.task(loss)? == Task::Classification && self.target.len() > 1 {
             return Err(Error::Config(format!(
@@ -209,10 +209,10 @@ impl Columns {
         Ok(())
     }
 
-    /// Where the labels of a test set are: where the training table says, if it is one.
+    /// Returns the columns of a test set's labels: as in the training table, if it is one.
     ///
     /// # Errors
-    /// As [`Columns::task`].
+    /// See [`Columns::task`].
     pub fn target_like(&self, reader: &Reader, loss: Option<Loss>) -> crate::error::Result<Target> {
         Ok(if reader.schema().is_some() { Target::Auto } else { self.target(self.task(loss)?) })
     }

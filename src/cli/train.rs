@@ -24,10 +24,10 @@ use super::train_report::{Setting, TrainReport};
 use crate::report::text::{grouped, shell_word};
 use crate::runs::{self, CONFIG, RunFolder};
 
-/// Trains and saves.
+/// Trains and saves a model.
 ///
 /// # Errors
-/// Those of the options, the data, the device and the output.
+/// Errors of the options, the data, the device and the output.
 pub fn run(options: TrainOptions, interrupts: &Interrupts, start: Instant) -> anyhow::Result<()> {
     let own = table(&options)?;
     let resumed = match &options.run.resume {
@@ -89,7 +89,7 @@ pub fn run(options: TrainOptions, interrupts: &Interrupts, start: Instant) -> an
             }
             RunOutcome::Lost(error) => lost = Some(error),
         }
-        // Before the first one it begins anew.
+        // Without a checkpoint, training starts again from the beginning.
         checkpoint = match &output {
             OutputPlace::Folder(folder) => runs::checkpoint(folder.path()).ok().flatten(),
             _ => None,
@@ -97,28 +97,28 @@ pub fn run(options: TrainOptions, interrupts: &Interrupts, start: Instant) -> an
     }
 }
 
-/// What a call asks for.
+/// A request to train.
 struct TrainRequest<'a> {
     options: &'a Options,
     run: &'a RunOptions,
     given: &'a Table,
-    /// The options that were given on the command line.
+    /// Options given on the command line.
     own: &'a Table,
     paths: &'a DataPaths,
     interrupts: &'a Interrupts,
     start: Instant,
 }
 
-/// How an attempt to train has ended.
+/// Outcome of an attempt to train.
 enum RunOutcome {
-    /// Starts the report with a profile, if one was made.
+    /// Training was reported, with a profile if one was made.
     Reported(Box<Option<Profile>>),
-    /// The device has failed, and the CPU engine can go on.
+    /// The device has failed, and the CPU engine can continue.
     Lost(Error),
 }
 
 impl TrainRequest<'_> {
-    /// Trains to the end, from a checkpoint on if there is one; on the CPU engine if a device was `lost` before.
+    /// Trains to the end, from a checkpoint if there is one; on the CPU engine if a device was `lost` before.
     fn train(
         &self,
         output: &mut OutputPlace,
@@ -152,7 +152,7 @@ impl TrainRequest<'_> {
         };
         notices.extend(notice);
         if config.needs_all_rows() {
-            // What is said of columns holds for all rows.
+            // Notices about columns apply to all rows.
             data.read_rows(usize::MAX)?;
         }
         refuse_unused_rate(self.own, &config, &data)?;
@@ -174,7 +174,7 @@ impl TrainRequest<'_> {
         }
         let done = drive(&mut trained, &mut report);
         if !interrupts.has_come() && once_more.is_none() {
-            // All is saved that a run needs to continue.
+            // Everything needed to resume is saved.
             interrupts.end_with("interrupted".to_owned());
         }
         let may_fall_back = run.fallback.is_some()
@@ -196,7 +196,7 @@ impl TrainRequest<'_> {
     }
 }
 
-/// The rows to train on once more, and those to test on.
+/// Returns copies of the training and test readers for the refit.
 fn copies(
     settings: &TrainSettings,
     info: &DatasetInfo,
@@ -213,7 +213,7 @@ fn copies(
     Ok((rows, test))
 }
 
-/// Trains on these rows once more, unless the run was interrupted.
+/// Trains again on these rows, unless the run was interrupted.
 fn once_more_on(
     (reader, test): (Reader, Option<Reader>),
     mut summary: Summary,
@@ -232,11 +232,12 @@ fn once_more_on(
     Ok(summary)
 }
 
-/// Asks a run for its events until there is none, with a checkpoint now and then, when it is interrupted, and at its end.
+/// Handles the events of a run until the last one, with checkpoints at intervals, on interruption, and at the
+/// end.
 fn drive(run: &mut Run, report: &mut TrainReport<'_>) -> crate::error::Result<()> {
     let mut is_stopped = false;
     while let Some(event) = run.next()? {
-        // A run that is killed before its first step can go on, too.
+        // A run that is killed before its first step can also be resumed.
         let begins = matches!(event, Event::Started(_)) && run.steps() == 0;
         let is_interrupted = match report.take(event) {
             Err(Error::Interrupted) => !is_stopped,
@@ -253,12 +254,12 @@ fn drive(run: &mut Run, report: &mut TrainReport<'_>) -> crate::error::Result<()
     if is_stopped { Ok(()) } else { report.save_checkpoint(run) }
 }
 
-/// Whether it is the fault of a device that may not be there for others.
+/// Returns whether a device caused the error, so that other engines may not have it.
 fn is_of_device(error: &Error) -> bool {
     matches!(error, Error::Device(_) | Error::Gpu(_))
 }
 
-/// What the data are called in the name of a folder: letters, digits and hyphens.
+/// Returns the name of the data for the name of a folder: letters, digits and hyphens.
 fn data_name(options: &Options) -> String {
     let stem = options.training.data.first().and_then(|path| path.file_stem()).and_then(|stem| stem.to_str());
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
@@ -267,7 +268,7 @@ fn data_name(options: &Options) -> String {
     if name.is_empty() || name == "-" { "data".to_owned() } else { name }
 }
 
-/// The notice about the rows of a table that validate, or do not, where none of the options that were `asked` for says so.
+/// Returns the notice about the validation rows of a table, if none of the options in `asked` decides them.
 fn of_validation(asked: &TrainSettings, settings: &TrainSettings, data: &TrainingData) -> Option<String> {
     let fraction = settings.validation_fraction.filter(|_| asked.validation_fraction.is_none())?;
     if fraction == 0.0 {
@@ -280,7 +281,7 @@ fn of_validation(asked: &TrainSettings, settings: &TrainSettings, data: &Trainin
     ))
 }
 
-/// Refuses paths that are not UTF-8: `config.toml` could not hold them.
+/// Rejects paths that are not UTF-8, which `config.toml` cannot contain.
 fn refuse_unspellable(options: &Options) -> crate::error::Result<()> {
     let data = options.training.data.iter().map(|path| ("data", path));
     let others = [("test", &options.test), ("validation", &options.validation)];

@@ -1,4 +1,4 @@
-//! Options of `tinytrain train`: of what is trained, which members of a sweep have, too, and of the run.
+//! Options of `tinytrain train`: for training, shared with members of a sweep, and for the run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::training::{Kernels, Training};
 
 const RUNS: &str = "Runs";
 
-/// What trains in place of a device that fails.
+/// Replacement for a device that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Fallback {
     Cpu,
@@ -77,7 +77,7 @@ pub struct RunOptions {
     pub tensorboard: bool,
 }
 
-/// What is trained and on what, for `train` and for the members of a sweep.
+/// Options for training and data, of `train` and of members of a sweep.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Options {
@@ -137,7 +137,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// What is known before any row is read.
+    /// Returns the information known before any row is read.
     pub fn info(&self) -> DatasetInfo {
         DatasetInfo {
             validates: self.validation.is_some(),
@@ -147,36 +147,37 @@ impl Options {
         }
     }
 
-    /// Whether there are rows that can say which model is best.
+    /// Returns whether validation rows select the best model.
     pub fn validates(&self) -> bool {
         self.training.settings.validates(&self.info())
     }
 
-    /// Whether rows of the training data are held out.
+    /// Returns whether rows of the training data are held out.
     pub fn divides(&self) -> bool {
         let settings = &self.training.settings;
         let validates = settings.validation_fraction.is_some_and(|fraction| fraction > 0.0);
         validates || settings.test_fraction.is_some() || self.folds.is_some()
     }
 
-    /// Whether rows of the training data may be held out though no option says so.
+    /// Returns whether rows of the training data may be held out by default.
     fn may_hold_out(&self) -> bool {
         let settings = &self.training.settings;
         let is_open = settings.validation_fraction.is_none() && settings.preset != Some(Preset::Plain);
         is_open && self.validation.is_none() && !self.training.data.is_empty()
     }
 
-    /// Checks whether the options can be combined, as far as that is known without the data.
+    /// Checks whether the options can be combined, as far as possible without the data.
     ///
     /// # Errors
-    /// Of the first that does not.
+    /// For the first conflict.
     pub fn check(&self) -> Result<()> {
         let info = self.info();
         self.training.check(DatasetInfo { validates: info.validates || self.may_hold_out(), ..info })?;
         self.check_held_out(self.may_hold_out())
     }
 
-    /// Checks whether rows are held out where an option says which; `validates` says whether some are by default.
+    /// Checks that rows are held out if an option selects them; `validates` states whether some are held out
+    /// by default.
     ///
     /// # Errors
     /// [`Error::Setting`].
@@ -191,7 +192,7 @@ impl Options {
         }
     }
 
-    /// Where the rows come from, as far as a model file can tell: names that are text, of files that can be read again.
+    /// Returns the sources of the rows for a model file: only UTF-8 names of files that can be read again.
     pub fn names_of_data(&self, data: &TrainingData) -> BTreeMap<String, String> {
         let mut settings = names_of_data(&self.training.data, self.test.as_deref(), data.file_rows());
         let columns = [("group", &self.group), ("time", &self.time)];

@@ -1,4 +1,4 @@
-//! What `tinytrain train` saves and tells while it trains.
+//! Output of `tinytrain train` while it trains: saved files and printed lines.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,11 @@ use super::train_text::{
 use crate::report::text::{counted, one_class, shell_word, unknown_cells};
 use crate::runs::{CONFIG, CheckpointClock, EventLog, MODEL};
 
-/// How long a model that is kept may wait to be written, where that takes less than a tenth of it; else ten times as long.
+/// Minimum interval between writes of a kept model, if writing takes less than a tenth of it; otherwise ten
+/// times the time of writing.
 const MODEL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What is trained, and with which settings.
+/// Configuration of the training, and its source.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
     pub config: &'a Config,
@@ -40,7 +41,7 @@ pub struct Setting<'a> {
     pub run: &'a RunOptions,
 }
 
-/// Takes the events of a run.
+/// Handles the events of a run.
 pub struct TrainReport<'a> {
     options: &'a Options,
     config: &'a Config,
@@ -49,34 +50,34 @@ pub struct TrainReport<'a> {
     run: &'a RunOptions,
     start: Instant,
     console: Console,
-    /// Notices to print when training begins: a run that fails before prints one line.
+    /// Notices to print when training begins: a run that fails earlier prints one line.
     notices: Vec<String>,
-    /// Warnings, printed then too.
+    /// Warnings, also printed when training begins.
     warnings: Vec<String>,
-    /// What the model file says besides what the library knows.
+    /// Settings in the model file besides the library's.
     settings: BTreeMap<String, String>,
-    /// The columns of the table of epochs, once it has a header.
+    /// Columns of the table of epochs, after its header is printed.
     table: Option<Table>,
     validates: bool,
     tests: bool,
     /// Whether a line of the table had a star.
     has_star: bool,
-    /// The columns, of a table.
+    /// Columns, if the data are a table.
     schema: Option<Schema>,
     output: &'a mut OutputPlace,
     saved: Option<Saved>,
-    /// The model that is kept, until it is written.
+    /// The kept model, until it is written.
     unsaved: Option<Arc<Model>>,
-    /// When a model was written last, and how long that took.
+    /// Time of the last write of a model, and its duration.
     written: Option<(Instant, Duration)>,
     clock: CheckpointClock,
-    /// What TensorBoard reads, if that is wanted.
+    /// Events for TensorBoard, if wanted.
     events: Option<EventLog<'a>>,
-    /// Whether the folder holds what it holds from the beginning on.
+    /// Whether the folder has its initial files.
     has_begun: bool,
-    /// The progress at the checkpoint from which the run continues.
+    /// Progress at the checkpoint from which the run continues.
     progress: Option<Progress>,
-    /// What it was trained on until then.
+    /// Origin of the training up to the checkpoint.
     origin: Option<Origin>,
     interrupts: &'a Interrupts,
 }
@@ -86,7 +87,7 @@ struct Saved {
     path: PathBuf,
 }
 
-/// A model that is kept: the best where validation data say which is.
+/// Describes a kept model: the best one if validation data select it.
 fn kept_model(epoch: usize, validates: bool, config: &Config) -> String {
     match validates && config.keep != Some(Keep::Last) {
         true => format!("the best model, epoch {epoch},"),
@@ -100,7 +101,7 @@ impl<'a> TrainReport<'a> {
         self.warnings.extend(warnings);
     }
 
-    /// An empty report, which begins with `notices`.
+    /// Creates an empty report, which begins with `notices`.
     pub fn new(
         options: &'a Options,
         setting: Setting<'a>,
@@ -148,7 +149,7 @@ impl<'a> TrainReport<'a> {
         }
     }
 
-    /// The report of a run that continues from this checkpoint.
+    /// Returns the report of a run that continues from this checkpoint.
     #[must_use]
     pub fn resumed_at(mut self, checkpoint: &Checkpoint) -> Self {
         let Progress { steps, epochs, kept, .. } = &checkpoint.progress;
@@ -165,7 +166,7 @@ impl<'a> TrainReport<'a> {
         self
     }
 
-    /// Whether it is time for a checkpoint.
+    /// Returns whether a checkpoint is due.
     pub fn is_due(&mut self, run: &Run) -> bool {
         matches!(self.output, OutputPlace::Folder(_)) && self.clock.is_due(run.steps(), run.epochs().len())
     }
@@ -173,7 +174,7 @@ impl<'a> TrainReport<'a> {
     /// Writes a checkpoint into the folder of the run, if it has one.
     ///
     /// # Errors
-    /// Those of the device and of the folder.
+    /// Errors of the device and of the folder.
     pub fn save_checkpoint(&mut self, run: &mut Run) -> Result<()> {
         self.write_model()?;
         if let OutputPlace::Folder(folder) = &mut self.output
@@ -185,9 +186,9 @@ impl<'a> TrainReport<'a> {
         Ok(())
     }
 
-    /// Makes the folder of the run, with all that it holds before an epoch has ended.
+    /// Creates the folder of the run, with all files that exist before the first epoch ends.
     fn begin(&mut self, started: &Started) -> Result<()> {
-        // From here on there is something to save first.
+        // Signals must now be handled by saving first.
         self.interrupts.ask();
         let Self { config, preset, given, run, .. } = *self;
         if let Some(folder) = self.output.folder()?
@@ -217,7 +218,7 @@ impl<'a> TrainReport<'a> {
             });
         }
         let now = started.engine.origin();
-        // On the processor the number of threads changes no bit.
+        // On the CPU the number of threads does not affect results.
         if let Some(before) = self.origin.take()
             && before != now
             && (before.schedule.is_some() || now.schedule.is_some())
@@ -230,10 +231,11 @@ impl<'a> TrainReport<'a> {
         Ok(())
     }
 
-    /// Saves and prints what belongs to an event.
+    /// Saves and prints the results of an event.
     ///
     /// # Errors
-    /// When the model cannot be saved, or standard output cannot be written to; [`Error::Interrupted`] when a signal has come.
+    /// If the model cannot be saved, or standard output cannot be written to; [`Error::Interrupted`] after a
+    /// signal.
     pub fn take(&mut self, event: Event) -> Result<()> {
         match &event {
             Event::Progress { .. } => return self.show_progress(&event),
@@ -246,7 +248,7 @@ impl<'a> TrainReport<'a> {
                 }
                 if *is_kept {
                     self.keep(model, kept_model(epoch.epoch, self.validates, self.config))?;
-                    // To sync a file takes longer than some epochs.
+                    // Syncing a file takes longer than some epochs.
                     if self.written.is_none_or(|(end, took)| end.elapsed() >= MODEL_INTERVAL.max(10 * took)) {
                         self.write_model()?;
                     }
@@ -274,14 +276,14 @@ impl<'a> TrainReport<'a> {
         self.tell(&event)
     }
 
-    /// Takes a model in the place of the one before. It is written at the latest with a checkpoint and at the end.
+    /// Replaces the kept model. It is written at the latest with a checkpoint and at the end.
     fn keep(&mut self, model: &Arc<Model>, what: String) -> Result<()> {
         self.saved = Some(Saved { what, path: self.output.model_path()? });
         self.unsaved = Some(Arc::clone(model));
         Ok(())
     }
 
-    /// Writes the model that is kept, unless it is written.
+    /// Writes the kept model, unless it is already written.
     fn write_model(&mut self) -> Result<()> {
         let Some(model) = self.unsaved.take() else { return Ok(()) };
         let mut model = Arc::unwrap_or_clone(model);
@@ -292,10 +294,10 @@ impl<'a> TrainReport<'a> {
         Ok(())
     }
 
-    /// Saves the model of a run whose network is to be trained once more, and says so.
+    /// Saves the model of a run before its refit, and prints a line about it.
     ///
     /// # Errors
-    /// When the model cannot be saved, or standard output cannot be written to.
+    /// If the model cannot be saved, or standard output cannot be written to.
     pub fn begin_refit(&mut self, summary: &Summary) -> Result<()> {
         self.keep(&Arc::new(summary.model.clone()), kept_model(summary.kept, self.validates, self.config))?;
         self.write_model()?;
@@ -307,10 +309,10 @@ impl<'a> TrainReport<'a> {
         Ok(())
     }
 
-    /// Shows how far a run, or a refit, has come.
+    /// Shows the progress of a run, or of a refit.
     ///
     /// # Errors
-    /// [`Error::Interrupted`] when a signal has come.
+    /// [`Error::Interrupted`] after a signal.
     pub fn show_progress(&mut self, event: &Event) -> Result<()> {
         if let Event::Progress { epoch, rows, total, score } = event {
             let accuracy = accuracy(Some(score), self.config);
@@ -319,10 +321,10 @@ impl<'a> TrainReport<'a> {
         if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Takes the model of a refit, if there is one.
+    /// Keeps the model of a refit, if there is one.
     ///
     /// # Errors
-    /// That of the refit, and when the model cannot be saved.
+    /// Error of the refit, or if the model cannot be saved.
     pub fn end_refit(&mut self, summary: &Summary, done: Result<()>) -> Result<()> {
         done?;
         self.keep(&Arc::new(summary.model.clone()), "the model of all rows".to_owned())
@@ -331,13 +333,13 @@ impl<'a> TrainReport<'a> {
     /// Prints the end of a run.
     ///
     /// # Errors
-    /// What ended the run before its time, and where the last model is.
+    /// The error that ended the run early, with the place of the last model.
     pub fn end(mut self, trained: Result<Summary>) -> anyhow::Result<()> {
         self.console.progress().bar.clear();
         if let Ok(Summary { model, .. }) = &trained
             && model.settings.contains_key("temperature")
         {
-            // What was written before is the model as the run goes on from it.
+            // The file written before contains the uncalibrated model, with which the run resumes.
             self.unsaved = Some(Arc::new(model.clone()));
         }
         let written = self.write_model();
@@ -368,17 +370,17 @@ impl<'a> TrainReport<'a> {
             }
             (Ok(_), None) => Ok(()),
         };
-        // The result comes first: it is there, whatever became of the event file.
+        // The result comes first, since it exists even if the event file failed.
         told.and(Ok(events?))
     }
 
-    /// What has no effect, and what `--verbose` adds.
+    /// Prints settings without effect, and the details of `--verbose`.
     fn tell_details(&self, started: &Started) {
         let lines = details(started, self.config, self.preset, self.options.verbose);
         lines.iter().for_each(|line| self.console.notice(line));
     }
 
-    /// Prints what belongs to an event.
+    /// Prints the lines of an event.
     fn tell(&mut self, event: &Event) -> Result<()> {
         let is_json = self.options.format == Format::Json;
         if !is_json && self.options.quiet {
@@ -417,7 +419,7 @@ impl<'a> TrainReport<'a> {
         }
     }
 
-    /// Prints what a run gave, whose model is saved at `path`.
+    /// Prints the result of a run, whose model is saved at `path`.
     fn summary(&self, summary: &Summary, path: &Path) -> Result<()> {
         let times = [self.start.elapsed(), summary.first_batch.duration_since(self.start)];
         let name = path.to_string_lossy();
@@ -448,7 +450,7 @@ impl<'a> TrainReport<'a> {
         self.console.line(&format!("evaluate the model: tinytrain eval --model {}{data}", shell_word(path)))
     }
 
-    /// The option by which `tinytrain eval` finds the data, where the model file cannot tell.
+    /// Returns the option with which `tinytrain eval` finds the data, if the model file cannot name them.
     fn data_option(&self) -> String {
         let is_known = ["data", "data_parts"].iter().any(|key| self.settings.contains_key(*key));
         if is_known && !self.settings.contains_key("unnamed_test_data") {

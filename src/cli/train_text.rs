@@ -1,4 +1,4 @@
-//! The lines that `tinytrain train` prints for people: for how long it trains, the table of epochs, and what came of it.
+//! Text output of `tinytrain train`: length of the training, the table of epochs, and the result.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use super::data_text::data_line;
 use crate::report::evaluation::errors_text;
 use crate::report::text::{counted, grouped, loss, percent, seconds};
 
-/// The most lines of the table of epochs, but for the first and the last.
+/// Maximum number of lines of the table of epochs, except the first and the last.
 const MOST_LINES: usize = 50;
 
-/// What is trained on what, for how long, and what of that was chosen here.
+/// Returns the lines printed at the start.
 pub fn started_lines(
     started: &Started,
     config: &Config,
@@ -58,12 +58,12 @@ pub fn started_lines(
     ]
 }
 
-/// The table of epochs, which grows line by line and so cannot wait for its widest cell. No line is longer than 80
-/// characters.
+/// The table of epochs, printed line by line, so that it cannot adapt to its widest cell. No line is longer
+/// than 80 characters.
 pub struct Table {
     validates: bool,
     tests: bool,
-    /// Epochs of the whole run.
+    /// Number of epochs of the whole run.
     epochs: usize,
     loss: Loss,
     /// The metric that chooses the best epoch, printed instead of the validation loss.
@@ -71,18 +71,19 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with columns for validation rows and for test rows, if there are any.
+    /// Creates a table with columns for validation rows and test rows, if there are any.
     pub fn new(validates: bool, tests: bool, &Config { epochs, loss, metric, .. }: &Config) -> Self {
         let metric = metric.filter(|metric| *metric != Metric::Accuracy);
         Self { validates, tests, epochs, loss, metric }
     }
 
-    /// Whether the table has a line of an epoch: of the first, the last, and as many as are still read in between.
+    /// Returns whether the table has a line for an epoch: the first, the last, and a limited number in
+    /// between.
     pub fn shows(&self, epoch: usize) -> bool {
         epoch == 1 || epoch == self.epochs || epoch.is_multiple_of(self.epochs.div_ceil(MOST_LINES))
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     pub fn header(&self) -> String {
         let of_classes = self.loss.of_classes();
         let validation = match (self.validates, of_classes) {
@@ -112,7 +113,7 @@ impl Table {
         ])
     }
 
-    /// The figures of an epoch; a star stands behind an epoch that is better on the validation rows than all before.
+    /// Returns the line of an epoch, with a star after an epoch whose validation score is the best so far.
     pub fn line(&self, epoch: &Epoch, is_kept: bool) -> String {
         let cell = |score: &Option<Score>, text: fn(&Score) -> String| {
             score.as_ref().map_or_else(|| "-".to_owned(), text)
@@ -151,12 +152,13 @@ impl Table {
     }
 }
 
-/// The accuracy, where targets are classes.
+/// Returns the accuracy, if targets are classes.
 pub fn accuracy(score: Option<&Score>, config: &Config) -> Option<f64> {
     score.map(|score| score.accuracy).filter(|_| config.loss.of_classes())
 }
 
-/// The measures of predicted values of the model that was kept, for people: a line, and one more for each of several targets.
+/// Returns the measures of the kept model's predicted values: a line, and one more for each of several
+/// targets.
 fn value_figures(epoch: &Epoch, names: &[String]) -> (String, Vec<String>) {
     let (set, score) = match (&epoch.test, &epoch.validation) {
         (Some(test), _) => ("test", test),
@@ -173,7 +175,7 @@ fn value_figures(epoch: &Epoch, names: &[String]) -> (String, Vec<String>) {
     (line, names.iter().zip(targets).map(target).collect())
 }
 
-/// What has no effect, and what `--verbose` adds.
+/// Returns settings without effect, and the details of `--verbose`.
 pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: bool) -> Vec<String> {
     let Started { engine, network, transform, .. } = started;
     let Description { engine, device, schedule, dispatches, .. } = engine;
@@ -205,7 +207,7 @@ pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: b
     lines
 }
 
-/// What a run reached: a line, and one more for each of several targets.
+/// Returns the result of a run: a line, and one more for each of several targets.
 pub fn reached(summary: &Summary, loss: Loss) -> (String, Vec<String>) {
     let Some(epoch) = summary.kept_epoch() else { return ("not evaluated".to_owned(), Vec::new()) };
     if !loss.of_classes() {
@@ -220,7 +222,7 @@ pub fn reached(summary: &Summary, loss: Loss) -> (String, Vec<String>) {
     (format!("{set} accuracy {}", percent(score.accuracy)), Vec::new())
 }
 
-/// The end of the line with the result: which epoch was best, why the run ended, and its time.
+/// Returns the end of the line with the result: the best epoch, the reason of the run's end, and its time.
 pub fn end_text(summary: &Summary, [total, first]: [Duration; 2], is_verbose: bool) -> String {
     let all = summary.epochs.len();
     let epochs = match summary.kept {
@@ -240,7 +242,7 @@ pub fn end_text(summary: &Summary, [total, first]: [Duration; 2], is_verbose: bo
     format!(" ({epochs}{end}{no_test}) in {}{first}", seconds(total))
 }
 
-/// The result as fields of a JSON object, with the name of the model.
+/// Returns the result as fields of a JSON object, with the name of the model.
 pub fn summary_fields<'a>(
     summary: &Summary,
     [total, first]: [Duration; 2],
@@ -267,7 +269,7 @@ pub fn summary_fields<'a>(
     fields
 }
 
-/// What is trained on what, for a machine.
+/// Returns the description of a training as fields of a JSON object.
 pub fn started_fields(started: &Started, config: &Config, preset: Preset) -> Vec<(&'static str, Value)> {
     let Started { engine, network, transform, data_schema, rows, .. } = started;
     let Description { engine, device, schedule, .. } = engine;
@@ -298,7 +300,7 @@ pub fn started_fields(started: &Started, config: &Config, preset: Preset) -> Vec
     ]
 }
 
-/// An epoch for a machine.
+/// Returns an epoch as fields of a JSON object.
 pub fn epoch_fields(epoch: &Epoch, config: &Config, is_kept: bool) -> Vec<(&'static str, Value)> {
     let mut fields = vec![
         ("event", "epoch".into()),

@@ -1,4 +1,4 @@
-//! Options that all commands share which train.
+//! Options shared by all commands that train.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use super::args;
 use super::devices;
 use super::table_options::Columns;
 
-/// What is trained, on which data, by what.
+/// Data, device and settings of a training.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Training {
@@ -43,21 +43,21 @@ pub struct Training {
 }
 
 impl Training {
-    /// What trains.
+    /// Returns the requested device.
     pub fn device(&self) -> DeviceRequest {
         self.device.clone().unwrap_or_default()
     }
 
-    /// Checks the options as far as that can be done before anything is read.
+    /// Checks the options as far as possible before anything is read.
     ///
     /// # Errors
-    /// Of the first that does not go with the others.
+    /// For the first conflict.
     pub fn check(&self, info: DatasetInfo) -> Result<()> {
         self.settings.check_early(info)?;
         self.columns.check(self.settings.loss)
     }
 
-    /// How a table to train on is read.
+    /// Returns options to read a training table.
     ///
     /// # Errors
     /// [`crate::error::Error::Config`] if the task and the loss contradict one another.
@@ -67,30 +67,30 @@ impl Training {
     }
 }
 
-/// Takes no value but that of a flag that was not given.
+/// Parses only the value of a flag that was not given.
 fn refused(text: &str) -> std::result::Result<bool, String> {
     if text == "false" { Ok(false) } else { Err("this command does not use it".to_owned()) }
 }
 
-/// For `mut_args` of a command that has a use for some of the options `T` alone, by their headings and names.
+/// Selects some of the options `T`, by their headings and names, for `mut_args` of a command.
 pub fn only<T: Args>(is_wanted: fn(Option<&str>, &str) -> bool) -> impl FnMut(Arg) -> Arg {
     let all = T::augment_args(Command::new("all"));
     let others =
         all.get_arguments().filter(move |it| !is_wanted(it.get_help_heading(), it.get_id().as_str()));
     let others: Vec<Id> = others.map(|argument| argument.get_id().clone()).collect();
     move |argument| match others.contains(argument.get_id()) {
-        // It has to be known to clap, which reads all of them.
+        // Hidden options must still be known to clap, which reads all of them.
         true => argument.hide(true).value_parser(refused),
         false => argument,
     }
 }
 
-/// For [`only`]: those of some steps, of which none is the last.
+/// Selects options, for [`only`], for training a number of steps without an end.
 pub fn of_steps(heading: Option<&str>, _: &str) -> bool {
     ![Some(ENDS), Some(HELD_OUT)].contains(&heading)
 }
 
-/// Which kernels a GPU trains with.
+/// Options for the kernels of a GPU.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Kernels {
@@ -102,10 +102,11 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// The device, and a notice about an unexpected choice. `is_short`: the CPU engine will finish before a GPU could begin. `no_timestamps` denies it time stamps.
+    /// Returns the device, and a notice about an unexpected choice. `is_short`: the CPU engine finishes
+    /// before a GPU starts. `no_timestamps` disables time stamps.
     ///
     /// # Errors
-    /// When it is not there.
+    /// If the device does not exist.
     pub fn device(
         &self,
         training: &Training,
@@ -115,7 +116,7 @@ impl Kernels {
     ) -> Result<(Device, Vec<String>)> {
         let device_options = DeviceOptions { no_timestamps, ..args::options(self.bounds_checks) };
         let request = training.device();
-        // Who has kernels checked wants kernels.
+        // Bounds checks need kernels.
         let is_short = is_short && !self.bounds_checks;
         let leaves_gpu = leaves_gpu(&request, is_short);
         let (device, notice) = devices::find(&request, device_options, is_short)?;

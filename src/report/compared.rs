@@ -1,17 +1,17 @@
-//! Runs side by side: what they reached, and the settings in which they differ.
+//! Runs side by side: their results, and the settings in which they differ.
 
 use std::collections::BTreeSet;
 
 use super::text::{Align, Table, loss, percent};
 use crate::runs::RunSummary;
 
-/// A table with a column a run.
+/// Returns a table with one column per run.
 pub fn side_by_side(runs: &[RunSummary], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
     let names = [String::new()].into_iter().chain(runs.iter().map(RunSummary::name)).collect();
     Table::alike(names, Align::Left, rows)
 }
 
-/// Figures of an epoch, for people and by their columns in the history.
+/// Metrics of an epoch: their names, and their columns in the history.
 const FIGURES: [(&str, &str); 8] = [
     ("train loss", "train_loss"),
     ("train accuracy", "train_accuracy"),
@@ -23,7 +23,7 @@ const FIGURES: [(&str, &str); 8] = [
     ("test R2", "test_r2"),
 ];
 
-/// What runs reached, side by side: rows of a name and a cell a run.
+/// Returns the results of runs side by side: rows of a name and one cell per run.
 pub fn compared(runs: &[RunSummary]) -> Vec<Vec<String>> {
     let row = |name: &str, of: &dyn Fn(&RunSummary) -> String| -> Vec<String> {
         [name.to_owned()].into_iter().chain(runs.iter().map(of)).collect()
@@ -44,7 +44,7 @@ pub fn compared(runs: &[RunSummary]) -> Vec<Vec<String>> {
     rows
 }
 
-/// The settings with these names, side by side: rows of a name and a cell a run.
+/// Returns the settings with these names side by side: rows of a name and one cell per run.
 pub fn settings(runs: &[RunSummary], names: &[String]) -> Vec<Vec<String>> {
     let cell = |run: &RunSummary, name: &String| run.settings.get(name).cloned().unwrap_or_default();
     let row =
@@ -52,12 +52,12 @@ pub fn settings(runs: &[RunSummary], names: &[String]) -> Vec<Vec<String>> {
     names.iter().map(row).collect()
 }
 
-/// A figure for people.
+/// Formats a metric.
 fn figure(name: &str, value: f64) -> String {
     if name.ends_with("accuracy") { percent(value) } else { loss(value) }
 }
 
-/// What a run reached, for people.
+/// Formats the result of a run.
 pub fn score(run: &RunSummary) -> String {
     for set in ["validation", "test", "train"] {
         for measure in ["accuracy", "r2", "loss"] {
@@ -71,13 +71,13 @@ pub fn score(run: &RunSummary) -> String {
     "no epoch".to_owned()
 }
 
-/// The names of all settings.
+/// Returns the names of all settings.
 pub fn names(runs: &[RunSummary]) -> Vec<String> {
     let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.settings.keys()).collect();
     names.into_iter().cloned().collect()
 }
 
-/// The names of those that are not the same in all runs.
+/// Returns the names of the settings that differ between runs.
 pub fn differing(runs: &[RunSummary]) -> Vec<String> {
     let differs = |name: &String| runs.iter().any(|run| run.settings.get(name) != runs[0].settings.get(name));
     names(runs).into_iter().filter(differs).collect()

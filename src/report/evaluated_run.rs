@@ -1,4 +1,4 @@
-//! A run's model on rows that it was not trained on, if they can be read again.
+//! Evaluation of a run's model on rows that it was not trained on, if they can be read again.
 
 use std::path::PathBuf;
 
@@ -12,42 +12,43 @@ use crate::train::{
     Evaluated, Measure, OutputDecoder, Predictions, Score, ValueErrors, evaluate, load_model, measures,
 };
 
-/// What runs are evaluated on for a page.
+/// Data for the evaluation of runs on a page.
 #[derive(Debug, Clone)]
 pub struct PageOptions {
-    /// The data; if there are none, those that each run was tested on, else trained on.
+    /// Files to evaluate on; if empty, the data that each run was tested on, or otherwise trained on.
     pub data: Vec<PathBuf>,
-    /// The column of the labels or values, if it differs from in training.
+    /// Column of the labels or values, if it differs from training.
     pub target: Option<String>,
-    /// How tables are written, as far as it is said.
+    /// Format of tables, as far as it is given.
     pub format: Format,
 }
 
 /// The model of a run and its predictions.
 pub struct EvaluatedRun {
-    /// The model.
+    /// Model of the run.
     pub model: Model,
-    /// The rows as its inputs.
+    /// Rows as inputs of the model.
     pub rows: EvaluationRows,
-    /// The rows as they are in the file.
+    /// Rows as in the file.
     pub read: AsRead,
-    /// The device, for people.
+    /// Description of the device.
     pub device: String,
-    /// What it predicts.
+    /// Predictions for the rows.
     pub predictions: Predictions,
-    /// Its loss over the rows.
+    /// Loss over the rows.
     pub loss: f64,
-    /// Measures, with their intervals.
+    /// Measures, with their confidence intervals.
     pub measured: Vec<Measure>,
-    /// The errors of a regression model.
+    /// Errors of a regression model.
     pub errors: Option<ValueErrors>,
 }
 
 impl EvaluatedRun {
-    /// Evaluates the model of a run. The inner error is a sentence: why there is nothing to evaluate, or nothing to evaluate on.
+    /// Evaluates the model of a run. The inner error is a sentence with the reason why there is no model or
+    /// no data.
     ///
     /// # Errors
-    /// Those of the model and the device; of data that the options name.
+    /// Errors of the model and the device, and errors of data named by the options.
     pub fn evaluate(
         run: &RunSummary,
         options: &PageOptions,
@@ -86,7 +87,7 @@ impl EvaluatedRun {
         Ok(Ok(Self { model, rows, read, device, predictions, loss, measured, errors }))
     }
 
-    /// Values to predict of a row, and the values; nothing of classes.
+    /// Returns the number of values per row, and the values; empty for classes.
     pub fn values(&self) -> (usize, &[f32]) {
         match self.rows.data.targets.view() {
             TargetsRef::Classes(_) => (0, &[]),
@@ -94,13 +95,13 @@ impl EvaluatedRun {
         }
     }
 
-    /// The probability that the model gives a class of a row.
+    /// Returns the predicted probability of a class of a row.
     pub fn probability(&self, row: usize, class: u32) -> f64 {
         self.predictions.probabilities[row * self.model.network.outputs() + class as usize]
     }
 }
 
-/// Whether data are the reason, which may have moved or changed since.
+/// Returns whether data caused the error, which may have moved or changed since.
 fn is_of_data(error: &Error) -> bool {
     matches!(
         error,

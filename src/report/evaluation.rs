@@ -1,4 +1,4 @@
-//! What `tinytrain eval` says of classes and of values.
+//! Results of `tinytrain eval` for classes and for values.
 
 use crate::data::{Classes, Dataset};
 use crate::model::Model;
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::text::{Align, Table, column_name, counted, grouped, loss, percent};
 use crate::evaluate::EvaluationRows;
 
-/// The most classes of which a text shows the confusion matrix.
+/// Maximum number of classes for a confusion matrix in text.
 const TEXT_CLASSES: usize = 20;
-/// The most characters of a class's name in a table.
+/// Maximum number of characters of a class's name in a table.
 const SHOWN_NAME: usize = 20;
-/// The most classes of which a text shows the figures.
+/// Maximum number of classes for metrics per class in text.
 const TABLE_CLASSES: usize = 40;
 
-/// The evaluation of a classifier as text.
+/// Returns the evaluation of a classifier as text.
 pub fn text(
     data: &Dataset,
     evaluated: &Evaluated,
@@ -51,7 +51,7 @@ pub fn text(
     lines
 }
 
-/// The notice about row weights, if the model was trained with them.
+/// Returns the notice about row weights, if the model was trained with them.
 pub fn weight_line(model: &Model, data: &Dataset) -> Option<String> {
     let name = column_name(model.data_schema.schema.as_ref()?.weight.as_ref()?);
     Some(match data.weights.is_empty() {
@@ -60,17 +60,17 @@ pub fn weight_line(model: &Model, data: &Dataset) -> Option<String> {
     })
 }
 
-/// The suffix of the name of a figure, if these rows are weighted.
+/// Returns the suffix of a metric's name, if these rows are weighted.
 pub fn weighted(data: &Dataset) -> &'static str {
     if data.weights.is_empty() { "" } else { ", weighted" }
 }
 
-/// A class for a machine: a number where the classes count from 0, else its name.
+/// Returns a class as JSON: a number if the classes count from 0, otherwise its name.
 fn class_value(classes: &Classes, class: u32) -> Value {
     if classes.are_counted() { class.into() } else { classes.name(class).into() }
 }
 
-/// Errors for a machine. Samples have the numbers of their rows in the file.
+/// Returns errors as JSON. Samples are numbered by their rows in the file.
 pub fn list(errors: &[u32], rows: &EvaluationRows, predictions: &[u32], classes: &Classes) -> Value {
     let object = |row: &u32| {
         let value = |of: &[u32]| class_value(classes, of[*row as usize]);
@@ -80,13 +80,13 @@ pub fn list(errors: &[u32], rows: &EvaluationRows, predictions: &[u32], classes:
     errors.iter().map(object).collect()
 }
 
-/// Which rows are not predicted as labelled, in their order.
+/// Returns the misclassified rows, in their order.
 pub fn misclassified(labels: &[u32], predictions: &[u32]) -> Vec<u32> {
     let rows = (0..).zip(labels.iter().zip(predictions));
     rows.filter(|(_, (label, prediction))| label != prediction).map(|(row, _)| row).collect()
 }
 
-/// The first `most` errors for people.
+/// Returns the first `most` errors as a table.
 pub fn error_table(
     errors: &[u32],
     found: &EvaluationRows,
@@ -113,7 +113,7 @@ pub fn error_table(
     lines
 }
 
-/// The name of a class, cut.
+/// Returns the name of a class, truncated.
 pub fn shown(classes: &Classes, class: u32) -> String {
     let name = classes.name(class);
     if name.chars().count() <= SHOWN_NAME {
@@ -123,7 +123,7 @@ pub fn shown(classes: &Classes, class: u32) -> String {
     }
 }
 
-/// Figures of the classes that occur, the first `most` of them.
+/// Returns metrics of the classes that occur, the first `most` of them.
 pub fn class_table(figures: &[ClassFigures], classes: &Classes, most: usize) -> Table {
     let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), percent);
     let occurring = (0..).zip(figures).filter(|(_, figures)| figures.occurs());
@@ -135,12 +135,12 @@ pub fn class_table(figures: &[ClassFigures], classes: &Classes, most: usize) -> 
     Table::new(&["class", ">samples", ">correct", ">precision", ">recall", ">F1"], rows)
 }
 
-/// Rows, each as often as it counts.
+/// Formats a weighted number of rows.
 pub fn count(rows: f64) -> String {
     if rows.fract() == 0.0 { grouped(rows as u64) } else { format!("{rows:.2}") }
 }
 
-/// The confusion matrix under the names of the classes.
+/// Returns the confusion matrix under the names of the classes.
 pub fn matrix_table(matrix: &[Vec<f64>], classes: &Classes) -> Table {
     let names = (0..matrix.len() as u32).map(|class| shown(classes, class));
     let row = |(name, counts): (String, &Vec<f64>)| {
@@ -150,23 +150,23 @@ pub fn matrix_table(matrix: &[Vec<f64>], classes: &Classes) -> Table {
     Table::alike([String::new()].into_iter().chain(names).collect(), Align::Right, rows)
 }
 
-/// A measure over all targets; NaN where it is no number, as the AUC of rows of one class.
+/// Returns a measure over all targets; NaN if it is undefined, as the AUC of rows of one class.
 pub fn number_of(measured: &[Measure], name: &str) -> f64 {
     let found = measured.iter().find(|measure| measure.name == name && measure.target.is_none());
     found.map_or(f64::NAN, |measure| measure.value)
 }
 
-/// The measure as JSON.
+/// Returns the measure as JSON.
 pub fn value_of(measured: &[Measure], name: &str) -> Value {
     number_of(measured, name).into()
 }
 
-/// The intervals of the measures over all targets, by their names.
+/// Returns the confidence intervals of the measures over all targets, by name.
 pub fn intervals(measured: &[Measure]) -> Value {
     of_target(measured, None)
 }
 
-/// The same for each of `targets` targets. Those of a single one are those of all.
+/// Returns the intervals for each of `targets` targets. A single target has the intervals of all targets.
 pub fn intervals_by_target(measured: &[Measure], targets: usize) -> Value {
     let target = |target| if targets == 1 { None } else { Some(target) };
     (0..targets).map(|index| of_target(measured, target(index))).collect()
@@ -177,13 +177,13 @@ fn of_target(measured: &[Measure], target: Option<usize>) -> Value {
     Value::Object(measures.map(|measure| (measure.name.to_owned(), json!(measure.interval))).collect())
 }
 
-/// Measures over all targets for people, with their intervals.
+/// Returns measures over all targets as a table, with their intervals.
 pub fn measure_table(measured: &[Measure]) -> Table {
     let all = measured.iter().filter(|measure| measure.target.is_none() && measure.value.is_finite());
     Table::new(&["measure", ">value", "95 % interval"], all.map(|measure| row(measure).to_vec()))
 }
 
-/// Measures of each target. RMSE and MAE over all are left out: targets have units of their own.
+/// Returns measures of each target. Total RMSE and MAE are omitted, since targets have different units.
 pub fn target_table(measured: &[Measure], names: &[String]) -> Table {
     let rows = measured.iter().filter(|measure| measure.value.is_finite()).filter_map(|measure| {
         let target = match measure.target {
@@ -213,7 +213,7 @@ fn row(measure: &Measure) -> [String; 3] {
     [name, shown(measure.value), format!("{low} to {high}")]
 }
 
-/// Errors for people: RMSE and MAE of a single target, R2 where there is one.
+/// Returns errors as text: RMSE and MAE of a single target, R2 if it is defined.
 pub fn errors_text(errors: &ValueErrors) -> String {
     let ValueErrors { loss: mean_loss, rmse, mae, r2, targets } = errors;
     match targets.len() {

@@ -1,4 +1,4 @@
-//! Pages of one file, without network and scripts: their frame, their style, and tables.
+//! HTML pages in one file, without network and scripts: frame, style, and tables.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,11 +9,11 @@ use super::text::{Align, Table};
 use crate::clock::now;
 use crate::error::{Error, Result};
 
-/// What every page begins with.
+/// Start of every page.
 const BEGIN: &str = "<!doctype html>";
 
-/// What all pages look like: light or dark as the reader wants it, wide tables scroll by themselves. Eight colours that most eyes tell apart
-/// (Okabe and Ito, 2008), paler where it is dark.
+/// Style of all pages: light or dark by the reader's preference, wide tables scroll separately. Eight colours
+/// for the colour-blind (Okabe and Ito, 2008), paler in dark mode.
 const STYLE: &str = "
 :root { color-scheme: light dark; --ink: #1c2128; --paper: #ffffff; --faint: #d0d7de;
   --c0: #0072b2; --c1: #c65102; --c2: #00805c; --c3: #a8397f; --c4: #5b6400; --c5: #7a4fc0; --c6: #9c2222; --c7: #4d5966; }
@@ -36,7 +36,7 @@ th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--faint); text-align
 code { font-size: 13px; user-select: all; } summary { cursor: pointer; } @media print { .wide { overflow: visible; } }
 ";
 
-/// A page with this title, which is text, and a body of HTML; version and date follow.
+/// Returns a page with this title, as text, and this body, as HTML, followed by version and date.
 pub fn page(title: &str, body: &str) -> String {
     let title = escaped(title);
     let date = now().strftime("%Y-%m-%d");
@@ -48,10 +48,10 @@ pub fn page(title: &str, body: &str) -> String {
     )
 }
 
-/// Refuses to write a page over a file that is none: data, or what belongs to a run or a sweep.
+/// Refuses to overwrite files other than pages, such as data or files of a run or a sweep.
 ///
 /// # Errors
-/// [`Error::Config`] with its name; [`Error::Read`].
+/// [`Error::Config`] with the file's name; [`Error::Read`].
 pub fn spare_other_files(out: &Path) -> Result<()> {
     if !out.is_file() {
         return Ok(());
@@ -67,8 +67,8 @@ pub fn spare_other_files(out: &Path) -> Result<()> {
     Err(Error::Config(format!("--out: cannot write to {}, which {expected}", out.display())))
 }
 
-/// A table under a caption; the first cell of each row says what the others are of. It scrolls by itself where it is wider than the
-/// page, by the keyboard too.
+/// Returns a table under a caption; the first cell of each row is its header. A table wider than the page
+/// scrolls separately, also by keyboard.
 pub fn table(caption: &str, table: &Table) -> String {
     let caption = escaped(caption);
     let mut html = format!(

@@ -1,4 +1,5 @@
-//! The members of a sweep in the order of their scores, as a table, and what `tinytrain runs` tells of a sweep.
+//! The members of a sweep in the order of their scores, as a table, and the summary of a sweep for
+//! `tinytrain runs`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use super::text::{Table, counted, loss, percent, quoted};
 
-/// The settings that all members have in common, if there are several, as a line.
+/// Returns the settings that all members have in common, if there are several members, as a line.
 pub fn common_settings(ranked: &[RankedMember]) -> Option<String> {
     let [first, _, ..] = ranked else { return None };
     let mut common = first.record.settings.clone();
@@ -18,12 +19,12 @@ pub fn common_settings(ranked: &[RankedMember]) -> Option<String> {
     (!common.is_empty()).then(|| format!("all trials: {}", settings_text(&common)))
 }
 
-/// Whether members differ in a setting.
+/// Returns whether members differ in a setting.
 fn differs(ranked: &[RankedMember], name: &str) -> bool {
     ranked.windows(2).any(|pair| pair[0].record.settings.get(name) != pair[1].record.settings.get(name))
 }
 
-/// The best `most` members, with the settings in which they differ.
+/// Returns the best `most` members, with the settings in which they differ.
 pub fn leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> Table {
     let mut names = names(ranked.iter().map(|ranked| &ranked.record));
     names.retain(|name| ranked.len() < 2 || differs(ranked, name));
@@ -53,7 +54,7 @@ pub fn leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> T
     Table::new(&columns, ranked.iter().take(most).map(row))
 }
 
-/// The command line that trains a member alone.
+/// Returns the command line that trains only this member.
 pub fn command(record: &Record) -> String {
     let word = |word: &String| match word.split_once('=') {
         Some((option, value)) if option.starts_with("--") => format!("{option}={}", quoted(value.as_ref())),
@@ -63,7 +64,7 @@ pub fn command(record: &Record) -> String {
     ["tinytrain".to_owned(), "train".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ")
 }
 
-/// Settings for people.
+/// Formats settings as text.
 pub fn settings_text(settings: &Settings) -> String {
     settings
         .iter()
@@ -72,7 +73,7 @@ pub fn settings_text(settings: &Settings) -> String {
         .join(", ")
 }
 
-/// What a member is judged by.
+/// Formats the score of a member.
 pub fn figure(record: &Record) -> String {
     record
         .score()
@@ -102,17 +103,17 @@ pub fn chosen_value(MetricValue { metric, value }: MetricValue) -> String {
     }
 }
 
-/// A sweep as its folder tells, while it may go on.
+/// Summary of a sweep from its folder; the sweep may still be running.
 pub struct Overview {
-    /// The folder.
+    /// Folder of the sweep.
     pub path: PathBuf,
-    /// Whether it goes on now.
+    /// Whether the sweep is running.
     pub is_running: bool,
-    /// Summed over all members that have ended.
+    /// Sum over all finished members.
     pub epochs: usize,
-    /// Summed over all members that have ended.
+    /// Sum over all finished members.
     pub seconds: f64,
-    /// The score of the best member.
+    /// Score of the best member.
     pub score: String,
     best: Option<Record>,
     members: u64,
@@ -123,7 +124,7 @@ impl Overview {
     /// Reads the folder of a sweep.
     ///
     /// # Errors
-    /// Those of the folder.
+    /// Errors of the folder.
     pub fn read(path: &Path) -> Result<Self> {
         let folder = Folder::open_unlocked(path)?;
         let best = best(&ranked(&folder.records), folder.is_on_folds()?).map(|best| best.record.clone());
@@ -139,7 +140,7 @@ impl Overview {
         })
     }
 
-    /// How many members have ended, and the settings of the best.
+    /// Returns the number of finished members, and the settings of the best.
     pub fn details(&self) -> Vec<String> {
         let mut details = vec![counted(self.members, "trial", "trials")];
         details.extend((self.failed > 0).then(|| format!("{} failed", self.failed)));
@@ -150,7 +151,7 @@ impl Overview {
         details
     }
 
-    /// All of it for a machine.
+    /// Returns the summary as fields of a JSON object.
     pub fn object(&self) -> Vec<(&str, Value)> {
         let best = self.best.as_ref();
         vec![

@@ -1,4 +1,4 @@
-//! The rows of which a model is most mistaken: images as images, rows of tables with their cells.
+//! Rows with the worst predictions: images as images, rows of tables with their cells.
 
 use png::{BitDepth, ColorType, Encoder, EncodingError};
 
@@ -8,18 +8,18 @@ use super::svg::escaped;
 use super::text::{Align, Table, column_name, counted, percent, short};
 use crate::data::{Features, ImageForm};
 
-/// Rows that are shown, and columns of a table.
+/// Maximum number of rows shown, and of columns of a table.
 const MOST: usize = 24;
 const MOST_COLUMNS: usize = 60;
 
-/// What is said of some rows: a sentence, the names of cells, and for each row its number among the rows and its cells.
+/// Mispredicted rows: a sentence, the names of cells, and for each row its number and its cells.
 struct Mistakes {
     sentence: String,
     header: Vec<&'static str>,
     rows: Vec<(usize, Vec<String>)>,
 }
 
-/// The section of a page.
+/// Returns the section of a page.
 pub fn mistakes(evaluated: &EvaluatedRun) -> String {
     let Mistakes { sentence, header, rows } =
         if evaluated.errors.is_some() { of_values(evaluated) } else { of_classes(evaluated) };
@@ -44,7 +44,7 @@ pub fn mistakes(evaluated: &EvaluatedRun) -> String {
     format!("{html}<ul class=\"images\">\n{}</ul>\n", rows.iter().map(item).collect::<String>())
 }
 
-/// Wrongly predicted rows, first those whose own class has the lowest probability.
+/// Returns wrongly predicted rows, in ascending order of the probability of their true class.
 fn of_classes(evaluated: &EvaluatedRun) -> Mistakes {
     let (labels, predictions) = (evaluated.rows.data.labels(), &evaluated.predictions.classes);
     let mut wrong: Vec<usize> = (0..labels.len()).filter(|row| labels[*row] != predictions[*row]).collect();
@@ -67,7 +67,8 @@ fn of_classes(evaluated: &EvaluatedRun) -> Mistakes {
     }
 }
 
-/// Rows whose values are furthest from those that are predicted; of several targets in the units by which these were scaled.
+/// Returns rows with the largest errors of values; several targets are compared in the units of their
+/// scaling.
 fn of_values(evaluated: &EvaluatedRun) -> Mistakes {
     let (columns, values) = evaluated.values();
     let names = evaluated.model.data_schema.value_names(columns);
@@ -76,7 +77,7 @@ fn of_values(evaluated: &EvaluatedRun) -> Mistakes {
     let width = |column: usize| scale.map_or(1.0, |scale| scale.width[column].max(f64::MIN_POSITIVE));
     let error = |at: usize| f64::from(predicted[at]) - f64::from(values[at]);
     let distance = |at: &usize| error(*at).abs() / width(at % columns);
-    // The target of a row that is furthest off.
+    // The target of a row with the largest error.
     let worst =
         |row: usize| (row * columns..(row + 1) * columns).max_by(|a, b| distance(a).total_cmp(&distance(b)));
     let mut places: Vec<usize> = (0..values.len() / columns.max(1)).filter_map(worst).collect();
@@ -93,7 +94,7 @@ fn of_values(evaluated: &EvaluatedRun) -> Mistakes {
     }
 }
 
-/// The cells of a row of a table; empty where they are missing.
+/// Returns the cells of a row of a table; missing cells are empty.
 fn cells(evaluated: &EvaluatedRun, row: usize) -> Vec<String> {
     let Some(schema) = &evaluated.model.data_schema.schema else { return Vec::new() };
     let width = schema.inputs.len();
@@ -115,13 +116,14 @@ fn cells(evaluated: &EvaluatedRun, row: usize) -> Vec<String> {
     (0..width.min(MOST_COLUMNS)).map(cell).collect()
 }
 
-/// A row as an image; its text in the place of one that cannot be written, which happens to images without pixels alone.
+/// Returns a row as an image, or as its text if it cannot be written, which happens only for images without
+/// pixels.
 fn image(evaluated: &EvaluatedRun, form: ImageForm, row: usize, text: &str) -> String {
     let (size, text) = (form.values(), escaped(text));
     let range = row * size..(row + 1) * size;
     let pixels: Vec<u8> = match &evaluated.read.features {
         Features::Bytes(bytes) => bytes[range].to_vec(),
-        // Grey values that are no whole numbers.
+        // Grey values that are not whole numbers.
         Features::Floats(floats) => floats[range].iter().map(|value| value.round() as u8).collect(),
     };
     match png_file(form, &pixels) {
@@ -146,7 +148,7 @@ fn png_file(form: ImageForm, pixels: &[u8]) -> Result<Vec<u8>, EncodingError> {
     Ok(file)
 }
 
-/// RFC 4648, with padding.
+/// Encodes bytes by RFC 4648, with padding.
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

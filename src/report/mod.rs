@@ -1,4 +1,4 @@
-//! Runs, sweeps and evaluations for people: texts, tables, pictures, and one page without scripts.
+//! Reports of runs, sweeps and evaluations: texts, tables, pictures, and one page without scripts.
 
 pub(crate) mod compared;
 mod evaluated_run;
@@ -24,11 +24,12 @@ pub(crate) use self::page::standing;
 pub use self::profile_pictures::{PICTURES, profile_pictures};
 use self::text::evaluation_warnings;
 
-/// The page of some runs, as HTML: their curves, the settings in which they differ, and how good their models are. Also warnings of the
-/// rows on which these were evaluated, and why some could not be.
+/// Returns the page of some runs, as HTML: their curves, the settings in which they differ, and evaluations
+/// of their models. Also returns warnings about the evaluated rows, and reasons why some runs could not be
+/// evaluated.
 ///
 /// # Errors
-/// Those of data that are named, and of the device; [`crate::Error::Config`] for a page in the place of data.
+/// Errors of named data and of the device; [`crate::Error::Config`] for a page given as data.
 pub fn page_of_runs(
     runs: &[RunSummary],
     options: &PageOptions,

@@ -1,5 +1,5 @@
-//! What a model makes of rows that it was not trained on: measures; of classes figures, confusion and calibration; of values predictions by
-//! targets.
+//! The evaluation of a model on rows that it was not trained on: measures; for classes, metrics per class,
+//! the confusion matrix and calibration; for values, predictions by targets.
 
 use crate::train::{Calibration, calibration, class_figures, confusion};
 
@@ -12,16 +12,16 @@ use super::mistakes::mistakes;
 use super::svg::{Axis, Plot, escaped, short};
 use super::text::{Table, counted, loss, percent};
 
-/// The most classes of which there are figures, and of which there is the confusion matrix.
+/// Maximum number of classes with metrics per class, and with a confusion matrix.
 const MOST_FIGURES: usize = 200;
 const MOST_CLASSES: usize = 50;
-/// Bins of the table of calibration.
+/// Bins of the calibration table.
 const BINS: usize = 10;
-/// Targets of which there are pictures, and points of one, about.
+/// Maximum number of targets with plots, and approximate number of points of a plot.
 const MOST_TARGETS: usize = 12;
 const POINTS: usize = 1500;
 
-/// The section of a page.
+/// Returns the section of a page.
 pub fn section(evaluated: &EvaluatedRun) -> String {
     let samples = counted(evaluated.rows.data.rows() as u64, "row", "rows");
     let mut html = format!(
@@ -46,7 +46,7 @@ pub fn section(evaluated: &EvaluatedRun) -> String {
     html + &mistakes(evaluated)
 }
 
-/// How well classes are told apart, and whether probabilities can be believed.
+/// Returns the quality of predicted classes and of their probabilities.
 fn classes(evaluated: &EvaluatedRun) -> String {
     let (labels, predictions) = (evaluated.rows.data.labels(), &evaluated.predictions.classes);
     let names = &evaluated.model.data_schema.classes;
@@ -74,7 +74,7 @@ fn classes(evaluated: &EvaluatedRun) -> String {
         + &table("Calibration: the bins that have rows", &filled)
 }
 
-/// Predictions by targets, some rows of each target as points.
+/// Returns plots of predictions by targets, with some rows of each target as points.
 fn values(evaluated: &EvaluatedRun, names: &[String]) -> String {
     let (columns, values) = evaluated.values();
     let mut html = String::from("<div class=\"plots\">\n");

@@ -1,5 +1,5 @@
-//! The one page, of a run, of several runs, or of a sweep: curves by epoch, a table of results, settings, and what each model makes of
-//! rows that it was not trained on.
+//! The page of a run, of several runs, or of a sweep: curves by epoch, a table of results, settings, and
+//! evaluations of models on rows that they were not trained on.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,29 +15,29 @@ use crate::error::Result;
 use crate::runs::RunSummary;
 use crate::sweep::{Folder, RankedMember, best, ranked};
 
-/// Colours of runs; further runs begin again with the first.
+/// Number of colours of runs; further runs start again with the first colour.
 const COLORS: usize = 8;
-/// Points of a curve at most.
+/// Maximum number of points of a curve.
 const POINTS: usize = 200;
-/// Trials of a sweep whose curves are drawn at most, the best, and rows of their table.
+/// Maximum number of curves of a sweep's best trials, and of rows of their table.
 const DRAWN: usize = 200;
 const ROWS: usize = 500;
-/// How many times the least the greatest loss is where the axis is logarithmic.
+/// Ratio of the greatest to the least loss from which the axis is logarithmic.
 const WIDE: f64 = 20.0;
 
-/// Sets of rows, with the kinds of their lines.
+/// Sets of rows, with the classes of their lines.
 const SETS: [(&str, &str); 3] = [("train", "training"), ("validation", "validation"), ("test", "test")];
-/// Measures, for people and by their names in the history.
+/// Names of measures in text and in the history.
 const MEASURES: [(&str, &str); 3] = [("Loss", "loss"), ("Accuracy", "accuracy"), ("R2", "r2")];
 
-/// A line of a plot: its name, the classes of its look, and (epoch, figure) where the figure is a number.
+/// A line of a plot: its name, its CSS classes, and (epoch, value) if the value is a number.
 struct Curve {
     name: String,
     look: String,
     points: Vec<(f64, f64)>,
 }
 
-/// The page of some runs.
+/// Returns the page of some runs.
 pub fn page_of_evaluated(
     runs: &[RunSummary],
     evaluated: &[std::result::Result<EvaluatedRun, String>],
@@ -74,7 +74,7 @@ pub fn page_of_evaluated(
     html::page(&title, &body)
 }
 
-/// The settings in which runs differ, and behind a fold those that they share.
+/// Returns the settings in which runs differ, and the shared ones, collapsed.
 fn setting_tables(runs: &[RunSummary]) -> String {
     let differing = differing(runs);
     let shared: Vec<String> = names(runs).into_iter().filter(|name| !differing.contains(name)).collect();
@@ -91,16 +91,17 @@ fn setting_tables(runs: &[RunSummary]) -> String {
     html
 }
 
-/// The page of a sweep's folder as it is now, while it may go on.
+/// Returns the page of a sweep's folder in its present state; the sweep may still be running.
 ///
 /// # Errors
-/// Those of the folder.
+/// Errors of the folder.
 pub fn page_of_sweep(path: &Path) -> Result<String> {
     let folder = Folder::open_unlocked(path)?;
     standing(&folder, folder.is_on_folds()?).map(|(page, ..)| page)
 }
 
-/// The page of the members that have ended, these in the order of their scores, and how many have failed.
+/// Returns the page of the finished members, the members in the order of their scores, and the number of
+/// failed members.
 ///
 /// # Errors
 /// [`crate::error::Error::Read`].
@@ -133,7 +134,7 @@ fn page_of_members(
         points: histories.remove(&record.member).unwrap_or_default(),
     };
     let mut curves: Vec<Curve> = ranked.iter().take(DRAWN).enumerate().map(curve).collect();
-    // The best comes last, over the others.
+    // The best curve is drawn last, over the others.
     curves.reverse();
     let shown = if of_classes { "Accuracy" } else { "Loss" };
     let legend = [("c1", "the best trial"), ("c0 other", "the others")];
@@ -152,7 +153,8 @@ fn page_of_members(
     html::page(&format!("Sweep of {} trials", ranked.len() + failed), &body)
 }
 
-/// The curves in the history of a sweep by members, of the first fold: the validation, or else test figure.
+/// Returns the curves in the history of a sweep by member, for the first fold: the validation value, or
+/// otherwise the test value.
 fn member_curves(history: &str, of_classes: bool) -> BTreeMap<usize, Vec<(f64, f64)>> {
     let mut curves: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
     for line in history.lines().skip(1) {
@@ -174,7 +176,7 @@ fn member_curves(history: &str, of_classes: bool) -> BTreeMap<usize, Vec<(f64, f
     curves
 }
 
-/// The plots that there are, and below them what each look (classes of a line) means.
+/// Returns the existing plots, and below them a legend of the CSS classes of lines.
 fn figures(plots: Vec<Option<String>>, legend: impl Iterator<Item = (String, String)>) -> String {
     let plots: String = plots.into_iter().flatten().collect();
     if plots.is_empty() {
@@ -190,11 +192,12 @@ fn figures(plots: Vec<Option<String>>, legend: impl Iterator<Item = (String, Str
     format!("<div class=\"plots\">\n{plots}</div>\n<ul class=\"legend\">\n{legend}</ul>\n")
 }
 
-/// The curves of one measure; nothing where there are none.
+/// Returns the curves of one measure, or `None` if there are none.
 fn plot(measure: &str, curves: &[Curve]) -> Option<String> {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let last = points().map(|point| point.0).reduce(f64::max)?;
-    // A few epochs that are far off do not press all others together: the worst 2 % stand at the edge.
+    // The worst 2 % of values are drawn at the edge, so that a few outlying epochs do not compress all
+    // others.
     let mut values: Vec<f64> = points().map(|point| point.1).collect();
     values.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
@@ -211,7 +214,7 @@ fn plot(measure: &str, curves: &[Curve]) -> Option<String> {
         let is_kept = |place: &usize| place.is_multiple_of(every) || place + 1 == points.len();
         let places = (0..points.len()).filter(is_kept).map(|place| plot.at(points[place].0, points[place].1));
         match &places.collect::<Vec<[f64; 2]>>()[..] {
-            // A line of one point would not be seen.
+            // A line of one point would be invisible.
             [at] => plot.svg.circle(&format!("class=\"dot {look}\""), *at, 4.0, &text),
             places => plot.svg.polyline(&format!("class=\"curve {look}\""), places, &text),
         }

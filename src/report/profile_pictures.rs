@@ -1,5 +1,5 @@
-//! A profile as pictures: its roofline (Williams, Waterman, Patterson 2009, doi:10.1145/1498765.1498785), the begin of its timeline,
-//! and the time of a step by kernel.
+//! Pictures of a profile: its roofline (Williams, Waterman, Patterson 2009, doi:10.1145/1498765.1498785), the
+//! start of its timeline, and the time of a step by kernel.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,11 +9,11 @@ use crate::engine::Work;
 use crate::profile::{KernelReport, Profile, Report, names};
 use crate::timing::Span;
 
-/// What is not a kernel's time.
+/// Colour of time outside kernels.
 const GREY: &str = "#bebebe";
 /// Nanoseconds of the timeline that are shown at most.
 const SHOWN: u64 = 100_000_000;
-/// What the host does, each a line of the timeline.
+/// Activities of the host, each a line of the timeline.
 const WORKS: [(Work, &str); 6] = [
     (Work::Reading, "waiting for the reader"),
     (Work::Upload, "upload"),
@@ -23,13 +23,14 @@ const WORKS: [(Work, &str); 6] = [
     (Work::Waiting, "waiting for others"),
 ];
 
-/// The names of all pictures.
+/// Names of all pictures.
 pub const PICTURES: [&str; 3] = ["roofline", "timeline", "kernels"];
 
-/// The files of all pictures in the order of [`PICTURES`], of a profile and, to compare the time of a step, of `others`.
+/// Returns the files of all pictures in the order of [`PICTURES`], for a profile and, to compare the time of
+/// a step, for `others`.
 pub fn profile_pictures(profile: &Profile, others: &[Report]) -> [String; 3] {
     let mut reports: Vec<&Report> = others.iter().chain([&profile.report]).collect();
-    // Those with the most kernels first.
+    // Reports with the most kernels come first.
     reports.sort_by_key(|report| Reverse(report.kernels.len()));
     let mut colors = Colors::new();
     for kernel in reports.iter().flat_map(|report| &report.kernels) {
@@ -39,14 +40,14 @@ pub fn profile_pictures(profile: &Profile, others: &[Report]) -> [String; 3] {
     [roofline(&profile.report, &colors), timeline(profile, &colors), kernels(&reports, &colors)]
 }
 
-/// The colour of each kernel, the same in all pictures.
+/// Colour of each kernel, the same in all pictures.
 type Colors = BTreeMap<String, &'static str>;
 
 fn color(colors: &Colors, kernel: &str) -> &'static str {
     colors.get(kernel).copied().unwrap_or(GREY)
 }
 
-/// What each kernel computes a second over its arithmetic intensity, below what the device can do.
+/// Draws the arithmetic rate of each kernel over its arithmetic intensity, and the limits of the device.
 fn roofline(report: &Report, colors: &Colors) -> String {
     let Report { ceilings, kernels, wall_us, .. } = report;
     let is_shown = |kernel: &&KernelReport| kernel.flop_per_second > 0.0 && kernel.intensity > 0.0;
@@ -84,14 +85,14 @@ fn roofline(report: &Report, colors: &Colors) -> String {
     plot.svg.file("Arithmetic of each kernel; the area of a point is its share of the time.", &legend)
 }
 
-/// Powers of two round some numbers.
+/// Returns powers of two around some numbers.
 fn limits(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     let (least, most) = numbers
         .fold((f64::MAX, f64::MIN_POSITIVE), |(least, most), number| (least.min(number), most.max(number)));
     ((least.log2() - 0.5).floor().exp2(), (most.log2() + 0.5).ceil().exp2())
 }
 
-/// What reader, host and device did in the first tenth of a second.
+/// Draws the activity of reader, host and device in the first tenth of a second.
 fn timeline(profile: &Profile, colors: &Colors) -> String {
     let log = &profile.log;
     let mut rows: Vec<(String, Vec<(Span, &str)>)> =
@@ -128,7 +129,7 @@ fn timeline(profile: &Profile, colors: &Colors) -> String {
     drawn.file("What each did when. What is shorter than a pixel is drawn as one.", &legend(kernels, colors))
 }
 
-/// A line for each of these kernels.
+/// Returns a legend line for each of these kernels.
 fn legend<'a>(kernels: impl Iterator<Item = &'a str>, colors: &Colors) -> Vec<(String, &'static str)> {
     let mut lines: Vec<(String, &str)> =
         kernels.map(|kernel| (kernel.to_owned(), color(colors, kernel))).collect();
@@ -137,7 +138,7 @@ fn legend<'a>(kernels: impl Iterator<Item = &'a str>, colors: &Colors) -> Vec<(S
     lines
 }
 
-/// The time of a step by kernel, mean of all steps, a bar a schedule.
+/// Draws the mean time of a step by kernel, one bar per schedule.
 fn kernels(reports: &[&Report], colors: &Colors) -> String {
     let bar = |report: &&Report| {
         let (steps, sums) = (report.steps as f64, &report.sums);

@@ -1,33 +1,33 @@
-//! The one writer of SVG: elements with escaped text, axes with round numbers, plots of points, and charts of horizontal bars. In a page
-//! the style is that of the page; a picture that is a file brings its own.
+//! SVG output: elements with escaped text, axes with round numbers, scatter plots, and charts of horizontal
+//! bars. Pictures in a page use the page's style; picture files contain a style.
 
 use super::text::{printable, shortened};
 
-/// Width of a picture that is a file.
+/// Width of a picture file.
 const WIDTH: f64 = 1100.0;
-/// Height of a line of text, and of a bar with the room below it.
+/// Height of a line of text, and of a bar with the space below it.
 const LINE: f64 = 20.0;
 const ROW: f64 = 30.0;
-/// Width of a character of a file, whose text is all of one width.
+/// Width of a character in a picture file, whose font is monospaced.
 const LETTER: f64 = 7.9;
-/// Columns of the name of a bar at most.
+/// Maximum number of columns for a bar's name.
 const NAME: usize = 40;
-/// What files look like.
+/// Style of picture files.
 const STYLE: &str = "text { font: 13px monospace; white-space: pre; } .heading { font-size: 17px; } .axis { stroke: black; } \
                      .grid { stroke: #dddddd; }";
 
-/// Colours that most eyes tell apart, the strong ones first.
+/// Distinguishable colours, strong ones first.
 pub const PALETTE: [&str; 16] = [
     "#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#bcbd22", "#17becf",
     "#aec7e8", "#ffbb78", "#98df8a", "#ff9896", "#c5b0d5", "#c49c94", "#9edae5",
 ];
 
-/// Text that HTML and SVG take for nothing else; what is not printable stands as in all other output.
+/// Escapes text for HTML and SVG; unprintable characters are escaped as in all other output.
 pub fn escaped(text: &str) -> String {
     printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A number with three digits that count.
+/// Formats a number with three significant digits.
 pub fn short(number: f64) -> String {
     let text = format!("{number:.2e}");
     let rounded: f64 = text.parse().unwrap_or(number);
@@ -38,7 +38,7 @@ pub fn short(number: f64) -> String {
     }
 }
 
-/// A picture that is being drawn. How an element looks is said by its attributes: a class of the page, or colours.
+/// A picture being drawn. Attributes determine the look of an element: a CSS class, or colours.
 pub struct Svg {
     elements: String,
     title: String,
@@ -46,30 +46,30 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// An empty picture of this width and height, under a title that screen readers read.
+    /// Creates an empty picture of this width and height, with a title for screen readers.
     pub fn new(size: [f64; 2], title: &str) -> Self {
         Self { elements: String::new(), title: escaped(title), size }
     }
 
-    /// A straight line.
+    /// Draws a straight line.
     pub fn line(&mut self, look: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
         self.add(&format!("<line {look} x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"));
     }
 
-    /// Text whose start, middle or end stands on `at`.
+    /// Draws text whose start, middle or end is at this point.
     pub fn text(&mut self, [x, y]: [f64; 2], anchor: &str, text: &str) {
         let text = escaped(text);
         self.add(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"));
     }
 
-    /// A rectangle from its upper left corner.
+    /// Draws a rectangle from its upper left corner.
     pub fn rectangle(&mut self, look: &str, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
         self.add(&format!(
             "<rect {look} x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
         ));
     }
 
-    /// A circle that tells of itself when it is pointed at.
+    /// Draws a circle with a tooltip.
     pub fn circle(&mut self, look: &str, [x, y]: [f64; 2], radius: f64, title: &str) {
         let title = escaped(title);
         self.add(&format!(
@@ -77,7 +77,7 @@ impl Svg {
         ));
     }
 
-    /// A line through points, which tells of itself when it is pointed at.
+    /// Draws a line through points, with a tooltip.
     pub fn polyline(&mut self, look: &str, points: &[[f64; 2]], title: &str) {
         let points: Vec<String> = points.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect();
         let (points, title) = (points.join(" "), escaped(title));
@@ -88,7 +88,7 @@ impl Svg {
         self.elements.extend([element, "\n"]);
     }
 
-    /// The picture as an element of a page.
+    /// Returns the picture as an element of a page.
     pub fn element(&self) -> String {
         let Self { elements, title, size: [width, height] } = self;
         format!(
@@ -96,7 +96,7 @@ impl Svg {
         )
     }
 
-    /// The picture as a file: below its heading and a line of text, and above what its colours mean.
+    /// Returns the picture as a file, with a heading, a line of text `below` it, and a legend of colours.
     pub fn file(&self, below: &str, legend: &[(String, &str)]) -> String {
         let top = 64.0;
         let height = top + self.size[1] + LINE * legend.len() as f64 + 12.0;
@@ -115,40 +115,40 @@ impl Svg {
     }
 }
 
-/// From where to where an axis goes.
+/// Range of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Axis {
     low: f64,
     high: f64,
     is_log: bool,
-    /// The least distance of two numbers on it.
+    /// Minimum distance between two ticks.
     least: f64,
 }
 
 impl Axis {
-    /// Numbers at distances in proportion to their differences. One number alone stands in the middle.
+    /// Creates a linear axis. A single number is placed in the middle.
     pub fn linear(low: f64, high: f64) -> Self {
         let room = if high > low { 0.0 } else { 0.5 * low.abs().max(1e-3) };
         Self { low: low - room, high: high + room, is_log: false, least: 0.0 }
     }
 
-    /// Numbers above 0 at distances in proportion to those of their logarithms.
+    /// Creates a logarithmic axis for positive numbers.
     pub fn log(low: f64, high: f64) -> Self {
         Self { low, high: if high > low { high } else { 2.0 * low }, is_log: true, least: 0.0 }
     }
 
-    /// The numbers of epochs.
+    /// Creates an axis of epoch numbers.
     pub fn epochs(last: f64) -> Self {
         Self { low: 1.0, high: last.max(2.0), is_log: false, least: 1.0 }
     }
 
-    /// Where a number is: from 0 to 1, and at the end where it is beyond.
+    /// Returns the position of a number between 0 and 1; numbers out of range are at the ends.
     fn place(&self, value: f64) -> f64 {
         let scale = |value: f64| if self.is_log { value.ln() } else { value };
         ((scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low))).clamp(0.0, 1.0)
     }
 
-    /// About `count` round numbers with their texts.
+    /// Returns about `count` round numbers with their texts.
     fn ticks(&self, count: f64) -> Vec<(f64, String)> {
         if self.is_log {
             let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
@@ -156,7 +156,7 @@ impl Axis {
             let every = ((self.high / self.low).log10() / count).ceil().max(1.0) as i32;
             let steps: &[f64] = if wide { &[1.0] } else { &[1.0, 2.0, 5.0] };
             let all = decades.filter(|decade| !wide || decade % every == 0).flat_map(|decade| {
-                // Parsed, so that 0.2 is no product that only comes near it.
+                // Parsed, so that 0.2 is exact, unlike a product.
                 steps.iter().filter_map(move |step| format!("{step}e{decade}").parse::<f64>().ok())
             });
             return all
@@ -177,14 +177,14 @@ impl Axis {
     }
 }
 
-/// Room round a plot: left, right, top, bottom.
+/// Space around a plot: left, right, top, bottom.
 const MARGIN: [f64; 4] = [58.0, 14.0, 30.0, 46.0];
-/// Room between two numbers of an axis, about.
+/// Approximate space between two ticks of an axis.
 const TICK_ROOM: f64 = 70.0;
 
 /// A picture with two axes.
 pub struct Plot {
-    /// What is drawn.
+    /// The picture.
     pub svg: Svg,
     x: Axis,
     y: Axis,
@@ -194,7 +194,7 @@ impl Plot {
     /// Width and height of a plot in a page: text of 13 pixels is readable on a phone.
     pub const SIZE: [f64; 2] = [480.0, 300.0];
 
-    /// The axes with their names.
+    /// Creates a plot with named axes.
     pub fn new(size: [f64; 2], title: &str, x: (Axis, &str), y: (Axis, &str)) -> Self {
         let mut plot = Self { svg: Svg::new(size, title), x: x.0, y: y.0 };
         let [left, right, top, bottom] = plot.field();
@@ -214,13 +214,13 @@ impl Plot {
         plot
     }
 
-    /// Left, right, top and bottom of what is between the axes.
+    /// Returns left, right, top and bottom of the area between the axes.
     fn field(&self) -> [f64; 4] {
         let [left, right, top, bottom] = MARGIN;
         [left, self.svg.size[0] - right, top, self.svg.size[1] - bottom]
     }
 
-    /// Where a point is.
+    /// Returns the position of a point.
     pub fn at(&self, x: f64, y: f64) -> [f64; 2] {
         let [left, right, top, bottom] = self.field();
         [left + (right - left) * self.x.place(x), bottom - (bottom - top) * self.y.place(y)]
@@ -230,17 +230,17 @@ impl Plot {
 /// A bar of a chart.
 #[derive(Debug, Default)]
 pub struct Bar {
-    /// What it is of.
+    /// Name of the bar.
     pub name: String,
-    /// From where to where its parts go, each in a colour, in their order.
+    /// Start and end of the coloured parts, in order.
     pub parts: Vec<([f64; 2], &'static str)>,
-    /// From where to where its number may be.
+    /// Confidence interval of the bar's value.
     pub interval: Option<[f64; 2]>,
-    /// What is written behind it.
+    /// Text after the bar.
     pub label: String,
 }
 
-/// Draws bars from the first downwards over an axis with this name.
+/// Draws bars from top to bottom over a named axis.
 pub fn bars(title: &str, axis_name: &str, bars: &[Bar]) -> Svg {
     let longest = |text: fn(&Bar) -> &str| {
         bars.iter().map(|bar| text(bar).chars().count().min(NAME)).max().unwrap_or(0) as f64 * LETTER
@@ -263,7 +263,8 @@ pub fn bars(title: &str, axis_name: &str, bars: &[Bar]) -> Svg {
         let (mut drawn, mut end) = (f64::MIN, left);
         for ([from, to], color) in &bar.parts {
             let [from, to] = [at(from.min(*to)), at(from.max(*to))];
-            // What is shorter than a pixel is drawn as one, but not one over the other: a file would have megabytes.
+            // Parts shorter than a pixel are drawn as one pixel, but without overlaps: otherwise a file would
+            // have megabytes.
             let (from, to) = (from.max(drawn), to.max(from + 1.0));
             if to > drawn {
                 svg.rectangle(&format!("fill=\"{color}\""), [from, middle - 9.0], [to - from, 18.0]);
@@ -343,7 +344,7 @@ mod tests {
         }
         let long = bars("a", "b", &[bar(&"i".repeat(63), 1.0)]);
         assert!(long.elements.contains(&("i".repeat(37) + "...")), "{}", long.elements);
-        // As high as what it shows; what is no number of pixels is drawn too.
+        // The height fits the contents; bars of zero width are also drawn.
         assert_eq!(drawn.size[1] - long.size[1], 2.0 * ROW);
         assert!(bars("a", "b", &[bar("zero", 0.0)]).elements.contains("zero"));
         assert!(!bars("a", "b", &[]).element().contains("NaN"));

@@ -1,4 +1,4 @@
-//! Numbers and tables as people read them.
+//! Numbers and tables as text.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,12 +10,12 @@ pub use crate::printable::{is_printable, printable, printable_json};
 use console::{measure_text_width, pad_str, truncate_str};
 use indicatif::HumanCount;
 
-/// With a comma before every three digits: 60,000.
+/// Formats a number with thousands separators: 60,000.
 pub fn grouped(number: u64) -> String {
     HumanCount(number).to_string()
 }
 
-/// Four digits after the point; powers of ten where there are too many before it, or none that is not 0.
+/// Formats a number with four decimals, or in powers of ten if it is too large or would round to 0.
 pub fn loss(value: f64) -> String {
     match value.abs() {
         0.0 | 5e-5..1e6 => format!("{value:.4}"),
@@ -24,22 +24,22 @@ pub fn loss(value: f64) -> String {
     }
 }
 
-/// A share of 1 in percent.
+/// Formats a fraction of 1 in percent.
 pub fn percent(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }
 
-/// Seconds with two digits after the point.
+/// Formats seconds with two decimals.
 pub fn seconds(duration: Duration) -> String {
     format!("{:.2} s", duration.as_secs_f64())
 }
 
-/// `singular`, or `plural` with its number.
+/// Formats a number with `singular` or `plural`.
 pub fn counted(number: u64, singular: &str, plural: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { singular } else { plural })
 }
 
-/// Notices about cells with values that no training row has: a line for each kind.
+/// Returns notices about cells with values that no training row has: a line for each kind.
 pub fn unknown_cells(cells: &UnknownCells, schema: Option<&Schema>, rows: &str) -> Vec<String> {
     let line = |(kind, one, several, what, treatment): (UnknownKind, &str, &str, &str, &str)| {
         let columns = cells.columns(kind);
@@ -73,29 +73,29 @@ pub fn unknown_cells(cells: &UnknownCells, schema: Option<&Schema>, rows: &str) 
     lines.into_iter().filter_map(line).collect()
 }
 
-/// The first names of a list.
+/// Joins the first names of a list.
 fn listed(names: &[String]) -> String {
     const MOST: usize = 5;
     let more = if names.len() > MOST { format!(", ... ({} in all)", names.len()) } else { String::new() };
     names[..names.len().min(MOST)].join(", ") + &more
 }
 
-/// The notice about rows that are all of one class.
+/// Returns the notice about rows that are all of one class.
 pub fn one_class(class: &str, rows: &str) -> String {
     format!("{rows} are all of one class, {class}: the AUC is undefined, and other measures mean little")
 }
 
-/// A path as a shell takes it.
+/// Formats a path as a word of a shell.
 pub fn shell_word(path: &Path) -> String {
     if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
-        // Else a command would take it for an option.
+        // Otherwise commands would parse it as an option.
         return quoted(Path::new(".").join(path).as_os_str());
     }
     quoted(path.as_os_str())
 }
 
-/// A word as a shell takes it; in `$'...'`, which bash, zsh and other shells but the oldest know, where it could not be
-/// printed else.
+/// Formats a word for a shell; unprintable words use `$'...'`, which bash, zsh and all except the oldest
+/// other shells support.
 pub fn quoted(word: &OsStr) -> String {
     let is_plain = |letter: char| {
         letter.is_alphanumeric() || "/._-+,:@".contains(letter) || (cfg!(windows) && letter == '\\')
@@ -108,27 +108,27 @@ pub fn quoted(word: &OsStr) -> String {
     }
 }
 
-/// To which side a column leans: words to the left, numbers to the right.
+/// Alignment of a column: text to the left, numbers to the right.
 pub use console::Alignment as Align;
 
-/// A text whose end is left out where it takes more columns than these.
+/// Truncates a text to `most` columns.
 pub fn shortened(text: &str, most: usize) -> String {
     truncate_str(text, most, "...").into_owned()
 }
 
-/// Characters of a cell of a table that are shown.
+/// Maximum number of characters shown of a table's cell.
 const MOST_CHARACTERS: usize = 200;
 
-/// Rows of cells under the names of their columns.
+/// Rows of cells under column names.
 pub struct Table {
     pub names: Vec<String>,
-    /// To which side each column leans: words to the left, numbers to the right.
+    /// Alignment of each column: text to the left, numbers to the right.
     pub align: Vec<Align>,
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// Columns that lean to the right have a `>` before their names.
+    /// Creates a table; a `>` before a column's name aligns it to the right.
     pub fn new(columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Self {
         let is_right = |name: &str| if name.starts_with('>') { Align::Right } else { Align::Left };
         Self {
@@ -138,19 +138,19 @@ impl Table {
         }
     }
 
-    /// Columns with these names, which all lean to one side.
+    /// Creates a table with these columns, all with the same alignment.
     pub fn alike(names: Vec<String>, align: Align, rows: impl IntoIterator<Item = Vec<String>>) -> Self {
         Self { align: vec![align; names.len()], names, rows: rows.into_iter().collect() }
     }
 
-    /// In lines, two spaces between columns. Of long cells they have the beginning.
+    /// Returns the lines, with two spaces between columns. Long cells are truncated.
     pub fn lines(&self) -> Vec<String> {
         let shown = |cell: &String| match cell.char_indices().nth(MOST_CHARACTERS) {
             Some((end, _)) => printable(&(cell[..end].to_owned() + "...")),
             None => printable(cell),
         };
         let rows = || [&self.names].into_iter().chain(&self.rows);
-        // Escapes are wider than what they stand for.
+        // Escapes are wider than the characters they replace.
         let rows: Vec<Vec<String>> = rows().map(|row| row.iter().map(shown).collect()).collect();
         let widths =
             |column: usize| rows.iter().filter_map(move |row| Some(measure_text_width(row.get(column)?)));
@@ -165,20 +165,20 @@ impl Table {
     }
 }
 
-/// Categories and classes of which a text shows the rows.
+/// Maximum number of categories and classes whose rows a text shows.
 pub const SHOWN: usize = 6;
 
-/// The name of a column, or its index.
+/// Returns the name of a column, or its index.
 pub fn column_name(column: &Column) -> String {
     column.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| column.position.to_string())
 }
 
-/// A number as a 32-bit float shows it, which is how values are read.
+/// Formats a number as a 32-bit float, which is the precision of values read.
 pub fn short(value: f64) -> String {
     (value as f32).to_string()
 }
 
-/// Warnings about the rows on which a model is evaluated.
+/// Returns warnings about the rows on which a model is evaluated.
 pub fn evaluation_warnings(rows: &EvaluationRows) -> Vec<String> {
     let name = &rows.name;
     let text = |warning: &Warning| match warning {
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(words, expected);
     }
 
-    /// What this shell makes of a word.
+    /// Returns a word as parsed by this shell.
     #[cfg(unix)]
     fn read_by(shell: &str, word: &str) -> Vec<u8> {
         let output =

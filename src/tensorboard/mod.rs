@@ -1,7 +1,8 @@
 //! Event files of TensorBoard: scalars by step, and the hyperparameters of a run.
 //!
-//! A file is a list of records (`record.rs`), each an `Event` in protocol buffers (`proto.rs`). A run that goes on begins a new file
-//! in the same folder, since TensorBoard may be reading the old one: it says from which step on earlier values no longer count.
+//! A file is a list of records (`record.rs`), each an `Event` in protocol buffers (`proto.rs`). A resumed run
+//! begins a new file in the same folder, since TensorBoard may be reading the old one: the new file names the
+//! step from which earlier values are discarded.
 
 mod proto;
 mod record;
@@ -23,15 +24,16 @@ use self::proto::{
 use crate::error::{Error, Result};
 use crate::input::{self, RECORDS_BYTES};
 
-/// How the names of event files begin; the seconds since 1970 follow, by which TensorBoard orders them.
+/// Start of the names of event files, followed by the seconds since 1970, by which TensorBoard orders them.
 const PREFIX: &str = "events.out.tfevents.";
-/// How ours end.
+/// End of the names of our event files.
 const SUFFIX: &str = ".tinytrain";
-/// The tags of the plugin `hparams`.
+/// Tags of the plugin `hparams`.
 const SESSION_START: &str = "_hparams_/session_start_info";
 const SESSION_END: &str = "_hparams_/session_end_info";
 
-/// An event file that grows. Every call writes one record at once: a process that is killed leaves the records before.
+/// An event file, to which records are appended. Every call writes one record immediately, so that records
+/// survive a killed process.
 #[derive(Debug)]
 pub struct EventFile {
     file: File,
@@ -50,13 +52,13 @@ pub enum Hyperparameter {
 }
 
 impl EventFile {
-    /// A new file in `folder`, behind those that are there. What they hold of the step `first` and of later ones no longer counts.
+    /// Creates a file in `folder`, after the existing ones. Their values from step `first` on are discarded.
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Write`].
     pub fn create(folder: &Path, first: usize) -> Result<Self> {
         let before = event_files(folder)?;
-        // A clock that was put back, or two files within a second, must not change their order.
+        // The order of files must not depend on a clock that was set back, or on two files within a second.
         let now = seconds(SystemTime::now()) as u64;
         let stamp = before.last().map_or(now, |(stamp, _)| now.max(stamp.saturating_add(1)));
         let path = folder.join(format!("{PREFIX}{stamp:010}{SUFFIX}"));
@@ -64,12 +66,13 @@ impl EventFile {
         let mut file = Self { file, path };
         let now = SystemTime::now();
         file.add(0, now, What::FileVersion("brain.Event:2".to_owned()))?;
-        // TensorBoard takes the first one of a run for its beginning, and only those behind it for a restart: all files have one.
+        // TensorBoard treats the first session log of a run as its start, and only later ones as restarts, so
+        // all files have one.
         file.add(first, now, What::SessionLog(SessionLog { status: proto::START }))?;
         Ok(file)
     }
 
-    /// Where it lies.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -83,7 +86,7 @@ impl EventFile {
         self.add(step, time, What::Summary(Summary { value: values.into_iter().map(value).collect() }))
     }
 
-    /// Says with which hyperparameters a run begins.
+    /// Writes the hyperparameters at the start of a run.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -102,7 +105,7 @@ impl EventFile {
         self.session(SESSION_START, now, Session::Start(start))
     }
 
-    /// Says that the run has ended, well or with an error.
+    /// Writes the end of the run, with success or failure.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -127,7 +130,7 @@ impl EventFile {
     }
 }
 
-/// The last step of which the event files in a folder hold values that count; 0 if there is none.
+/// Returns the last step with valid values in the event files of a folder; 0 if there is none.
 ///
 /// # Errors
 /// [`Error::Read`].
@@ -153,7 +156,7 @@ pub fn last_step(folder: &Path) -> Result<usize> {
     Ok(last)
 }
 
-/// Our event files in a folder with the seconds in their names, in the order in which they were begun.
+/// Returns our event files in a folder with the seconds in their names, in order of creation.
 fn event_files(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
     let unreadable = |source: io::Error| Error::Read { path: folder.to_owned(), source };
     let mut found = Vec::new();

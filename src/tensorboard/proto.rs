@@ -1,5 +1,6 @@
-//! The messages of an event file, with their field numbers from `event.proto`, `summary.proto` (<https://github.com/tensorflow/tensorboard>,
-//! `tensorboard/compat/proto`), `plugin_data.proto` of the plugin `hparams`, and `struct.proto` of protocol buffers.
+//! Messages of an event file, with their field numbers from `event.proto`, `summary.proto`
+//! (<https://github.com/tensorflow/tensorboard>, `tensorboard/compat/proto`), `plugin_data.proto` of the
+//! plugin `hparams`, and `struct.proto` of protocol buffers.
 
 use std::collections::BTreeMap;
 

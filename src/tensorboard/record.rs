@@ -1,18 +1,20 @@
-//! The frame of a record: the length of its data as u64, the check sum of that, the data, and their check sum, little-endian. The check sum is CRC-32C
-//! (Castagnoli), bit by bit, which is fast enough for a record an epoch.
+//! Format of a record: the length of its data as u64, the checksum of the length, the data, and the checksum
+//! of the data, little-endian. The checksum is CRC-32C (Castagnoli), computed bit by bit, which is fast
+//! enough for one record per epoch.
 
 const LENGTH: usize = size_of::<u64>();
 const SUM: usize = size_of::<u32>();
-/// The polynomial of the check sum, its bits in reverse.
+/// Polynomial of the checksum, with reversed bits.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-/// Data as a record.
+/// Returns data as a record.
 pub(super) fn framed(data: &[u8]) -> Vec<u8> {
     let length = (data.len() as u64).to_le_bytes();
     [&length[..], &masked(&length).to_le_bytes(), data, &masked(data).to_le_bytes()].concat()
 }
 
-/// The data of the records of a file, up to the first that is cut or damaged: nothing behind it can be found.
+/// Returns the data of a file's records, up to the first truncated or damaged record, after which no record
+/// can be found.
 pub(super) fn records(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (length, rest) = checked(bytes, LENGTH)?;
@@ -23,20 +25,20 @@ pub(super) fn records(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// So many bytes and what stands behind their check sum, if that is theirs.
+/// Splits off `count` checksummed bytes, if their checksum is correct.
 fn checked(bytes: &[u8], count: usize) -> Option<(&[u8], &[u8])> {
     let (data, rest) = bytes.split_at_checked(count)?;
     let (sum, rest) = rest.split_at_checked(SUM)?;
     (sum == masked(data).to_le_bytes()).then_some((data, rest))
 }
 
-/// The check sum of bytes.
+/// Computes the checksum of bytes.
 fn sum(bytes: &[u8]) -> u32 {
     let shift = |sum: u32, _| if sum & 1 == 1 { sum >> 1 ^ POLYNOMIAL } else { sum >> 1 };
     !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), shift))
 }
 
-/// The masked check sum of records: rotated and offset, as TensorBoard expects.
+/// Computes the masked checksum of records: rotated and offset, as TensorBoard expects.
 fn masked(bytes: &[u8]) -> u32 {
     sum(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
@@ -51,7 +53,7 @@ mod tests {
         assert_eq!(record.len(), 9 + 16);
         assert_eq!(record[..8], [9, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(record[12..21], *b"123456789");
-        // 0xe3069283, turned to 0x2507c60d, shifted.
+        // 0xe3069283, rotated to 0x2507c60d, with offset.
         assert_eq!(record[21..], 0x2507_c60du32.wrapping_add(0xa282_ead8).to_le_bytes());
     }
 

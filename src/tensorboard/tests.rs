@@ -2,7 +2,7 @@ use std::fs::OpenOptions;
 
 use super::*;
 
-/// The events of a folder, file by file.
+/// Returns the events of a folder, one list per file.
 fn events(folder: &Path) -> Vec<Vec<Event>> {
     let files = event_files(folder).unwrap();
     let events = |bytes: Vec<u8>| record::records(&bytes).map(|data| Event::decode(data).unwrap()).collect();
@@ -88,12 +88,12 @@ fn a_last_record_that_is_cut_does_not_count() {
     (1..=4).for_each(|step| add(&mut file, step));
     let length = fs::metadata(file.path()).unwrap().len();
     let cut = OpenOptions::new().write(true).open(file.path()).unwrap();
-    // A record of these has 51 bytes.
+    // A record of these events has 51 bytes.
     for (missing, last) in [(1, 3), (30, 3), (51, 3), (52, 2)] {
         cut.set_len(length - missing).unwrap();
         assert_eq!(last_step(folder.path()).unwrap(), last, "{missing} bytes are missing");
     }
-    // The next file goes on behind the last whole one.
+    // The next file continues after the last complete record.
     let mut second = EventFile::create(folder.path(), 3).unwrap();
     add(&mut second, 3);
     assert_eq!(last_step(folder.path()).unwrap(), 3);

@@ -1,4 +1,4 @@
-//! Arrays as rows to train on.
+//! Arrays as training rows.
 
 use ndarray::ArrayView2;
 
@@ -9,43 +9,44 @@ use crate::data::Reader;
 use crate::error::Result;
 use crate::named::named;
 
-/// What becomes of NaN among the inputs.
+/// Treatment of NaN among the inputs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Missing {
-    /// It is an error.
+    /// NaN is an error.
     #[default]
     Error,
-    /// NaN is a missing value: the median of the training rows replaces it, and one more input marks it, and a
-    /// missing category is one more category.
+    /// NaN is a missing value: the median of the training rows replaces it, and an additional input marks it;
+    /// a missing category is an additional category.
     Fill,
 }
 
 named!(Missing { Error = "error", Fill = "fill" });
 
-/// What columns and rows of arrays are.
+/// Roles of columns and rows of arrays.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Columns {
-    /// Columns that are categories; in ascending order.
+    /// Columns that are categories, in ascending order.
     pub categorical: Vec<usize>,
     pub missing: Missing,
-    /// How much each training row counts in the loss.
+    /// Weight of each training row in the loss.
     pub weights: Option<Vec<f32>>,
 }
 
-/// Arrays that stand for a file.
+/// Arrays as the contents of a file.
 pub(super) struct Arrays<'a> {
-    /// The names of inputs and targets in messages.
+    /// Names of inputs and targets in messages.
     pub names: [&'a str; 2],
     pub x: ArrayView2<'a, f32>,
     pub y: TargetData,
 }
 
 impl Arrays<'_> {
-    /// A reader that has read them. `trains` says whether they are the rows to train on, which have weights.
+    /// Returns a reader that has read the arrays. `trains` states whether they are training rows, which have
+    /// weights.
     ///
     /// # Errors
-    /// [`Error::Data`](crate::Error::Data) for shapes that do not go together and for values that are no finite numbers; [`Error::Setting`](crate::Error::Setting) for
-    /// columns that are not there.
+    /// [`Error::Data`](crate::Error::Data) for shapes that do not match and for values that are not finite;
+    /// [`Error::Setting`](crate::Error::Setting) for columns that do not exist.
     pub(super) fn reader(self, columns: &Columns, trains: bool, threads: Option<usize>) -> Result<Reader> {
         let Self { names, x, y } = self;
         let found_nan = "NaN (Missing::Fill treats it as a missing value)";

@@ -1,4 +1,4 @@
-//! Trains networks on arrays and on what readers deliver.
+//! Training on arrays and on readers.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::model::Model;
 use crate::settings::TrainSettings;
 use crate::train::Run;
 
-/// Trains networks: settings, and then rows. See the [module](super).
+/// Trains networks from settings and rows. See the [module](super).
 #[derive(Debug, Clone, Default)]
 pub struct Trainer {
     /// The given settings; all others have the defaults of `tinytrain train`.
@@ -29,7 +29,7 @@ pub struct Trainer {
     test: Option<Arc<Rows>>,
 }
 
-/// Rows that do not train.
+/// Validation or test rows.
 #[derive(Debug)]
 struct Rows {
     x: Array2<f32>,
@@ -49,20 +49,20 @@ impl Rows {
 }
 
 impl Trainer {
-    /// A trainer with the settings that `tinytrain train` has as options.
+    /// Creates a trainer with these settings, the options of `tinytrain train`.
     pub fn new(settings: TrainSettings) -> Self {
         Self { settings, ..Self::default() }
     }
 
-    /// What trains; otherwise a real GPU if there is one and the CPU engine would not be done before it has begun, else that engine. Names are read as `--device` reads them:
-    /// `"cpu".parse()`.
+    /// Sets the device; by default a GPU if there is one and the CPU engine would not finish before it
+    /// starts, otherwise the CPU engine. Names are parsed as for `--device`: `"cpu".parse()`.
     #[must_use]
     pub fn device(mut self, device: DeviceRequest) -> Self {
         self.device = device;
         self
     }
 
-    /// How a GPU is opened: where compiled kernels are kept for the next time, and what they check.
+    /// Sets the options for opening a GPU: the cache of compiled kernels, and their checks.
     #[cfg(feature = "gpu")]
     #[must_use]
     pub fn device_options(mut self, device_options: DeviceOptions) -> Self {
@@ -70,7 +70,7 @@ impl Trainer {
         self
     }
 
-    /// Columns of arrays that are categories, counted from 0, whatever numbers stand there.
+    /// Sets the columns of arrays, counted from 0, that are categories, regardless of their numbers.
     #[must_use]
     pub fn categorical(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
         self.columns.categorical = columns.into_iter().collect();
@@ -79,48 +79,49 @@ impl Trainer {
         self
     }
 
-    /// What becomes of NaN among the inputs of arrays; otherwise it is an error.
+    /// Sets the treatment of NaN among the inputs of arrays; by default an error.
     #[must_use]
     pub fn missing(mut self, missing: Missing) -> Self {
         self.columns.missing = missing;
         self
     }
 
-    /// How much each row of the arrays to train on counts in the loss: a number of 0 or more.
+    /// Sets the weights of the training rows in the loss: non-negative numbers.
     #[must_use]
     pub fn weights(mut self, weights: impl IntoIterator<Item = f32>) -> Self {
         self.columns.weights = Some(weights.into_iter().collect());
         self
     }
 
-    /// Rows to validate on, [rows, columns], with what they should give: the model that is best on them is kept.
+    /// Sets the validation rows, [rows, columns], with their targets: the best model on them is kept.
     #[must_use]
     pub fn validation(mut self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Self {
         self.validation = Some(Rows::from_arrays(x, y));
         self
     }
 
-    /// Rows to test on after every epoch, [rows, columns], with what they should give. They are never used to choose anything.
+    /// Sets the test rows, [rows, columns], with their targets, evaluated after every epoch. They never
+    /// affect training.
     #[must_use]
     pub fn test(mut self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Self {
         self.test = Some(Rows::from_arrays(x, y));
         self
     }
 
-    /// Trains on rows, [rows, columns], with what they should give, and hands over the model that is kept.
+    /// Trains on rows, [rows, columns], with their targets, and returns the kept model.
     ///
     /// # Errors
-    /// As [`Trainer::start`], [`Run::next`] and [`Run::summary`].
+    /// See [`Trainer::start`], [`Run::next`] and [`Run::summary`].
     pub fn fit(&self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Result<Model> {
         finish(self.start(x, y)?)
     }
 
-    /// As [`Trainer::fit`], event by event: returns a run that has not begun.
+    /// Returns a run on rows as for [`Trainer::fit`], not yet begun, which yields events.
     ///
     /// # Errors
-    /// [`Error::Data`] for arrays whose shapes do not go together, for values that are no finite numbers, and
-    /// for labels that are no classes; [`Error::Setting`] and [`Error::Config`] for
-    /// settings that cannot be; [`Error::Device`] if the device is not there.
+    /// [`Error::Data`] for arrays whose shapes do not match, for values that are not finite, and for labels
+    /// that are not classes; [`Error::Setting`] and [`Error::Config`] for invalid settings; [`Error::Device`]
+    /// if the device does not exist.
     pub fn start(&self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Result<Run> {
         let y = y.target_data();
         let other = |rows: &Option<Arc<Rows>>, names| {
@@ -132,19 +133,19 @@ impl Trainer {
         self.run(arrays.reader(&self.columns, true, self.settings.threads)?, validation, test)
     }
 
-    /// Trains on what a reader delivers, and hands over the model that is kept.
+    /// Trains on the rows of a reader and returns the kept model.
     ///
     /// # Errors
-    /// As [`Trainer::start_reader`], [`Run::next`] and [`Run::summary`].
+    /// See [`Trainer::start_reader`], [`Run::next`] and [`Run::summary`].
     pub fn fit_reader(&self, reader: Reader) -> Result<Model> {
         finish(self.start_reader(reader, None, None)?)
     }
 
-    /// A run that has not begun on what a reader delivers, with rows to validate on and to test on, if there are any. How columns
-    /// are read is said to the readers.
+    /// Returns a run, not yet begun, on the rows of a reader, with validation and test rows, if there are
+    /// any. Options for columns are set in the readers.
     ///
     /// # Errors
-    /// Those of the data, and as [`Trainer::start`]; [`Error::Setting`] for settings of arrays.
+    /// Errors of the data, and errors of [`Trainer::start`]; [`Error::Setting`] for settings of arrays.
     pub fn start_reader(
         &self,
         reader: Reader,
@@ -175,7 +176,7 @@ impl Trainer {
     }
 }
 
-/// Goes through a run to its end.
+/// Completes a run.
 fn finish(mut run: Run) -> Result<Model> {
     while run.next()?.is_some() {}
     Ok(run.summary()?.model)

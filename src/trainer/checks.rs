@@ -1,4 +1,4 @@
-//! Checks of what is handed over in memory: shapes that go together, and numbers that are some.
+//! Checks of data in memory: matching shapes, and finite numbers.
 
 use ndarray::{ArrayRef2, ArrayView2};
 
@@ -7,12 +7,12 @@ use crate::data::MemoryTargets;
 use crate::error::{Error, Place, Result};
 use crate::memory::room;
 
-/// A place in an array, by indices from 0.
+/// Returns a place in an array from indices that count from 0.
 pub(super) fn at(row: usize, column: Option<usize>) -> Place {
     Place { row: Some(row as u64 + 1), column: column.map(|column| column + 1), name: None }
 }
 
-/// The values of an array of this name in the order of its rows.
+/// Returns the values of an array of this name in row-major order.
 pub(super) fn row_by_row(x: &ArrayRef2<f32>, name: &str) -> Result<Vec<f32>> {
     let mut values = room(x.len(), name)?;
     match x.as_slice() {
@@ -22,7 +22,8 @@ pub(super) fn row_by_row(x: &ArrayRef2<f32>, name: &str) -> Result<Vec<f32>> {
     Ok(values)
 }
 
-/// The values of an array in the order of its rows, if there are any, and all are finite, or NaN in columns that may miss some.
+/// Returns the values of an array in row-major order, if it is not empty and all values are finite, or NaN in
+/// columns that may have missing values.
 pub(super) fn values(
     name: &str,
     x: ArrayView2<'_, f32>,
@@ -37,7 +38,7 @@ pub(super) fn values(
             format!("an array of shape {:?}", x.shape()),
         ));
     }
-    // Looking for a place takes longer than to see that there is none.
+    // A test for finite values is faster than finding the place of a wrong one.
     let wrong = (!x.iter().all(|value| value.is_finite())).then(|| {
         let is_wrong = |((_, column), value): &((usize, usize), &f32)| {
             if value.is_nan() { !may_miss(*column) } else { value.is_infinite() }
@@ -53,7 +54,7 @@ pub(super) fn values(
     }
 }
 
-/// Checks that weights, if there are any, are numbers of 0 or more, one for each row.
+/// Checks that weights, if there are any, are non-negative numbers, one for each row.
 pub(super) fn check_weights(weights: &[f32], rows: usize, inputs: &str) -> Result<()> {
     if weights.is_empty() {
         return Ok(());
@@ -65,7 +66,7 @@ pub(super) fn check_weights(weights: &[f32], rows: usize, inputs: &str) -> Resul
     })
 }
 
-/// Checks that there is something for each row, and that it is labels or finite numbers.
+/// Checks that there is a target for each row, and that targets are labels or finite numbers.
 pub(super) fn check_targets(name: &str, targets: &MemoryTargets, rows: usize, inputs: &str) -> Result<()> {
     match targets {
         MemoryTargets::Labels { texts, numbers } => {
@@ -111,10 +112,10 @@ pub(super) fn check_length(name: &str, found: usize, what: &str, rows: usize, in
     Err(Error::data(name, Place::default(), expected, found.to_string()))
 }
 
-/// Checks that rows which do not train should give what those that train give.
+/// Checks that targets of held-out rows have the same kind as targets of training rows.
 ///
 /// # Errors
-/// [`Error::Data`] for labels in the place of values, values in the place of labels, and another number of values.
+/// [`Error::Data`] for labels instead of values, values instead of labels, and a different number of values.
 pub(super) fn check_alike(name: &str, targets: &TargetData, training: &TargetData) -> Result<()> {
     let said = |TargetData(targets): &TargetData| match targets {
         MemoryTargets::Labels { .. } | MemoryTargets::Classes { .. } => "labels".to_owned(),

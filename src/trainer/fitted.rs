@@ -1,4 +1,4 @@
-//! Models and arrays: predictions, how good they are, and files.
+//! Models and arrays: predictions, scores, and files.
 
 use std::path::Path;
 
@@ -14,51 +14,52 @@ use crate::model::Model;
 use crate::output::Destination;
 use crate::train::{Predictor, Score, evaluate, read_dataset_for};
 
-/// What a model makes of rows.
+/// Predictions of a model for rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicted {
-    /// The class of each row, the first of the most probable ones, counted from 0 in the natural order of the labels; nothing of
-    /// a model of values.
+    /// Class of each row, the first of the most probable ones, counted from 0 in the natural order of the
+    /// labels; empty for regression models.
     pub classes: Vec<u32>,
-    /// The probability of each class, [rows, classes].
+    /// Probability of each class, [rows, classes].
     pub probabilities: Array2<f64>,
-    /// Values of a model that predicts those, [rows, values].
+    /// Predicted values of a regression model, [rows, values].
     pub values: Array2<f32>,
-    /// Cells that held a category which no training row held.
+    /// Number of cells with a category that no training row has.
     pub unknown_cells: u64,
     names: Classes,
 }
 
 impl Predicted {
-    /// The label of a row, as text: of numbers as they are written with as few digits as they need.
+    /// Returns the label of a row, as text: numbers with as few digits as they need.
     ///
     /// # Panics
-    /// Where there is no such row, or the model predicts values.
+    /// If the row does not exist, or the model predicts values.
     pub fn label(&self, row: usize) -> &str {
         self.names.name(self.classes[row])
     }
 
-    /// The label of each row; nothing of a model of values.
+    /// Returns the label of each row; empty for regression models.
     pub fn labels(&self) -> impl ExactSizeIterator<Item = &str> {
         self.classes.iter().map(|class| self.names.name(*class))
     }
 }
 
 impl Model {
-    /// Predicts rows, [rows, columns], on the processor. A [`Predictor`] says the same, and is made once for
-    /// many calls.
+    /// Predicts rows, [rows, columns], on the CPU. A [`Predictor`] gives the same predictions, and is created
+    /// once for many calls.
     ///
     /// # Errors
-    /// [`Error::Data`] for another number of columns than in training, and for NaN where no training row missed a value;
+    /// [`Error::Data`] for a different number of columns than in training, and for NaN in columns without
+    /// missing values in training;
     /// [`Error::NonFinitePrediction`] for values that are too large for the network.
     pub fn predict(&self, x: &ArrayRef2<f32>) -> Result<Predicted> {
         self.predict_on(x, &Device::Cpu)
     }
 
-    /// As [`Model::predict`], on a device.
+    /// Predicts as [`Model::predict`] does, on a device.
     ///
     /// # Errors
-    /// Also those of the device.
+    /// Errors of [`Model::predict`] and of the device.
     pub fn predict_on(&self, x: &ArrayRef2<f32>, device: &Device) -> Result<Predicted> {
         let (cells, name) = (self.cells(x)?, Path::new("x").to_owned());
         let (features, dictionaries) = cells.features(&name)?;
@@ -91,11 +92,12 @@ impl Model {
         })
     }
 
-    /// How good the model is on rows, [rows, columns], with what they should give: loss, accuracy, and of values RMSE, MAE and R2,
-    /// on the processor.
+    /// Evaluates the model on rows, [rows, columns], with their targets, on the CPU: loss, accuracy, and for
+    /// values RMSE, MAE and R2.
     ///
     /// # Errors
-    /// As [`Model::predict`]; [`Error::Data`] for labels that no training row had, and for what is not as in training.
+    /// See [`Model::predict`]; [`Error::Data`] for labels that no training row had, and for other differences
+    /// from training.
     pub fn score(&self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Result<Score> {
         let y = y.target_data();
         let columns = match self.network.outputs() {
@@ -103,7 +105,7 @@ impl Model {
             columns => Some(columns),
         };
         check_alike("y", &y, &TargetData::like(columns))?;
-        // With the errors of rows that are to be predicted.
+        // Reports the same errors as a prediction of these rows.
         self.cells(x)?;
         let columns =
             Columns { categorical: self.transform.categories(), missing: Missing::Fill, weights: None };
@@ -112,7 +114,7 @@ impl Model {
         Ok(evaluate(self, &rows, &Device::Cpu)?.score)
     }
 
-    /// Writes the model's file: whole, in the place of what is there, or not at all.
+    /// Writes the model's file atomically, replacing an existing file.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -120,7 +122,7 @@ impl Model {
         Destination::check(path.as_ref())?.write(&self.to_bytes()?)
     }
 
-    /// Rows to predict, as cells of a table.
+    /// Returns rows to predict, as cells of a table.
     fn cells(&self, x: &ArrayRef2<f32>) -> Result<MemoryCells> {
         let inputs = self.transform.columns(self.network.columns());
         if x.ncols() != inputs {

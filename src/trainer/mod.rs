@@ -1,4 +1,4 @@
-//! The library in ten lines: networks from arrays.
+//! Training on arrays in ten lines.
 //!
 //! ```
 //! use tinytrain::ndarray::Array2;
@@ -21,17 +21,17 @@
 //! # Ok::<(), tinytrain::Error>(())
 //! ```
 //!
-//! | what | is |
+//! | argument | value |
 //! |---|---|
 //! | `x` | an array of `f32`, [rows, columns] |
-//! | `y` | labels (any integers, `bool`, text), or values to predict (`f32`, one or several a row): see [`Target`] |
-//! | settings | the options of `tinytrain train` under the same names, with the same defaults: see [`TrainSettings`](crate::TrainSettings) |
+//! | `y` | labels (any integers, `bool`, text), or values to predict (`f32`, one or several per row): see [`Target`] |
+//! | settings | options of `tinytrain train`, with the same names and defaults: see [`TrainSettings`](crate::TrainSettings) |
 //!
-//! Settings and rows decide the weights: `tinytrain train` on a file with these rows, `y` behind `x`, gives the same, bit for
-//! bit, on the same device. (Of a file it leaves out columns that only number the rows; of an array all columns are inputs.)
-//! Rows may also come from files: [`Trainer::start_reader`].
+//! Settings and rows determine the weights: `tinytrain train` on a file with these rows, `y` after `x`, gives
+//! the same result, bit for bit, on the same device. (Of a file it ignores columns that only number the rows;
+//! of an array all columns are inputs.) Rows may also come from files: [`Trainer::start_reader`].
 //!
-//! [`Trainer::start`] gives a [`Run`](crate::train::Run), which yields events and can be stopped:
+//! [`Trainer::start`] returns a [`Run`](crate::train::Run), which yields events and can be stopped:
 //!
 //! ```
 //! use tinytrain::ndarray::{Array1, Array2};
@@ -53,8 +53,8 @@
 //! # Ok::<(), tinytrain::Error>(())
 //! ```
 //!
-//! What is wrong with arrays is [`Error::Data`](crate::Error::Data), whose rows and columns count from 1, as those of files do:
-//! `x, row 3, column 2: expected a finite number, found NaN`.
+//! Invalid arrays result in [`Error::Data`](crate::Error::Data), whose rows and columns count from 1, as in
+//! files: `x, row 3, column 2: expected a finite number, found NaN`.
 
 mod arrays;
 mod builder;

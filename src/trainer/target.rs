@@ -1,4 +1,4 @@
-//! What rows should give, from arrays, slices and vectors.
+//! Targets of rows, from arrays, slices and vectors.
 
 use std::collections::HashMap;
 
@@ -6,27 +6,27 @@ use ndarray::{ArrayBase, Data, Ix1, Ix2};
 
 use crate::data::{LabelType, MemoryTargets};
 
-/// Gathers what rows should give. Labels are of any type of integers, `bool`, `&str` or `String`; values to predict are `f32`, one
-/// a row, or in an array [rows, values].
+/// Source of targets. Labels have any integer type, `bool`, `&str` or `String`; values to predict are `f32`,
+/// one per row, or in an array [rows, values].
 pub trait Target {
-    /// Gathers it, in the order of the rows.
+    /// Collects the targets, in the order of the rows.
     fn target_data(&self) -> TargetData;
 }
 
-/// An element of what rows should give. A type of one's own has labels by [`TargetData::labels`].
+/// Element of targets. User-defined types provide labels through [`TargetData::labels`].
 pub trait Element: Sized {
-    /// Gathers it, in the order of the rows.
+    /// Collects the targets, in the order of the rows.
     fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> TargetData
     where
         Self: 'a;
 }
 
-/// What rows should give: labels, or values to predict.
+/// Targets of rows: labels, or values to predict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetData(pub(super) MemoryTargets);
 
 impl TargetData {
-    /// Labels; those whose text is the same, but for blanks around it, are one.
+    /// Creates labels; labels with the same text, ignoring surrounding blanks, are one.
     pub fn labels(labels: impl Iterator<Item = impl AsRef<str>>) -> Self {
         let (mut known, mut texts, mut numbers) = (HashMap::<String, u32>::new(), Vec::new(), Vec::new());
         for (label, row) in labels.zip(1..) {
@@ -42,13 +42,13 @@ impl TargetData {
         Self(MemoryTargets::Labels { texts, numbers })
     }
 
-    /// Classes with these names, all different, whatever they look like, and the number of each row's class, counted from 0. There may
-    /// be classes without rows.
+    /// Creates classes with these names, all different but otherwise arbitrary, and the index of each row's
+    /// class, counted from 0. Classes without rows are allowed.
     pub fn classes(names: Vec<String>, numbers: Vec<u32>) -> Self {
         Self(MemoryTargets::Classes { names, numbers, label_type: None })
     }
 
-    /// The same classes with the type of their labels, which a model file keeps: names of text are compared byte for byte.
+    /// Sets the type of the labels, which is stored in model files: names of text are compared byte for byte.
     #[must_use]
     pub fn of_type(mut self, of: LabelType) -> Self {
         if let MemoryTargets::Classes { label_type, .. } = &mut self.0 {
@@ -57,13 +57,13 @@ impl TargetData {
         self
     }
 
-    /// Values to predict, row-major [rows, `columns`].
+    /// Creates values to predict, row-major [rows, `columns`].
     fn values(columns: usize, values: impl Iterator<Item = f32>) -> Self {
         Self(MemoryTargets::Values { columns, values: values.collect() })
     }
 }
 
-/// Types whose text is a label.
+/// Implements targets for types whose text is a label.
 macro_rules! labels {
     ($($type:ty),+) => {
         $(impl Element for $type {
@@ -131,7 +131,7 @@ impl<S: Data<Elem = f32>> Target for ArrayBase<S, Ix2> {
 }
 
 impl TargetData {
-    /// Labels, or values per row, to compare predictions with.
+    /// Creates empty labels, or empty values, to compare kinds of targets.
     pub(super) fn like(columns: Option<usize>) -> Self {
         Self(match columns {
             None => MemoryTargets::Labels { texts: Vec::new(), numbers: Vec::new() },

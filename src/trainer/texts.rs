@@ -1,4 +1,4 @@
-//! Columns of text in memory: whether they hold numbers, dates or categories is decided as for files.
+//! Columns of text in memory: detection of numbers, dates and categories, as for files.
 
 use std::path::{Path, PathBuf};
 
@@ -11,24 +11,24 @@ use crate::data::{
 use crate::error::{Error, Place, Result};
 use crate::trainer::table::{Wanted, Zone};
 
-/// How numbers are written in text in memory.
+/// Notation of numbers in text in memory.
 const NOTATION: Notation = Notation { point: b'.', grouped: false };
 
-/// The zone of times with offsets from UTC, which are taken off.
+/// Zone of times with offsets from UTC, which are subtracted.
 const UTC: &str = "UTC";
 
-/// What the texts of a column are.
+/// Detected type of a column of text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TextsAre {
     Numbers,
-    /// This many parts of dates of this zone.
+    /// Dates with this number of parts, in this zone.
     Dates(usize, Zone),
 }
 
-/// What a user should know of columns of text.
+/// Findings about columns of text for the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextNotes {
-    /// Columns that are categories because they hold text and numbers.
+    /// Columns treated as categories because they contain text and numbers.
     pub mixed: Vec<MixedColumn>,
     /// Columns of categories that may be meant as numbers or dates.
     pub as_text: Vec<NumbersAsText>,
@@ -36,7 +36,7 @@ pub struct TextNotes {
     pub different: Vec<String>,
 }
 
-/// What a text is.
+/// Type of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Missing,
@@ -45,7 +45,7 @@ enum Kind {
     Text,
 }
 
-/// Whether a date has a time with an offset from UTC.
+/// Returns whether a date has a time with an offset from UTC.
 fn has_zone(text: &str) -> bool {
     text.trim().split_once([' ', 'T']).is_some_and(|(_, time)| time.contains(['Z', '+', '-']))
 }
@@ -63,19 +63,19 @@ impl Kind {
     }
 }
 
-/// The texts of a column to train on, and which of them each row holds.
+/// The texts of a training column, and the text of each row.
 pub(super) struct Texts<'a> {
     name: &'a str,
     index: usize,
     texts: &'a [String],
     kinds: Vec<Kind>,
-    /// The numbers of the texts, so many values apart, NaN where there is none.
+    /// Indices of the texts, one every `apart` values, NaN for a missing text.
     values: &'a [f32],
     apart: usize,
 }
 
 impl TextsAre {
-    /// How texts are read for such a column.
+    /// Returns the type as which texts are parsed for such a column.
     pub(super) fn wanted(wanted: &Wanted) -> Option<Self> {
         match wanted {
             Wanted::Numbers => Some(TextsAre::Numbers),
@@ -84,7 +84,8 @@ impl TextsAre {
         }
     }
 
-    /// What a text is as a number, or as parts of a date; of numbers all are the same. Else what was expected.
+    /// Parses a text as a number, repeated in all elements, or as parts of a date. The error describes the
+    /// expected text.
     pub(super) fn numbers(&self, text: &str) -> std::result::Result<[f32; DATE_PARTS.len()], String> {
         let bytes = text.as_bytes();
         match self {
@@ -114,7 +115,8 @@ impl TextsAre {
 }
 
 impl<'a> Texts<'a> {
-    /// Those of the column with this name and place, counted from 0. `values` begin with its first row, and have so many values a row.
+    /// Creates the texts of the column with this name and index. `values` begin with its first row, and have
+    /// `apart` values per row.
     pub(super) fn new(
         name: &'a str,
         index: usize,
@@ -125,13 +127,13 @@ impl<'a> Texts<'a> {
         Self { name, index, texts, kinds, values, apart }
     }
 
-    /// The text of each row, if it has one.
+    /// Returns the index of each row's text, or `None` if it is missing.
     fn rows(&self) -> impl Iterator<Item = Option<usize>> {
         let values = self.values.iter().step_by(self.apart);
         values.map(|value| (!value.is_nan()).then_some(*value as usize))
     }
 
-    /// What the column is; nothing if it holds categories.
+    /// Detects the type of the column; `None` for categories.
     pub(super) fn understood(&self, notes: &mut TextNotes) -> Result<Option<TextsAre>> {
         let (mut numbers, mut dates, mut texts) = (0u64, 0u64, 0u64);
         for text in self.rows().flatten() {
@@ -194,7 +196,7 @@ impl<'a> Texts<'a> {
         Ok(None)
     }
 
-    /// The cells of this kind.
+    /// Returns the cells of this kind.
     fn cells(&self, is_wanted: impl Fn(Kind) -> bool) -> impl Iterator<Item = OddCell> {
         let rows = self.rows().enumerate().filter_map(|(row, text)| Some((row, text?)));
         rows.filter(move |(_, text)| is_wanted(self.kinds[*text])).map(|(row, text)| OddCell {

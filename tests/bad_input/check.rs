@@ -1,9 +1,9 @@
-//! What every failure has in common.
+//! Properties that all failures share.
 
 use crate::program::{Outcome, Workplace};
 
-/// Runs a command that must fail with this code, one line of error that holds these parts, no result on standard
-/// output, and no new file.
+/// Runs a command that must fail with this code, with one error line containing these parts, no result on
+/// standard output, and no new file.
 #[track_caller]
 fn fails(place: &Workplace, arguments: &[&str], code: i32, parts: &[&str]) -> Outcome {
     let before = place.entries();
@@ -19,14 +19,15 @@ fn fails(place: &Workplace, arguments: &[&str], code: i32, parts: &[&str]) -> Ou
     outcome
 }
 
-/// Bad input that shows before training: nothing on standard output.
+/// Checks bad input that is detected before training: standard output is empty.
 #[track_caller]
 pub fn refused(place: &Workplace, arguments: &[&str], parts: &[&str]) {
     let outcome = fails(place, arguments, 2, parts);
     assert_eq!(outcome.stdout, "", "{arguments:?}");
 }
 
-/// Bad input or a numerical fault in the first epoch: on standard output, what was to be trained and no more.
+/// Checks bad input or a numerical fault in the first epoch: standard output has only the description of the
+/// training.
 #[track_caller]
 pub fn stopped(place: &Workplace, arguments: &[&str], code: i32, parts: &[&str]) {
     let json = fails(place, &[arguments, &["--format", "json"]].concat(), code, parts);
@@ -38,7 +39,7 @@ pub fn stopped(place: &Workplace, arguments: &[&str], code: i32, parts: &[&str])
     assert!(text.stdout.lines().count() <= 4, "{}", text.stdout);
 }
 
-/// `train` on this file, on the CPU engine.
+/// Returns the arguments of `train` on this file, on the CPU engine.
 pub fn train(file: &str) -> [&str; 5] {
     ["train", "--device", "cpu", "--data", file]
 }

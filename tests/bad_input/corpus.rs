@@ -1,4 +1,4 @@
-//! The files of `tests/bad/`: what is said of each, word for word, within a gigabyte of memory.
+//! The files of `tests/bad/`: the exact message for each, within a gigabyte of memory.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::program::Workplace;
 
-/// The table in `tests/bad/expected.toml`.
+/// Contents of `tests/bad/expected.toml`.
 #[derive(Deserialize)]
 struct Expected {
     case: Vec<Case>,
@@ -15,12 +15,12 @@ struct Expected {
 
 #[derive(Deserialize)]
 struct Case {
-    /// What is wrong, for people.
+    /// Description of the fault.
     what: String,
     command: Vec<String>,
-    /// What is warned of first, if anything is.
+    /// Expected first warning, if any.
     warning: Option<String>,
-    /// The line on standard error; nothing of a file that is taken.
+    /// Expected line on standard error; `None` if the file is accepted.
     line: Option<String>,
 }
 
@@ -35,7 +35,7 @@ fn copy(from: &Path, place: &Workplace, below: &str) {
     }
 }
 
-/// Exit code and standard error of the program, which has so much address space where the system can be told.
+/// Returns exit code and standard error of the program, with limited address space if the system supports it.
 fn run(place: &Workplace, arguments: &[String]) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_tinytrain");
     let mut command = if cfg!(target_os = "linux") {
@@ -72,7 +72,7 @@ fn every_bad_file_is_refused_in_its_own_words() {
         assert_eq!(place.entries(), before, "{what}");
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    // Each file of the corpus is there for a case.
+    // Each file of the corpus belongs to a case.
     let words: Vec<&String> = cases.iter().flat_map(|case| &case.command).collect();
     for entry in std::fs::read_dir(&folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();

@@ -12,7 +12,7 @@ fn unreadable(images: impl AsRef<[u8]>, labels: impl AsRef<[u8]>, parts: &[&str]
     let place = Workplace::new();
     place.write(&format!("d/{IMAGES}"), images);
     place.write(&format!("d/{LABELS}"), labels);
-    // Files with whole headers are read while the network is made, so notices may precede the error.
+    // Files with complete headers are read while the network is created, so notices may precede the error.
     stopped(&place, &train("d"), 2, parts);
     refused(&place, &[&train("d")[..], &["--out", "new/m", "--quiet"]].concat(), parts);
 }

@@ -1,9 +1,9 @@
-//! Options of networks, losses, optimizers and learning rates that are out of range or do not go together.
+//! Options of networks, losses, optimizers and learning rates that are out of range or conflict.
 
 use crate::check::refused;
 use crate::program::Workplace;
 
-/// Each is one line that names the option, before anything is read: the data are not there.
+/// Each error is one line that names the option, before anything is read: the data do not exist.
 #[test]
 fn values_out_of_range() {
     let place = Workplace::new();
@@ -85,7 +85,7 @@ fn options_that_do_not_go_together() {
 }
 
 #[test]
-fn targets_that_are_not_those_of_the_loss() {
+fn targets_that_do_not_match_the_loss() {
     let place = Workplace::with_data();
     let train = |data, options: &[&str], words: &[&str]| {
         refused(&place, &[&["train", "--device", "cpu", "--data", data], options].concat(), words);

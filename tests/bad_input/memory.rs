@@ -1,10 +1,10 @@
-//! Limits of the process: a run that has no room ends in one line, wherever it is by then.
+//! Limits of the process: a run without enough memory ends with one line at any point.
 
 use std::process::{Command, Output, Stdio};
 
 use crate::program::{Rows, Workplace};
 
-/// Runs the program with so many kB of address space, or of data.
+/// Runs the program with this limit of address space, or of data, in kB.
 fn limited(place: &Workplace, option: &str, kilobytes: usize, arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_tinytrain");
     let script = format!("ulimit {option} {kilobytes} && exec \"$0\" \"$@\"");
@@ -13,8 +13,8 @@ fn limited(place: &Workplace, option: &str, kilobytes: usize, arguments: &[&str]
     command.env("TINYTRAIN_CACHE", "").env_remove("RUST_BACKTRACE").stdin(Stdio::null()).output().unwrap()
 }
 
-/// About the least address space with which the program starts at all, in kB: how much that takes differs a little from start to start,
-/// as the system puts things elsewhere.
+/// Returns approximately the least address space with which the program starts, in kB: it differs slightly
+/// between starts because of address randomization.
 fn least(place: &Workplace, option: &str) -> usize {
     let starts = |kilobytes| limited(place, option, kilobytes, &["--version"]).status.success();
     512 + (1..).map(|step| step * 512).find(|kilobytes| starts(*kilobytes)).unwrap()

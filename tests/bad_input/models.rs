@@ -13,7 +13,7 @@ fn with_model() -> (Workplace, Vec<u8>) {
 }
 
 #[test]
-fn files_that_are_no_whole_models() {
+fn invalid_model_files() {
     let (place, whole) = with_model();
     refused(&place, &[&EVAL[..6], &["missing"]].concat(), &["cannot read missing"]);
     refused(&place, &[&EVAL[..6], &["data"]].concat(), &["cannot read data"]);
@@ -46,7 +46,7 @@ fn headers_that_lie() {
         place.write("m.safetensors", lying);
         refused(&place, &EVAL, &["error: m.safetensors: expected ", part]);
     }
-    // The first of two entries with other data, which a parser may take.
+    // The first of two entries has other data; a parser may use it.
     let length = u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
     let header = String::from_utf8(whole[8..8 + length].to_vec()).unwrap();
     let again = r#"{"w1":{"dtype":"F32","shape":[64,12],"data_offsets":[0,3072]},"#;

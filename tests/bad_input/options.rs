@@ -1,4 +1,4 @@
-//! Options that are out of range, and places and devices that are not there.
+//! Options that are out of range, and places and devices that do not exist.
 
 use crate::check::{refused, train};
 use crate::program::Workplace;
@@ -110,7 +110,7 @@ fn networks_that_no_memory_holds() {
     }
 }
 
-/// One for which a software adapter has no buffer, while the machine has memory: 400 MB of parameters.
+/// A network that exceeds a software adapter's buffers but not the machine's memory: 400 MB of parameters.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_network_that_no_buffer_holds_is_refused_before_it_is_made() {
@@ -149,7 +149,7 @@ fn places_where_no_file_can_be() {
     refused(&place, &out("/dev/null"), &["cannot write /dev/null"]);
     #[cfg(target_os = "linux")]
     refused(&place, &out("/proc/x"), &["cannot write /proc/x"]);
-    // A file where the folder of all runs would be.
+    // A file in place of the folder of all runs.
     place.write("runs", "in the way");
     refused(&place, &train("data"), &["cannot write runs"]);
 }

@@ -3,7 +3,7 @@
 use crate::check::{refused, stopped};
 use crate::program::{Workplace, gzip};
 
-/// `train` on a table whose first column is the target, on the CPU engine.
+/// Returns the arguments of `train` on a table whose first column is the target, on the CPU engine.
 fn train(file: &str) -> Vec<&str> {
     [&crate::check::train(file)[..], &["--target", "0", "--task", "classification"]].concat()
 }
@@ -33,7 +33,7 @@ fn faults_in_later_blocks_come_when_they_are_reached() {
         let place = Workplace::new();
         place.write("t.csv", rows.clone() + last);
         refused(&place, &train("t.csv"), &parts);
-        // Bytes are trained as they come.
+        // With bytes, training starts before all rows are read.
         if !last.starts_with("1.5") {
             stopped(&place, &[&train("t.csv")[..], &["--scale", "bytes"]].concat(), 2, &parts);
         }
@@ -76,7 +76,7 @@ fn a_learning_rate_that_is_far_too_great_is_a_numerical_fault() {
     stopped(&place, &arguments, 3, &["step 2 (epoch 1, batch 2)", "learning rate 1e30", "a smaller --lr"]);
 }
 
-/// Losses are those before a step, so the last step can ruin the weights unseen.
+/// Losses are computed before a step, so no loss shows that the last step ruins the weights.
 #[test]
 fn a_last_step_that_ruins_the_weights() {
     let place = Workplace::new();
@@ -94,7 +94,7 @@ fn an_output_that_is_the_input() {
     place.write("two", "0,1\n1,2\n");
     let arguments = [&train("two")[..], &["--out", "two"]].concat();
     refused(&place, &arguments, &["--out: ", "two, which holds the data"]);
-    // Whose ending says that it is no model.
+    // The file's ending is not a model's.
     place.write("two.csv", "0,1\n1,2\n");
     let arguments = [&train("two.csv")[..], &["--out", "two.csv"]].concat();
     refused(

@@ -1,10 +1,10 @@
-//! What drivers compile is kept for the next run, where they hand it out.
+//! Compiled kernels are cached for the next run, if the driver exposes them.
 
 use std::path::PathBuf;
 
 use crate::program::Workplace;
 
-/// What a file holds whose data are these: a name, their check sum (FNV-1a), they themselves.
+/// Returns the contents of a cache file with these data: a name, the data's checksum (FNV-1a), the data.
 fn packed(data: &[u8]) -> Vec<u8> {
     let sum = data.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -12,7 +12,7 @@ fn packed(data: &[u8]) -> Vec<u8> {
     [b"tinytrn1", &sum.to_le_bytes()[..], data].concat()
 }
 
-/// The files in the folder of the cache, after a run that must go well whatever was there.
+/// Returns the files in the cache folder after a run, which must succeed whatever the folder contained.
 fn trained(place: &Workplace, device: &str) -> Vec<PathBuf> {
     let arguments =
         ["train", "--data", "data", "--epochs", "1", "--out", "m.safetensors", "--device", device];
@@ -24,7 +24,7 @@ fn trained(place: &Workplace, device: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_broken_or_foreign_cache_is_no_error_and_is_replaced() {
+fn a_broken_or_foreign_cache_is_replaced_without_error() {
     let place = Workplace::with_data();
     let Some(adapter) = place.adapters("vulkan").into_iter().next() else { return };
     let index = adapter["index"].to_string();
@@ -40,7 +40,7 @@ fn a_broken_or_foreign_cache_is_no_error_and_is_replaced() {
             assert_ne!(std::fs::read(file).unwrap(), broken);
         }
     }
-    // Whole, but of another adapter, back end or version: each field of wgpu's header in turn.
+    // Complete files of another adapter, back end or version: each field of wgpu's header in turn.
     for file in &files {
         let whole = std::fs::read(file).unwrap();
         let data = &whole[16..];
@@ -54,7 +54,7 @@ fn a_broken_or_foreign_cache_is_no_error_and_is_replaced() {
         std::fs::write(file, packed(b"something else")).unwrap();
         assert_eq!(trained(&place, &index), files);
     }
-    // Where no folder can be, nothing is kept.
+    // If the folder cannot be created, nothing is cached.
     std::fs::remove_dir_all(place.path("new")).unwrap();
     place.write("new", "a file");
     assert!(trained(&place, &index).is_empty());

@@ -1,8 +1,8 @@
-//! Tables with text and missing values: trained, evaluated and predicted.
+//! Tables with text and missing values: training, evaluation and prediction.
 
 use crate::program::Workplace;
 
-/// Forty rows; `class` follows from the colour, the size says nothing and misses values.
+/// Forty rows; `class` depends on the colour; the size is uninformative and has missing values.
 fn table() -> String {
     let row = |row: usize| {
         let colour = ["red", "blue", "green", "NA"][row % 4];
@@ -26,7 +26,7 @@ fn place() -> Workplace {
 }
 
 #[test]
-fn what_was_learnt_is_kept_in_the_model() {
+fn category_encodings_are_stored_in_the_model() {
     let place = place();
     let model = place.model("m.safetensors");
     assert_eq!(model.sizes(), [7, 8, 2]);
@@ -60,7 +60,7 @@ fn predictions_know_categories_and_missing_cells_in_any_order() {
     };
     let (found, warning) = classes("size,answer,colour\n1.5,no,red\n,yes,\n0.5,no,blue\n2.5,yes,green\n");
     assert_eq!((found, warning.as_str()), (["warm", "warm", "cold", "cold"].map(String::from).to_vec(), ""));
-    // A category that is unknown, in two cells, and a missing answer, which the training rows never miss.
+    // An unknown category in two cells, and a missing answer, which no training row has.
     let (found, warning) = classes("size,answer,colour\n1.5,no,pink\n1.5,no,pink\n1.5,,red\n");
     assert_eq!(found.len(), 3);
     assert!(warning.starts_with("warning: in the predicted rows, 2 cells hold an unknown category in column colour, treated as no category"), "{warning}");
@@ -77,7 +77,7 @@ fn training_rows_and_test_rows_give_the_same_predictions_in_any_file() {
             .succeed(&["predict", "--model", "m.safetensors", "--device", "cpu", "--format", "json", file])
             .stdout
     };
-    // The same rows in another order of rows: categories are numbered in another order there.
+    // The same rows in another order, which numbers the categories differently.
     let text = table();
     let (header, rows) = text.split_once('\n').unwrap();
     let mut lines: Vec<&str> = rows.lines().collect();

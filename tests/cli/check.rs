@@ -31,7 +31,7 @@ fn an_adapter_is_checked_kernel_by_kernel() {
     let place = Workplace::new();
     let Some(adapter) = place.adapters("vulkan").into_iter().next() else { return };
     let index = adapter["index"].to_string();
-    // Shaders with bounds checks are others, which software drivers compile for a minute.
+    // Software drivers compile shaders with bounds checks for a minute.
     let checked = std::env::var_os("TINYTRAIN_TEST_LONG").map(|_| "--bounds-checks");
     let arguments = ["check", "--device", &index, "--format", "json"];
     let objects = place.succeed(&[&arguments[..], checked.as_slice()].concat()).objects();
@@ -42,7 +42,7 @@ fn an_adapter_is_checked_kernel_by_kernel() {
     assert!(objects.iter().all(|object| object["passed"] == true));
 }
 
-/// What another framework would do with the file: its own gradients, here those of the reference.
+/// Another framework adds its gradients to the file; here they come from the reference.
 #[test]
 fn saved_gradients_can_be_judged_by_others() {
     let place = Workplace::new();
@@ -100,12 +100,12 @@ fn saved_gradients_can_be_judged_by_others() {
         }
     }
     assert!(largest < 1e-6, "{largest}");
-    // Computed in f32: hardly any is the rounded f64 number.
+    // Computed in f32: hardly any number is the rounded f64 one.
     assert!(different > 1000, "{different}");
 }
 
 #[test]
-fn what_cannot_be_saved_is_said_before_anything_is_checked() {
+fn save_errors_are_reported_before_the_checks() {
     let place = Workplace::new();
     place.write("file", "");
     let outcome = place.run(&["check", "--device", "cpu", "--save", "file"]);
@@ -116,7 +116,7 @@ fn what_cannot_be_saved_is_said_before_anything_is_checked() {
 }
 
 #[test]
-fn auto_without_a_gpu_says_that_no_kernel_was_checked() {
+fn auto_without_a_gpu_reports_that_no_kernel_was_checked() {
     let place = Workplace::new();
     let outcome = place.succeed(&["check", "--format", "json"]);
     let on_cpu = !outcome.stdout.contains("matmul");

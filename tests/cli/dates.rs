@@ -1,4 +1,4 @@
-//! Columns of dates: inputs that are numbers.
+//! Columns of dates as numeric inputs.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::program::Workplace;
 
 const CPU: [&str; 4] = ["--device", "cpu", "--format", "json"];
 
-/// Rows of a time and of how warm it is: warmer in summer, and by day. Every tenth time is missing.
+/// Rows of a time and a temperature: higher in summer, and by day. Every tenth time is missing.
 fn weather(rows: std::ops::Range<usize>) -> String {
     let row = |row: usize| {
         let (month, day, hour) = (1 + row % 12, 1 + row * 5 % 28, row * 7 % 24);
@@ -21,7 +21,7 @@ fn weather(rows: std::ops::Range<usize>) -> String {
 #[test]
 fn dates_are_numbers_by_default() {
     let place = Workplace::new();
-    // More rows than are looked at first, and than are read at once.
+    // More rows than are inspected at first, and than are read in one block.
     place.write("t.csv", weather(0..6000));
     place.write("v.csv", weather(6000..6240));
     let train = [
@@ -51,7 +51,7 @@ fn dates_are_numbers_by_default() {
     let found =
         place.succeed(&[&["eval", "--model", "m.safetensors"][..], &CPU].concat()).objects().remove(0);
     assert!((found["r2"].as_f64().unwrap() - r2).abs() < 1e-9, "{found}");
-    // Columns are found by name, in any order, and a row alone says the same.
+    // Columns are found by name, in any order, and a single row has the same prediction.
     place.write("one.csv", "noise,when\n3,2023-07-02 14:00\n");
     place.write("same.csv", "when,noise\n2023/7/2 16:00:00+02:00,3\n");
     let predicted = ["one.csv", "same.csv"]
@@ -65,7 +65,7 @@ fn dates_are_numbers_by_default() {
                     (use --categorical to treat the column as text in training, or --missing-marker to name a text that stands for a missing date), \
                     found \"soon\"";
     assert_eq!((bad.code, bad.error()), (2, expected));
-    // What an export takes are the same numbers.
+    // Exports use the same numbers as inputs.
     place.succeed(&["export", "--format", "onnx", "--model", "m.safetensors", "--out", "exported"]);
     let exported =
         place.succeed(&["export", "--format", "c", "--model", "m.safetensors", "--out", "-"]).stdout;
@@ -103,7 +103,7 @@ fn dates_without_times_have_no_hour_and_may_be_text() {
     );
 }
 
-/// A cell is parsed once for all its inputs; its neighbour is another one.
+/// A cell is parsed once for all its inputs; neighbouring date columns must not be confused.
 #[test]
 fn dates_side_by_side_have_their_own_parts() {
     let place = Workplace::new();
@@ -204,7 +204,7 @@ fn dates_of_zeros_are_missing_and_months_may_have_names() {
             let line = "1 date of zeros (0000-00-00) is treated as missing";
             assert_eq!(stderr.contains(line), said, "{stderr}");
         }
-        // Another text is the same error wherever it stands.
+        // Other text gives the same error at any place.
         let row = |row: usize| {
             format!(
                 "{},{},{}\n",
@@ -222,7 +222,7 @@ fn dates_of_zeros_are_missing_and_months_may_have_names() {
         );
         assert!(outcome.error().contains(&format!("row {}", odd + 2)));
     }
-    // A column of such dates alone.
+    // A column of only such dates.
     let row = |row: usize| {
         format!(
             "\"{} {}, 2020\",{}\n",

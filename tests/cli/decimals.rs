@@ -1,10 +1,11 @@
-//! A model reads numbers as they were written where it was trained.
+//! A model reads numbers in the notation of its training data.
 
 use serde_json::Value;
 
 use crate::program::{Outcome, Workplace};
 
-/// A folder with the model `m` of `price = a`, trained on numbers with decimal commas, or with points.
+/// Returns a folder with the model `m` of `price = a`, trained on numbers with decimal commas, or with
+/// points.
 fn place(decimal: char) -> Workplace {
     let place = Workplace::new();
     let rows = (0..60).map(|row| format!("{}{decimal}5;{};{}{decimal}5\n", row % 7, row % 3, row % 7));
@@ -69,7 +70,7 @@ fn a_file_that_is_written_otherwise_is_one_line() {
 }
 
 #[test]
-fn models_that_do_not_say_find_it_out() {
+fn models_without_a_decimal_mark_detect_it() {
     let place = place(',');
     let mut model = place.model("m.safetensors");
     model.metadata["data"]["schema"]["decimal"] = Value::Null;
@@ -83,7 +84,7 @@ fn models_that_do_not_say_find_it_out() {
 }
 
 #[test]
-fn nothing_is_said_of_options_that_are_not_there() {
+fn prediction_errors_name_only_options_of_predict() {
     let place = place('.');
     let outcome = predict(&place, "red;2", &[]);
     assert_eq!(outcome.code, 2);

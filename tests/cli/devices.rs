@@ -26,7 +26,7 @@ fn the_list_is_an_array_of_adapters_and_a_table() {
     assert_eq!(text.starts_with("index"), !list.is_empty());
 }
 
-/// Where there may be a GPU, as a variable that names its driver says, small work does not wait for it.
+/// If there may be a GPU, according to a variable that names its driver, small work does not wait for it.
 #[test]
 fn small_work_is_done_sooner_than_on_a_gpu() {
     let place = Workplace::new();
@@ -64,7 +64,7 @@ fn drivers_keep_quiet_without_a_session() {
     }
 }
 
-/// Trains through a backend, where there is one, chosen in several ways.
+/// Trains with a backend, if it exists, selected in several ways.
 fn trains_through(backend: &str) {
     let place = Workplace::with_data();
     let Some(adapter) = place.adapters(backend).into_iter().next() else { return };
@@ -156,7 +156,7 @@ fn the_device_is_named() {
 }
 
 #[test]
-fn a_software_driver_that_nobody_named_is_said_to_be_one() {
+fn an_unnamed_software_driver_is_reported() {
     let place = Workplace::with_data();
     let list: Vec<Value> =
         serde_json::from_str(&place.succeed(&["devices", "--format", "json"]).stdout).unwrap();

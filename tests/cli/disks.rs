@@ -1,5 +1,5 @@
-//! Disks that are full or read-only, folders that vanish, outputs that are closed, homes that are not there: what is written is
-//! whole or not there, and what went wrong is said in one line.
+//! Full or read-only disks, folders that vanish, closed outputs, missing home folders: files are complete or
+//! do not exist, and the error is one line.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ const TRAIN: [&str; 13] = [
     "train", "--data", "t.csv", "--target", "c", "--preset", "plain", "--hidden", "40,40", "--epochs", "4",
     "--device", "cpu",
 ];
-/// What a run may leave in its folder.
+/// Files that a run may leave in its folder.
 const FILES: [&str; 5] =
     ["checkpoint.safetensors", "config.toml", "history.csv", "log.txt", "model.safetensors"];
 
@@ -21,14 +21,14 @@ fn place() -> Workplace {
     place
 }
 
-/// Runs a script of the shell, in which `$0` is the program and `$@` are these arguments.
+/// Runs a shell script, in which `$0` is the program and `$@` are these arguments.
 fn shell(place: &Workplace, script: &str, arguments: &[&str]) -> Output {
     let mut shell = Command::new("sh");
     shell.args(["-c", script, env!("CARGO_BIN_EXE_tinytrain")]).args(arguments);
     shell.current_dir(place.path("")).stdin(Stdio::null()).env("TINYTRAIN_CACHE", "").output().unwrap()
 }
 
-/// The one line of an error.
+/// Returns the single error line.
 #[track_caller]
 fn error(output: &Output) -> String {
     let text = String::from_utf8(output.stderr.clone()).unwrap();
@@ -36,7 +36,7 @@ fn error(output: &Output) -> String {
     text
 }
 
-/// Whether the tests may mount, in a namespace of their own.
+/// Returns whether the tests may mount, in a separate namespace.
 fn may_mount() -> bool {
     let mut unshare = Command::new("unshare");
     unshare
@@ -50,13 +50,13 @@ fn may_mount() -> bool {
     may
 }
 
-/// Checks the folder of a run that a full disk has ended; whether it can go on.
+/// Checks the folder of a run ended by a full disk; returns whether the run can be resumed.
 fn whole(place: &Workplace, folder: &str) -> bool {
     let Ok(entries) = std::fs::read_dir(place.path(folder)) else { return false };
     let names: BTreeSet<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert!(names.iter().all(|name| FILES.contains(&name.as_str())), "{names:?}");
-    // Without a model there would be nothing to keep.
+    // A folder without a model would have been removed.
     place.succeed(&["inspect", "--model", folder]);
     let history = std::fs::read_to_string(place.path(&format!("{folder}/history.csv"))).unwrap();
     let cells: BTreeSet<usize> = history.lines().map(|line| line.split(',').count()).collect();
@@ -95,9 +95,9 @@ fn files_that_a_limit_ends_are_whole_or_not_there() {
     assert!(ended.contains(&(Some(0), true)) && ended.contains(&(Some(1), false)), "{ended:?}");
 }
 
-/// Disks of 16 to 128 kB, which are full before, while or after a run writes; it goes on when there is room.
+/// Disks of 16 to 128 kB, which fill up before, during or after a run; the run resumes when there is space.
 #[test]
-fn a_run_on_a_full_disk_ends_with_a_line_and_goes_on_later() {
+fn a_run_on_a_full_disk_ends_with_a_line_and_resumes_later() {
     if !may_mount() {
         return;
     }
@@ -137,12 +137,12 @@ fn a_run_on_a_full_disk_ends_with_a_line_and_goes_on_later() {
 }
 
 #[test]
-fn a_folder_that_lets_nobody_write_is_refused_before_training() {
+fn a_read_only_folder_is_refused_before_training() {
     let place = place();
     std::fs::create_dir(place.path("d")).unwrap();
     for out in ["d/r", "d/m.safetensors"] {
         let train = [&TRAIN[..], &["--out", out]].concat();
-        // User 0 may write anywhere, but on a file system that nobody may write to.
+        // User 0 may write anywhere except to a read-only file system.
         let output = if may_mount() {
             let script = "mount -t tmpfs -o ro none d && exec \"$0\" \"$@\"";
             let mut unshare = Command::new("unshare");
@@ -162,7 +162,8 @@ fn a_folder_that_lets_nobody_write_is_refused_before_training() {
     }
 }
 
-/// The folder gets another name while the run trains: the run ends, makes no second folder, and goes on under the new name.
+/// The folder is renamed while the run trains: the run ends, creates no second folder, and resumes under the
+/// new name.
 #[test]
 fn a_folder_that_vanishes_ends_the_run() {
     let place = place();
@@ -176,7 +177,7 @@ fn a_folder_that_vanishes_ends_the_run() {
     let mut run = place.command(&endless);
     let mut child = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // There is a checkpoint by then.
+    // The checkpoint exists by then.
     assert!(lines.by_ref().take(200).all(|line| line.unwrap().contains("\"event\"")));
     std::fs::rename(place.path("r"), place.path("moved")).unwrap();
     assert!(lines.count() < 100_000);
@@ -205,7 +206,7 @@ fn closed_outputs_change_nothing_of_a_run() {
         assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{closed}");
         assert!(place.model(&folder).bytes() == place.model("undisturbed").bytes(), "{closed}");
     }
-    // One that takes nothing is an error, and said so where that can be.
+    // An output that accepts no data is an error, reported if possible.
     let arguments = [&TRAIN[..], &["--out", "full"]].concat();
     let output = shell(&place, "exec \"$0\" \"$@\" > /dev/full", &arguments);
     assert_eq!(output.status.code(), Some(1));
@@ -214,7 +215,7 @@ fn closed_outputs_change_nothing_of_a_run() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// Commands that only print treat their standard output alike: closed it is no fault, full it is one.
+/// Commands that only print treat standard output alike: a closed one is no fault, a full one is.
 #[test]
 fn printing_commands_treat_closed_and_full_outputs_alike() {
     let place = place();
@@ -239,7 +240,7 @@ fn printing_commands_treat_closed_and_full_outputs_alike() {
 }
 
 #[test]
-fn homes_and_caches_that_are_not_there_are_no_hindrance() {
+fn homes_and_caches_may_be_missing() {
     let place = place();
     let gpu = place.adapters("vulkan").first().map(|adapter| adapter["index"].to_string());
     let mut number = 0;
@@ -253,7 +254,8 @@ fn homes_and_caches_that_are_not_there_are_no_hindrance() {
                 let mut command =
                     place.command(&[&TRAIN[..11], &["--device", &device, "--out", &folder]].concat());
                 command.env_remove("XDG_CACHE_HOME").env_remove("TINYTRAIN_CACHE").env_remove("HOME");
-                // Drivers may say what they like of their own caches: this one is always there, so that kernels are compiled once.
+                // Drivers may complain about their caches: this folder always exists, so that kernels are
+                // compiled once.
                 command.env("MESA_SHADER_CACHE_DIR", place.path("driver"));
                 if let Some(home) = home {
                     command.env(if of_cache { "TINYTRAIN_CACHE" } else { "HOME" }, home);
@@ -268,7 +270,7 @@ fn homes_and_caches_that_are_not_there_are_no_hindrance() {
 }
 
 #[test]
-fn pipes_devices_and_names_that_are_no_text_are_refused_where_they_cannot_be() {
+fn unsupported_pipes_devices_and_non_utf8_names_are_refused() {
     let place = place();
     assert!(Command::new("mkfifo").arg(place.path("fifo")).status().unwrap().success());
     for out in ["fifo", "/dev/null", "/dev/full"] {
@@ -276,7 +278,7 @@ fn pipes_devices_and_names_that_are_no_text_are_refused_where_they_cannot_be() {
         let wanted = format!("error: cannot write {out}: it is not a regular file\n");
         assert_eq!((outcome.code, outcome.stderr), (2, wanted));
     }
-    // Names of any bytes are read and written, but settings of a run are text.
+    // File names with arbitrary bytes are read and written, but settings of a run are UTF-8.
     let table = shell(&place, "cp t.csv \"$(printf '\\377.csv')\"", &[]);
     assert!(table.status.success());
     let call = |out: &str| {

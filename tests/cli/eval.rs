@@ -71,7 +71,7 @@ fn any_data_that_fit_can_be_evaluated() {
     let folder = eval(&["--data", "only"]);
     assert_eq!((&table["loss"], &table["confusion"]), (&folder["loss"], &folder["confusion"]));
     assert!(folder["data"].as_str().unwrap().ends_with("train-images-idx3-ubyte"));
-    // One class alone is enough to test on.
+    // A single class is enough for testing.
     let lines: Vec<String> = rows.csv().lines().take(2).map(str::to_owned).collect();
     place.write("one.csv", lines.join("\n"));
     assert_eq!(eval(&["--data", "one.csv"])["samples"], 1);

@@ -1,4 +1,4 @@
-//! `tinytrain export`: other programs predict the same.
+//! `tinytrain export`: predictions of exports are the same.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use crate::program::{Workplace, noise};
 
-/// Far more than float error, far less than anything forgotten makes.
+/// Far above rounding errors, far below the effect of any omission.
 const BOUND: f64 = 1e-5;
 
-/// What the columns are called, without the target.
+/// Names of the columns, without the target.
 const COLUMNS: [&str; 5] = ["size", "price", "color", "town", "sold"];
 
-/// Rows of numbers, of which the second is missing at times, of three categories, twelve categories that are missing at times, and
-/// yes or no; then a number that depends on them, and a class that depends on that.
+/// Returns rows with two numbers, the second sometimes missing, three categories, twelve categories with
+/// missing values, and yes or no; then a number that depends on them, and a class that depends on the number.
 fn table(rows: usize) -> String {
     let mut noise = noise(3);
     let mut text = format!("{},value,class\n", COLUMNS.join(","));
@@ -33,7 +33,7 @@ fn table(rows: usize) -> String {
     text
 }
 
-/// A folder with the table, and rows to predict: some of the table, and some with what it does not hold.
+/// Returns a folder with the table, and rows to predict, some with values that the table does not contain.
 fn place() -> Workplace {
     let place = Workplace::new();
     let text = table(200);
@@ -44,7 +44,7 @@ fn place() -> Workplace {
     place
 }
 
-/// A model of the table, trained with these options.
+/// Trains a model of the table with these options.
 fn train(place: &Workplace, options: &[&str], out: &str) {
     let common =
         ["train", "--data", "train.csv", "--device", "cpu", "--quiet", "--epochs", "3", "--out", out];
@@ -59,11 +59,11 @@ fn export(place: &Workplace, format: &str, model: &str, out: &str) {
     );
 }
 
-/// What `tinytrain predict` gives for each row.
+/// Returns the result of `tinytrain predict` for each row.
 fn predicted(place: &Workplace, model: &str) -> Vec<Vec<f64>> {
     let arguments = ["predict", "--model", model, "--device", "cpu", "--format", "json", "new.csv"];
     let lines = place.succeed(&arguments).objects();
-    // Objects of serde_json are sorted by name, and so are the classes of a model.
+    // Objects of serde_json are sorted by name, as are the classes of a model.
     let numbers = |line: &Value| {
         let of_line = line.get("probabilities").unwrap_or(&line["values"]).as_object().unwrap();
         of_line.values().map(|number| number.as_f64().unwrap()).collect()
@@ -71,7 +71,7 @@ fn predicted(place: &Workplace, model: &str) -> Vec<Vec<f64>> {
     lines.iter().map(numbers).collect()
 }
 
-/// The rows to predict as a model takes them, in the order of its columns.
+/// Returns the rows to predict as inputs of a model, in the order of its columns.
 fn columns(place: &Workplace, model: &str) -> String {
     let model = place.model(model);
     let array = |pointer: &str| model.at(pointer).as_array().unwrap();
@@ -119,7 +119,7 @@ int main(void)
 }
 "#;
 
-/// What the C of a model gives for the same rows; nothing where there is no compiler.
+/// Returns the results of a model's C export for the same rows; `None` without a compiler.
 fn by_c(place: &Workplace, model: &str) -> Option<Vec<Vec<f64>>> {
     export(place, "c", model, "net.c");
     place.write("main.c", MAIN);
@@ -152,9 +152,9 @@ fn assert_c_predicts_the_same(place: &Workplace, model: &str) {
     assert!(expected.iter().any(|row| row != &expected[0]), "rows differ");
 }
 
-/// Embeddings of numbers and categories, learnt factors, smooth clipping.
+/// Embeddings of numbers and categories, trained scaling factors, smooth clipping.
 #[test]
-fn c_predicts_what_the_preset_has_learnt() {
+fn c_predicts_like_models_of_the_preset() {
     let place = place();
     let options =
         ["--target", "class", "--exclude", "value", "--validation-fraction", "0.2", "--hidden", "8"];
@@ -166,7 +166,7 @@ fn c_predicts_what_the_preset_has_learnt() {
     assert_c_predicts_the_same(&place, "m");
 }
 
-/// One layer of each, behind normal scores and one-hot inputs, and values in their own units.
+/// One layer of each, after normal scores and one-hot inputs, with values in their original units.
 #[test]
 fn c_predicts_with_every_activation() {
     let place = place();
@@ -179,7 +179,7 @@ fn c_predicts_with_every_activation() {
 }
 
 #[test]
-fn c_predicts_what_an_ensemble_does() {
+fn c_predicts_like_an_ensemble() {
     let place = place();
     let sweep =
         ["sweep", "--data", "train.csv", "--target", "class", "--exclude", "value", "--device", "cpu"];
@@ -201,7 +201,7 @@ fn every_format_is_written_as_its_readers_know_it() {
         assert!(bytes.starts_with(start), "{format}");
         let outcome =
             place.command(&["export", "--format", format, "--model", "m", "--out", "-"]).output().unwrap();
-        // Names in C and ONNX are those of the file.
+        // Names in C and ONNX come from the file.
         assert!(outcome.status.success() && outcome.stdout.starts_with(start), "{format}");
     }
     let text = std::fs::read_to_string(place.path("new/2 nets.c")).unwrap();
@@ -212,7 +212,7 @@ fn every_format_is_written_as_its_readers_know_it() {
 }
 
 #[test]
-fn what_cannot_be_exported_is_refused_in_a_line() {
+fn unsupported_exports_are_refused_in_a_line() {
     let place = place();
     train(&place, &["--target", "class", "--exclude", "value", "--hidden", "4"], "m");
     let before = place.entries();

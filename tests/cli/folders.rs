@@ -1,4 +1,4 @@
-//! Folders of runs and sweeps that other programs, links and special files are put into.
+//! Folders of runs and sweeps that other programs, links and special files interfere with.
 
 use std::os::unix::fs::symlink;
 use std::process::{Child, Stdio};
@@ -28,7 +28,8 @@ fn text(place: &Workplace, name: &str) -> String {
     std::fs::read_to_string(place.path(name)).unwrap()
 }
 
-/// Programs that start together with one `--out`: one of them has the folder, with all of its files, and the others leave it alone.
+/// Programs started together with the same `--out`: one of them gets the folder, with all of its files, and
+/// the others leave it unchanged.
 #[test]
 fn of_programs_that_start_with_one_folder_at_once_one_has_it() {
     let place = place();
@@ -63,7 +64,7 @@ fn of_programs_that_start_with_one_folder_at_once_one_has_it() {
 }
 
 #[test]
-fn files_behind_links_are_left_alone() {
+fn targets_of_links_are_unchanged() {
     let place = place();
     place.write("precious.txt", "precious text");
     let refused = |arguments: &[&str], name: &str, reason: &str| {
@@ -87,7 +88,7 @@ fn files_behind_links_are_left_alone() {
         let kept = place.path("kept");
         let is_there = std::fs::rename(place.path(&place_of), &kept).is_ok();
         symlink("../precious.txt", place.path(&place_of)).unwrap();
-        // A checkpoint that is no checkpoint is not even read.
+        // An invalid checkpoint is not even read.
         if name == "checkpoint.safetensors" {
             assert_eq!(place.run(&resume).code, 2);
             assert_eq!(text(&place, "precious.txt"), "precious text");
@@ -103,7 +104,7 @@ fn files_behind_links_are_left_alone() {
 }
 
 #[test]
-fn a_folder_in_the_place_of_the_own_is_left_alone() {
+fn a_replaced_run_folder_is_unchanged() {
     let place = place();
     train(&place, &["--epochs", "3", "--out", "other"]);
     let files = ["config.toml", "history.csv", "log.txt", "model.safetensors", "checkpoint.safetensors"];
@@ -121,7 +122,7 @@ fn a_folder_in_the_place_of_the_own_is_left_alone() {
     let error = String::from_utf8(output.stderr).unwrap();
     let expected =
         "error: run: the folder was moved, removed or replaced meanwhile; nothing more is written there\n";
-    // Between the two renames there is no folder.
+    // The folder does not exist between the two renames.
     assert!(error.ends_with(expected) || error.contains("No such file"), "{error}");
     assert_eq!(output.status.code(), Some(2));
     assert!(contents("run") == before);
@@ -159,9 +160,9 @@ fn no_output_is_a_file_of_a_run_or_a_sweep() {
     }
 }
 
-/// Settings and results are regular files of a limited size: pipes would wait, devices never end.
+/// Settings and results must be regular files of a limited size: pipes would block, devices never end.
 #[test]
-fn special_and_huge_files_are_no_settings() {
+fn special_and_huge_settings_files_are_refused() {
     let place = place();
     train(&place, &["--epochs", "1", "--out", "run"]);
     let fifo = std::process::Command::new("mkfifo").arg(place.path("pipe")).status().unwrap();

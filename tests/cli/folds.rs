@@ -52,11 +52,12 @@ fn every_row_tests_once_and_the_seed_decides_where() {
     assert_ne!(losses("3"), losses("4"));
 }
 
-/// With times the folds are stretches of the file: what a fold says is what a run of its own says, which has seen nothing else.
+/// With times, folds are ranges of the file: the results of a fold equal the results of a separate run that
+/// has read nothing else.
 #[test]
 fn a_fold_knows_nothing_but_its_training_rows() {
     let place = Workplace::new();
-    // In the last stretch the values are others, and so are the categories.
+    // The last range has different values and categories.
     let row = |row: usize| {
         let late = usize::from(row >= 90);
         let class = row * 7 % 3;

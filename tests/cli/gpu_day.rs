@@ -1,4 +1,4 @@
-//! `scripts/gpu-day` gives options that the program has.
+//! `scripts/gpu-day` uses only options that the program has.
 
 use std::process::Command;
 
@@ -20,7 +20,7 @@ fn every_command_of_a_day_is_understood() {
     assert!(ours.len() >= 4 * 3 + 4 + 3 + 2, "{listed}");
     let place = Workplace::new();
     for mut options in ours {
-        // Options before it are read, and refused if there are none such.
+        // Preceding options are parsed, and rejected if they do not exist.
         options.push("--help");
         place.succeed(&options);
     }

@@ -1,4 +1,4 @@
-//! What the program finds out or proposes where something is missing: a target, rows' targets, a name, a task.
+//! Detection and suggestions for missing information: a target, targets of rows, a name, a task.
 
 use serde_json::json;
 
@@ -46,7 +46,7 @@ fn the_error_for_a_row_without_a_target_counts_all_of_them() {
         let outcome = place.run(&["train", "--data", "t.csv", "--device", "cpu"]);
         assert_eq!((outcome.code, outcome.error()), (2, line(count, expected).as_str()));
     }
-    // So does a model.
+    // A model does so, too.
     place.succeed(&[
         "train",
         "--data",
@@ -76,7 +76,7 @@ fn the_error_for_a_row_without_a_target_counts_all_of_them() {
     ]);
     let outcome = place.run(&["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu"]);
     assert_eq!((outcome.code, outcome.error()), (2, line(count, "a value to predict").as_str()));
-    // What is wrong besides is said when these rows are mended.
+    // Other errors are reported once these rows are corrected.
     place.write("t.csv", table(&|row| format!("{row}.25")) + "1,2,3\n");
     let outcome = place.run(&["train", "--data", "t.csv", "--device", "cpu"]);
     assert_eq!((outcome.code, outcome.error()), (2, line("", "a value to predict").as_str()));
@@ -129,7 +129,7 @@ fn rows_without_a_target_are_left_out_on_demand() {
         if labels(0) == "x" {
             let found = place.succeed(&[&eval[..], &["--data", "t.csv", "--errors"]].concat());
             assert!(found.stderr.contains("t.csv: 13 rows without a target left out"), "{}", found.stderr);
-            // Errors are named by their rows in the file.
+            // Errors are identified by their rows in the file.
             let wrong = found.objects().remove(0)["errors"].clone();
             for error in wrong.as_array().unwrap() {
                 let row = error["sample"].as_u64().unwrap() as usize - 1;
@@ -161,7 +161,7 @@ fn numbers_that_prove_to_be_no_classes_are_values() {
     let space = ["t.csv", "--trials", "1", "--epochs", "1", "--validation-fraction", "0.2", "--out", "s"];
     let sweep = place.succeed(&[&["sweep"][..], &run, &space].concat());
     assert_eq!([profile, sweep].map(|outcome| said(&outcome.stderr)), [1, 1]);
-    // A pipe is read once, and gives the same network.
+    // A pipe is read once, and results in the same network.
     let train = [&["train", "--epochs", "1", "--test-fraction", "0.2"][..], &run].concat();
     let input = std::fs::File::open(place.path("t.csv")).unwrap();
     let piped = [&train[..], &["-", "--out", "piped.safetensors"]].concat();

@@ -1,4 +1,4 @@
-//! The first row of a table, and columns that are found by it.
+//! The first row of a table, and lookup of columns by name.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
     place.run(&[&common[..], arguments].concat())
 }
 
-/// The number of rows that training has taken.
+/// Returns the number of training rows.
 #[track_caller]
 fn rows(place: &Workplace, arguments: &[&str]) -> Value {
     let outcome = train(place, arguments);
@@ -35,7 +35,7 @@ fn rows(place: &Workplace, arguments: &[&str]) -> Value {
 fn a_header_of_numbers_is_known_as_one() {
     let place = Workplace::new();
     let iris = include_str!("../../data/tables/iris.csv").split_once('\n').unwrap().1;
-    // As pandas writes a table whose columns have no names, without and with the numbers of its rows.
+    // Written by pandas for a table whose columns have no names, without and with row numbers.
     place.write("t.csv", "0,1,2,3,4\n".to_owned() + iris);
     assert_eq!(rows(&place, &["--data", "t.csv"]), 150);
     assert_eq!(place.model("m.safetensors").columns(), "[\"0\",\"1\",\"2\",\"3\"]");
@@ -58,7 +58,7 @@ fn a_missing_cell_makes_no_header() {
 }
 
 #[test]
-fn what_is_said_goes_before_what_is_found() {
+fn options_override_detection() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(60, 4).rows(NAMES));
     assert_eq!(rows(&place, &["--data", "t.csv"]), 60);
@@ -92,7 +92,7 @@ fn doubt_names_the_option() {
     assert_eq!(rows(&place, &["--data", "t.csv", "--target", "-1", "--header", "no"]), 61);
 }
 
-/// Each line with its cells in another order.
+/// Reorders the cells of each line.
 fn reordered(csv: &str, order: &[usize]) -> String {
     let turned = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();
@@ -108,7 +108,7 @@ fn columns_are_found_by_their_names() {
     place.write("t.csv", Points::new(200, 4).csv(NAMES));
     place.write("test.csv", &test);
     place.write("turned.csv", reordered(&test, &[3, 2, 0, 1]));
-    // A column more than the network has is not looked at.
+    // An additional column, which the network does not have, is ignored.
     let more = reordered(&test, &[2, 1, 3, 0]).replace('\n', ",7\n").replacen(",7", ",note", 1);
     place.write("more.csv", more);
     let figures = |file: &str| {
@@ -128,7 +128,7 @@ fn columns_are_found_by_their_names() {
     for file in ["turned.csv", "more.csv"] {
         assert!(figures(file) == expected, "{file}");
     }
-    // Labels may be missing where they are not needed.
+    // Labels may be missing if they are not needed.
     place.write("inputs.csv", reordered(&test, &[2, 1, 0]));
     let predict = ["predict", "--model", "m.safetensors", "inputs.csv", "--device", "cpu"];
     assert_eq!(place.succeed(&predict).stdout, expected.2);
@@ -156,7 +156,7 @@ fn columns_that_do_not_fit_are_one_line() {
             assert!(parts.iter().all(|part| outcome.error().contains(part)), "{}", outcome.stderr);
         }
     }
-    // Without names columns go by their position.
+    // Without names, columns are matched by position.
     place.write("test.csv", &test);
     place.write("bare.csv", rows);
     let accuracy = |file: &str| eval(file).stdout.lines().nth(2).unwrap().to_owned();
@@ -165,7 +165,7 @@ fn columns_that_do_not_fit_are_one_line() {
     assert_eq!(predict("bare.csv").stdout, predict("test.csv").stdout);
 }
 
-/// What the first rows leave open is asked for, by the option that says it.
+/// If the first rows are ambiguous, the error names the option that decides.
 #[test]
 fn doubt_is_asked_about() {
     let place = Workplace::new();
@@ -181,7 +181,7 @@ fn doubt_is_asked_about() {
     // Wavelengths above measurements.
     table("400,410,420,species", &|row| format!("{},{},{},{}", row % 9, row % 8, row % 7, NAMES[row % 3]));
     doubt("--header yes");
-    // A column of text that is no target: words beside a column of few numbers at the end, and dates.
+    // A text column that is not the target: words before a last column of few numbers, and dates.
     table("sex,age,survived", &|row| {
         format!("{},{},{}", ["f", "F"][row % 2], 20 + row * 7 % 50, row * 3 % 2)
     });
@@ -192,7 +192,7 @@ fn doubt_is_asked_about() {
     // Coordinates.
     table("x,y,quality", &|row| format!("{},{},{}", row * 7 % 20, row * 3 % 20, NAMES[row % 3]));
     doubt("--target");
-    // Thousands, or three digits of a fraction.
+    // Thousands, or three decimals.
     let cell = |row: usize| {
         if row.is_multiple_of(3) { format!("{}", 900 + row) } else { format!("1,{}", 200 + row) }
     };
@@ -220,10 +220,10 @@ fn a_header_that_a_model_of_positions_does_not_expect_is_named() {
     }
     let outcome = train(&place, &["--data", "t.csv", "--test", "named.csv"]);
     assert!(outcome.error().contains("remove the header"), "{}", outcome.stderr);
-    // A row with a number is none.
+    // A row with a number is not a header.
     place.write("odd.csv", "x,5000,y,low\n".to_owned() + &points.rows(NAMES));
     assert!(run(&["predict"], "odd.csv", &[]).error().ends_with("use --missing-marker to name it"));
-    // What has a header already has one.
+    // A table with a header cannot have a second one.
     place.write("twice.csv", "a,b,c,class\n".to_owned() + &points.csv(NAMES));
     assert!(
         run(&["predict"], "twice.csv", &["--header", "yes"])
@@ -232,7 +232,8 @@ fn a_header_that_a_model_of_positions_does_not_expect_is_named() {
     );
 }
 
-/// A table of categories without a header, which a model in `m.safetensors` and a run in `run` were trained on; its rows.
+/// Writes a table of categories without a header, a model `m.safetensors` and a run `run` trained on it;
+/// returns its rows.
 fn categories(place: &Workplace) -> String {
     let row =
         |row: usize| format!("{},{},{}\n", ["p", "e"][row % 2], ["x", "b", "f"][row % 3], NAMES[row % 2]);
@@ -246,7 +247,7 @@ fn categories(place: &Workplace) -> String {
 }
 
 #[test]
-fn a_header_above_categories_is_told_from_rows_by_what_a_model_of_positions_knows() {
+fn a_header_above_categories_is_detected_by_the_known_categories() {
     let place = Workplace::new();
     let lines = categories(&place);
     let model = ["--model", "m.safetensors"];
@@ -262,14 +263,14 @@ fn a_header_above_categories_is_told_from_rows_by_what_a_model_of_positions_know
     let run = |command: &[&str], more: &[&str]| place.run(&[command, &["--device", "cpu"], more].concat());
     let line = "error: test.csv: the first row holds no category of the training table, which has no header; \
                 use --header no if it is a row of values, else remove it or, except in training, use --header yes";
-    // The target's word is a class, or none.
+    // The word in the target's column is a class, or not.
     for header in ["kind,shape,low\n", "kind,shape,class\n"] {
         place.write("test.csv", header.to_owned() + &lines);
         for command in &commands {
             let outcome = run(command, &[]);
             assert_eq!((outcome.code, outcome.error()), (2, line), "{header}{command:?}");
         }
-        // Each file may have one.
+        // Each file may have a header.
         let outcome = run(&["eval", "--data", "t.csv", "test.csv", "--model", "m.safetensors"], &[]);
         assert_eq!((outcome.code, outcome.error()), (2, line), "{header}");
         let resumed = place.run(&["train", "--resume", "run", "--epochs", "4"]);
@@ -279,11 +280,11 @@ fn a_header_above_categories_is_told_from_rows_by_what_a_model_of_positions_know
     for command in &commands {
         let outcome = run(command, &["--header", "no"]);
         assert_eq!(outcome.code, 0, "{command:?}: {}", outcome.stderr);
-        // It says that the training table has one, too, whose names would be others.
+        // `--header yes` also applies to the training table, whose names would differ.
         let code = if command[0] == "train" { 2 } else { 0 };
         assert_eq!(run(command, &["--header", "yes"]).code, code, "{command:?}");
     }
-    // One known category makes a row of it, as does a missing one.
+    // One known or missing category makes the first row a data row.
     for first in ["p,new,low\n", "new,b,low\n", ",new,low\n"] {
         place.write("test.csv", first.to_owned() + &lines);
         for command in &commands {
@@ -294,7 +295,7 @@ fn a_header_above_categories_is_told_from_rows_by_what_a_model_of_positions_know
 }
 
 #[test]
-fn a_first_row_of_categories_counts_as_what_header_says() {
+fn the_header_option_decides_about_a_first_row_of_categories() {
     let place = Workplace::new();
     categories(&place);
     place.write("new.csv", "kind,shape,low\np,x,low\n");
@@ -345,7 +346,7 @@ fn rows_may_have_one_cell_more_than_the_header() {
                 + &rows(&|row| format!("\"Car {row}\",{},{},{}\n", row % 7, row % 5, label(row))),
             true,
         ),
-        // R's write.table.
+        // Output of R's `write.table`.
         (
             "\"a\" \"b\" \"label\"\n".to_owned()
                 + &rows(&|row| format!("\"{}\" {} {} \"{}\"\n", row + 1, row % 7, row % 5, label(row))),
@@ -374,13 +375,13 @@ fn rows_may_have_one_cell_more_than_the_header() {
             assert_eq!(predicted.lines().count(), 61);
         }
     }
-    // The table that follows must have the same header.
+    // The second file must have the same header.
     let part = "a,b,label\n".to_owned() + &rows(&|row| format!("{},{},{},\n", row % 7, row % 5, label(row)));
     place.write("one.csv", &part);
     place.write("two.csv", &part);
     let found = place.succeed(&["inspect", "one.csv", "two.csv", "--format", "json"]).objects().remove(0);
     assert_eq!(found["rows"], 120);
-    // Where some rows alone are longer it is an error.
+    // If only some rows are longer, this is an error.
     place.write("t.csv", "a,b,label\n1,2,x\n3,4,y,5\n");
     assert_eq!(place.run(&["inspect", "t.csv"]).code, 2);
 }
@@ -407,7 +408,7 @@ fn a_first_row_that_counts_the_columns_is_a_header() {
         let as_row = ["predict", "--model", "plain.safetensors", "--header", "no", "numbered.csv"];
         assert_eq!(place.succeed(&as_row).stdout.lines().count(), count + 2);
     }
-    // Two columns may be numbered where all rows hold fractions, and else hold 0 and 1.
+    // Two columns may be row numbers if all rows hold fractions; otherwise they hold 0 and 1.
     place.write(
         "two.csv",
         "0,1\n".to_owned() + &inputs(30).replace(",", ".25,").replace("\n", ".5\n").replace(".5.25", ".25"),
@@ -421,7 +422,7 @@ fn a_first_row_that_counts_the_columns_is_a_header() {
         place.succeed(&["predict", "--model", "plain.safetensors", "two.csv"]).stdout.lines().count(),
         32
     );
-    // In training it is said, too.
+    // Training reports it, too.
     place.write("numbered.csv", "0,1,2\n".to_owned() + &plain(60));
     let outcome = place.succeed(&[&train[..], &["m.safetensors", "--data", "numbered.csv"]].concat());
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);

@@ -1,4 +1,4 @@
-//! Rows that validate and test: which they are, what they decide, and how they are found again.
+//! Validation and test rows: their selection, their effect, and how evaluation finds them again.
 
 use std::fs::File;
 
@@ -26,7 +26,7 @@ fn evaluated(place: &Workplace, arguments: &[&str]) -> Value {
     place.succeed(&[&common[..], arguments].concat()).objects().remove(0)
 }
 
-/// With `t.csv` to train on and `v.csv` of another 150 rows.
+/// Returns a folder with `t.csv` for training and `v.csv` with another 150 rows.
 fn with_tables() -> Workplace {
     let place = Workplace::new();
     place.write("t.csv", Points::new(500, 4).csv(NAMES));
@@ -34,7 +34,7 @@ fn with_tables() -> Workplace {
     place
 }
 
-/// What the epochs say of these rows.
+/// Returns the accuracies of the epochs on these rows.
 fn accuracies(objects: &[Value], rows: &str) -> Vec<f64> {
     let epochs = objects.iter().filter(|object| object["event"] == "epoch");
     epochs.map(|epoch| epoch[rows].as_f64().unwrap()).collect()
@@ -51,7 +51,7 @@ fn each_class_gives_its_share_and_eval_finds_the_rows_again() {
         ["--data", "t.csv", "--test-fraction", "0.2", "--validation-fraction", "0.1", "--epochs", "3"];
     let objects = trained(&place, &arguments);
     let points = Points::new(500, 4);
-    // Classes stand in the order of their names.
+    // Classes are in the order of their names.
     let counts = [2, 0, 1].map(|class| points.classes.iter().filter(|other| **other == class).count() as f64);
     let held_out = |share: f64| counts.map(|count| (count * share).round() as u64);
     let (test, validation) = (held_out(0.2), held_out(0.1));
@@ -65,13 +65,14 @@ fn each_class_gives_its_share_and_eval_finds_the_rows_again() {
     assert_eq!(evaluated["accuracy"], summary["test_accuracy"]);
     assert!(evaluated["data"].as_str().unwrap().contains("t.csv"), "{evaluated}");
 
-    // Other rows are no longer those.
+    // Different rows are detected.
     place.write("t.csv", Points::new(499, 4).csv(NAMES));
     let outcome = place.run(&["eval", "--model", "m.safetensors", "--device", "cpu"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("500 rows") && outcome.error().contains("--data"), "{}", outcome.stderr);
 
-    // Nor are the same rows in another order, or with another value; found again they are.
+    // The same rows in another order, or with one other value, are detected, too; the original ones are found
+    // again.
     let table = points.csv(NAMES);
     let (header, rows) = table.split_once('\n').unwrap();
     let turned: Vec<&str> = rows.lines().rev().collect();
@@ -89,7 +90,7 @@ fn each_class_gives_its_share_and_eval_finds_the_rows_again() {
 #[test]
 fn a_test_file_that_has_changed_is_refused() {
     let place = with_tables();
-    // A run folder, too, says of which rows its scores are.
+    // A run folder also records the rows of its scores.
     place.succeed(&[
         "train", "--data", "t.csv", "--test", "v.csv", "--epochs", "1", "--device", "cpu", "--quiet",
         "--out", "run",
@@ -109,7 +110,7 @@ fn a_test_file_that_has_changed_is_refused() {
     assert_eq!(eval(&[]).code, 0);
 }
 
-/// Of a table with weights, groups, text and missing cells, too.
+/// Tables with weights, groups, text and missing cells, too.
 #[test]
 fn held_out_rows_are_found_again_whatever_else_a_table_holds() {
     let place = Workplace::new();
@@ -151,7 +152,7 @@ fn eval_finds_the_test_file_and_the_training_file() {
 #[test]
 fn the_best_model_or_the_last_is_kept() {
     let place = with_tables();
-    // Steps so large that accuracy goes up and down; of some seeds the last epoch is not the best.
+    // The steps are so large that accuracy fluctuates; with some seeds the last epoch is not the best.
     let common = ["--data", "t.csv", "--validation", "v.csv", "--epochs", "12", "--lr", "2", "--seed"];
     let ends_badly = |seed: &String| {
         let validation =
@@ -212,7 +213,8 @@ fn patience_ends_a_run() {
     }
 }
 
-/// Rows of twenty persons on a hundred days, in no order of either; `a` tells the class but for the last twenty days.
+/// Rows of twenty persons on a hundred days, in random order; `a` determines the class except in the last
+/// twenty days.
 fn persons() -> String {
     let row = |row: usize| {
         let (person, day) = (row * 7 % 20, row * 37 % 100);
@@ -250,7 +252,7 @@ fn groups_stay_together_and_times_are_divided_by_order() {
         let found = place.succeed(&eval).objects()[0].clone();
         (found["samples"].as_u64().unwrap(), found["accuracy"].as_f64().unwrap())
     };
-    // The person and the day are no inputs; eval finds the same rows again.
+    // The person and the day are not inputs; `eval` finds the same rows again.
     let objects = run(&["--group", "person", "--exclude", "day", "--test-fraction", "0.2"]);
     assert_eq!(objects[0]["layers"][0], 2);
     assert_eq!(place.model("m.safetensors").setting("group"), "person");
@@ -258,7 +260,7 @@ fn groups_stay_together_and_times_are_divided_by_order() {
     assert_eq!(evaluated(), (200, summary["test_accuracy"].as_f64().unwrap()));
     let objects = run(&["--time", "day", "--exclude", "person", "--test-fraction", "0.2"]);
     let summary = objects.last().unwrap();
-    // Of the last days nothing was learnt: there a says the opposite.
+    // Training has no rows of the last days, in which `a` means the opposite.
     assert!(summary["test_accuracy"].as_f64().unwrap() < 0.1, "{summary}");
     assert_eq!(evaluated(), (200, summary["test_accuracy"].as_f64().unwrap()));
     let random = run(&["--exclude", "person", "day", "--test-fraction", "0.2"]);
@@ -346,7 +348,7 @@ fn standard_input_is_a_table() {
     );
     let predict = |data| ["predict", "--model", "m.safetensors", "--device", "cpu", data];
     assert_eq!(piped(&predict("-")), place.succeed(&predict("t.csv")).stdout);
-    // What came through a pipe is gone.
+    // Rows from a pipe cannot be read again.
     let outcome = place.run(&["eval", "--model", "piped", "--device", "cpu"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("--data"), "{}", outcome.stderr);
@@ -374,7 +376,7 @@ fn rows_without_labels_cannot_be_evaluated() {
 }
 
 #[test]
-fn rows_that_no_loss_can_be_computed_of_are_said_to_be_at_fault() {
+fn uncomputable_rows_are_reported() {
     let place = with_tables();
     place.write("huge.csv", Points::new(50, 3).csv(NAMES) + "3e38,-3e38,3e38,low\n-3e38,3e38,3e38,high\n");
     let outcome =

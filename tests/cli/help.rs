@@ -1,4 +1,4 @@
-//! Help, version, and a standard output that nobody reads.
+//! Help, version, and an unread standard output.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::program::Workplace;
 
-/// The options of every command that trains.
+/// Options of every command that trains.
 const TRAINING: [&str; 9] =
     ["batch-size", "lr", "hidden", "seed", "data", "label-column", "device", "threads", "schedule"];
 
@@ -62,11 +62,11 @@ fn no_command_is_a_usage_error_with_help() {
     assert!(outcome.stderr.contains("Usage: tinytrain <COMMAND>"), "{}", outcome.stderr);
 }
 
-/// More epochs than a pipe holds lines.
+/// More epochs than lines fit into a pipe.
 const EPOCHS: [&str; 6] = ["--epochs", "1000", "--hidden", "4", "--preset", "plain"];
 
 #[test]
-fn training_goes_on_when_the_reader_goes_away() {
+fn training_continues_when_its_output_is_closed() {
     let place = Workplace::new();
     place.write("t.csv", "0,1\n1,2\n0,1\n1,3\n");
     let train = |out| {
@@ -95,7 +95,7 @@ fn training_goes_on_when_the_reader_goes_away() {
 }
 
 #[test]
-fn a_reader_that_goes_away_before_the_end_of_a_list_is_no_failure() {
+fn closing_the_output_of_a_list_is_not_a_failure() {
     let place = Workplace::with_data();
     place.train(&["--data", "data", "--epochs", "1", "--device", "cpu", "--out", "m.safetensors"]);
     let quiet = ["train", "--data", "data", "--epochs", "1", "--device", "cpu", "--quiet"];
@@ -111,7 +111,7 @@ fn a_reader_that_goes_away_before_the_end_of_a_list_is_no_failure() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_behind_standard_output_is_a_failure() {
+fn standard_output_to_a_full_disk_is_a_failure() {
     let place = Workplace::with_data();
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let arguments = ["train", "--data", "data", "--device", "cpu", "--epochs", "1"];

@@ -2,7 +2,7 @@
 
 use crate::program::{Rows, Workplace, noise};
 
-/// An image of this size in colour, mostly of the channel of its class.
+/// Returns a colour image of this size, mostly of the channel of its class.
 fn image(width: u32, height: u32, class: usize, noise: &mut impl FnMut() -> f64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
@@ -13,7 +13,8 @@ fn image(width: u32, height: u32, class: usize, noise: &mut impl FnMut() -> f64)
     bytes
 }
 
-/// With folders `train` and `test` of so many images of each of three colours, of different sizes.
+/// Returns a folder with folders `train` and `test` of this number of images in each of three colours, of
+/// different sizes.
 fn place() -> Workplace {
     let (place, mut noise) = (Workplace::new(), noise(5));
     for (folder, count) in [("train", 40), ("test", 20)] {
@@ -53,7 +54,7 @@ fn folders_of_images_train_and_their_names_are_the_classes() {
     let objects = outcome.objects();
     assert_eq!(objects[0]["classes"], serde_json::json!(["blue", "green", "red"]));
     assert_eq!((&objects[0]["rows"], &objects[0]["layers"][0]), (&120.into(), &72.into()));
-    // Colours alone tell the classes apart.
+    // Only colours distinguish the classes.
     assert_eq!(objects.last().unwrap()["test_accuracy"], 1.0);
     assert_eq!(
         place.model("m.safetensors").at("/data/image"),
@@ -74,7 +75,7 @@ fn folders_of_images_train_and_their_names_are_the_classes() {
 }
 
 #[test]
-fn images_are_resized_and_made_grey_in_the_same_way_as_those_that_are_predicted() {
+fn training_and_prediction_convert_images_alike() {
     let place = place();
     let objects = place.succeed(&[&TRAIN[..], &["3", "--image-size", "5", "--format", "json"]].concat());
     let told = "images are converted to 5 x 5 pixels in grey; use --image-size or --colour to change that";
@@ -83,7 +84,8 @@ fn images_are_resized_and_made_grey_in_the_same_way_as_those_that_are_predicted(
     assert_eq!(objects[0]["layers"][0], 25);
     let converted = place.succeed(&["inspect", "train", "--image-size", "7x5"]).stdout;
     assert!(converted.starts_with("120 rows, images of 7 x 5\n"), "{converted}");
-    // The loss of `eval`, which reads the folder, is that of the probabilities of `predict`, which reads the files.
+    // The loss of `eval`, which reads the folder, equals the loss of `predict`'s probabilities, which reads
+    // the files.
     let loss = place
         .succeed(&[
             "eval",
@@ -130,7 +132,7 @@ fn rows_that_are_held_out_of_folders_are_found_again() {
 }
 
 #[test]
-fn what_is_no_image_is_named() {
+fn invalid_images_are_named() {
     let place = place();
     let refused = |arguments: &[&str], expected: &str| {
         let outcome = place.run(&[&TRAIN[..], &["1", "--quiet"], arguments].concat());
@@ -183,7 +185,7 @@ fn folders_in_other_layouts_are_named_with_a_remedy() {
         assert!(outcome.error().ends_with(&format!("found {found}")), "{}", outcome.stderr);
     }
     place.succeed(&["inspect", "emnist/emnist-letters-train-images-idx3-ubyte"]);
-    // Archives whose files are each in a folder of their name.
+    // Archives whose files are each in a folder of the same name.
     for kind in ["images-idx3", "labels-idx1"] {
         let bytes = std::fs::read(place.path(&format!("tv/MNIST/raw/train-{kind}-ubyte"))).unwrap();
         place.write(&format!("nested/train-{kind}-ubyte/train-{kind}-ubyte"), bytes);

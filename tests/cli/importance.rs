@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::program::{Rows, Workplace};
 
-/// A table in which `color` alone says the class, while `size` and `shape` say nothing.
+/// A table in which only `color` determines the class, while `size` and `shape` are uninformative.
 fn colors(rows: usize) -> String {
     let row = |row: usize| {
         let color = ["red", "green", "blue"][row * 7 % 3];
@@ -38,7 +38,7 @@ fn one_column_decides_everything_and_the_others_nothing() {
     let columns = all["columns"].as_array().unwrap();
     assert_eq!(columns.len(), 3, "a column of categories is one");
     assert_eq!(columns[0]["column"], "color");
-    // Two of three rows are warm: a row and another at random disagree in 4 of 9 cases.
+    // Two of three rows are warm: two random rows disagree in 4 of 9 cases.
     let importance = columns[0]["importance"].as_f64().unwrap();
     assert!((importance - 4.0 / 9.0).abs() < 0.1, "{importance}");
     let deviation = columns[0]["deviation"].as_f64().unwrap();
@@ -46,12 +46,12 @@ fn one_column_decides_everything_and_the_others_nothing() {
     for other in &columns[1..] {
         assert_eq!((&other["importance"], &other["deviation"]), (&0.0.into(), &0.0.into()), "{other}");
     }
-    // The training file stands for the rows that were held out of it, and any other file for all its rows.
+    // The training file selects its held-out rows, and any other file all its rows.
     assert_eq!(found(&place, &["--data", "t.csv"]), all);
     assert_eq!(found(&place, &["--data", "./t.csv"]), all);
     place.write("other.csv", colors(40));
     assert_eq!(found(&place, &["--data", "other.csv"])["samples"], 40);
-    // The same seed is the same shuffles.
+    // The same seed results in the same shuffles.
     assert_eq!(found(&place, &["--seed", "1"]), all);
     assert_ne!(found(&place, &["--seed", "2"])["columns"][0]["importance"], columns[0]["importance"]);
     let some = found(&place, &["--rows", "17"]);
@@ -110,7 +110,7 @@ fn values_have_importances_too_and_images_none() {
     );
     let found = found(&place, &[]);
     assert_eq!((&found["metric"], &found["columns"][0]["column"]), (&"r2".into(), &"a".into()));
-    // Shuffled values lie twice the variance away, so that R2 falls from 1 to -1.
+    // Shuffling values gives errors of twice the variance, so that R2 falls from 1 to -1.
     let [a, b] = [0, 1].map(|column| found["columns"][column]["importance"].as_f64().unwrap());
     assert!((a - 2.0).abs() < 0.15 && b.abs() < 0.05, "{a} {b}");
     let outcome =

@@ -1,4 +1,4 @@
-//! `tinytrain inspect`: what is understood of data, and what a model holds.
+//! `tinytrain inspect`: detected properties of data, and contents of models.
 
 use serde_json::json;
 
@@ -110,7 +110,7 @@ fn a_model_and_images_are_described() {
 }
 
 #[test]
-fn columns_of_groups_and_times_are_no_inputs() {
+fn columns_of_groups_and_times_are_not_inputs() {
     let place = Workplace::new();
     let row =
         |row: usize| format!("{},p{},2026/11/{:02} 10:30,{}\n", row * 7 % 10, row % 9, 1 + row % 28, row % 2);
@@ -172,7 +172,7 @@ fn many_columns_are_a_range() {
     place.succeed(&[&words[..], &more].concat());
     let names: Vec<String> = (0..64).map(|pixel| format!("p{pixel}")).collect();
     assert_eq!(place.model("m.safetensors").columns(), json!(names).to_string());
-    // Numbers that are no pixels share a line.
+    // Numbers that are not pixels share a line.
     let row = |row: usize| {
         let cells: Vec<String> = (0..70).map(|column| format!("{}.5", row * column % 50)).collect();
         format!("{},{}\n", cells.join(","), ["a", "b"][row % 2])

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM while a network is trained.
+//! Ctrl-C and SIGTERM during training.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -33,7 +33,7 @@ fn kill(child: &Child, signal: &str) {
     assert!(sent.success());
 }
 
-/// Reads events up to one that is asked for.
+/// Reads events up to the first that satisfies `is_last`.
 fn read_to(events: &mut impl Iterator<Item = String>, is_last: impl Fn(&Value) -> bool) -> Vec<Value> {
     let mut read = Vec::new();
     for line in events {
@@ -45,7 +45,8 @@ fn read_to(events: &mut impl Iterator<Item = String>, is_last: impl Fn(&Value) -
     panic!("it ended before: {read:?}");
 }
 
-/// Starts a run, sends it a signal after an epoch, and returns its events, its exit code and the line on standard error.
+/// Starts a run, sends a signal after an epoch, and returns its events, its exit code and the line on
+/// standard error.
 fn interrupted(place: &Workplace, signal: &str, arguments: &[&str]) -> (Vec<Value>, Option<i32>, String) {
     let mut child = start(place, arguments);
     let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
@@ -95,7 +96,7 @@ fn a_second_signal_ends_at_once() {
     let mut child = start(&place, &["--data", "-", "--target", "class"]);
     let mut input = child.stdin.take().unwrap();
     let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    // Images are trained as they come; then the run waits for more of them.
+    // Images are trained while they are read; then the run waits for more of them.
     input.write_all(Rows::new(6000, 3).csv().as_bytes()).unwrap();
     input.flush().unwrap();
     read_to(&mut events, |event| event["event"] == "start");
@@ -109,7 +110,7 @@ fn a_second_signal_ends_at_once() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
-/// Ends with this exit code within a few seconds; the processor may be busy with other tests.
+/// Waits for the end with this exit code within a few seconds; other tests may use the processor.
 fn ends(mut child: Child, code: i32, name: &str) -> String {
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -122,7 +123,7 @@ fn ends(mut child: Child, code: i32, name: &str) -> String {
     error
 }
 
-/// One signal ends a program whose input stalls, before it trains; it leaves nothing.
+/// One signal ends a program whose input stalls before training; no files are left.
 #[test]
 fn one_signal_is_heard_while_input_stalls() {
     let place = Workplace::new();
@@ -146,7 +147,7 @@ fn one_signal_is_heard_while_input_stalls() {
             let mut input = child.stdin.take().unwrap();
             input.write_all(rows.as_bytes()).unwrap();
             input.flush().unwrap();
-            // It watches for signals from its first line on; then it waits for rows.
+            // The program watches for signals from its start; then it waits for rows.
             std::thread::sleep(Duration::from_millis(300));
             kill(&child, signal);
             let error = ends(child, code, arguments[0]);
@@ -157,7 +158,7 @@ fn one_signal_is_heard_while_input_stalls() {
     }
 }
 
-/// A run that waits for rows in the middle of its first epoch saves where it is.
+/// A run that waits for rows during its first epoch saves its state.
 #[test]
 fn one_signal_is_heard_while_a_run_waits_for_rows() {
     let place = Workplace::new();

@@ -1,4 +1,4 @@
-//! Labels: text, numbers, and networks that learn nothing of them.
+//! Labels: text, numbers, and networks that cannot learn them.
 
 use serde_json::json;
 
@@ -83,7 +83,7 @@ fn values_are_refused_as_labels() {
 #[test]
 fn a_network_that_has_learnt_nothing_is_warned_of() {
     let place = Workplace::new();
-    // Nine rows in ten are of one class, and no input tells which.
+    // Nine rows in ten are of one class, and no input is informative.
     let mut noise = noise(1);
     let row = |row: u32| format!("{},{}\n", noise(), if row.is_multiple_of(10) { "rare" } else { "common" });
     place.write("t.csv", "x,kind\n".to_owned() + &(0..400).map(row).collect::<String>());
@@ -111,7 +111,7 @@ fn a_network_that_has_learnt_nothing_is_warned_of() {
     assert_eq!((good.stderr.as_str(), &good.objects().last().unwrap()["warning"]), ("", &json!(null)));
 }
 
-/// Rows of a number and one of these labels in turn, the last ones once more as they are.
+/// Returns rows of a number and one of these labels in turn, followed by rows with the labels `last`.
 fn labelled(labels: &[&str], rows: usize, last: &[&str]) -> String {
     let label = |row: usize| labels[row % labels.len()];
     let labels = (0..rows).map(label).chain(last.iter().copied());
@@ -120,7 +120,7 @@ fn labelled(labels: &[&str], rows: usize, last: &[&str]) -> String {
 }
 
 #[test]
-fn numbers_that_are_taken_for_classes_are_said() {
+fn numbers_treated_as_classes_are_reported() {
     let place = Workplace::new();
     let line = "the target holds 3 different whole numbers, so they are treated as classes (classification, loss cross-entropy); use --task regression to predict them as values";
     let said = |arguments: &[&str]| {
@@ -167,23 +167,23 @@ fn numbers_of_which_only_the_first_rows_show_few_are_values() {
     for task in ["classification", "regression"] {
         assert_eq!(train(&place, &[&target[..], &["--task", task]].concat()).code, 0, "{task}");
     }
-    // Text among them leaves it open.
+    // With text among the numbers, the task is ambiguous.
     place.write("t.csv", sorted(99, "1,unknown\n"));
     let question = "error: t.csv: does target price hold classes, or values to predict? The first rows show 2 different numbers, all \
                     rows 35; use --task classification or --task regression";
     assert_eq!(train(&place, &target).error(), question);
-    // As many as the rule for the first rows allows.
+    // The maximum number for the first rows.
     place.write("t.csv", sorted(19, ""));
     let outcome = train(&place, &target);
     assert!(outcome.stderr.contains("the target holds 20 different whole numbers"), "{}", outcome.stderr);
     place.write("t.csv", sorted(20, ""));
     assert!(train(&place, &target).stderr.contains(said));
-    // A fraction leaves no doubt.
+    // A fraction is unambiguous.
     place.write("t.csv", sorted(99, "1,2.5\n"));
     let line = "error: t.csv, row 2002, column 2 (price): expected labels of classes (values are predicted by regression, with the loss \
                 mse, mae or huber), found 2.5, a fraction; use --task regression to predict them";
     assert_eq!(train(&place, &target).error(), line);
-    // More than are kept as labels.
+    // More labels than are stored.
     let row = |row: usize| format!("{},{}\n", row * 7 % 13, row.saturating_sub(100));
     place.write("t.csv", "x,price\n".to_owned() + &(0..66_000).map(row).collect::<String>());
     let outcome = place.succeed(&["inspect", "t.csv", "--target", "price"]);
@@ -227,7 +227,7 @@ fn labels_that_may_be_slips_are_warned_of_in_one_line() {
     ] {
         assert_eq!(warning(&usual, &[]), "");
     }
-    // Of several files the row is told with the file.
+    // With several files, the row is reported with its file.
     place.write("u.csv", "x,y\n1,yes\n");
     let line = warning(&labelled(&["0", "1"], 300, &[]), &["--data", "u.csv"]);
     assert!(line.starts_with("warning: label \"yes\" (u.csv, row 2) is text"), "{line}");
@@ -242,7 +242,8 @@ fn labels_that_may_be_slips_are_warned_of_in_one_line() {
     assert!(outcome.stderr.lines().any(|line| format!("warning: {line}") == yes), "{}", outcome.stderr);
 }
 
-/// `YES` beside `yes` is a class of its own, and said to be; `--fold-labels` joins them, in training and in what is evaluated.
+/// `YES` and `yes` are separate classes, with a warning; `--fold-labels` merges them, in training and in
+/// evaluation.
 #[test]
 fn labels_in_another_case_are_joined_on_demand() {
     let place = Workplace::new();
@@ -311,12 +312,12 @@ fn markers_of_missing_values_may_be_labels() {
             place.model("m.safetensors").at("/data/classes/names").to_string(),
             json!(classes).to_string()
         );
-        // The model knows what stands for a missing label.
+        // The model contains the markers of missing labels.
         let eval =
             ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
         assert_eq!(place.succeed(&eval).objects()[0]["classes"], json!(classes));
     }
-    // What is said to be missing is left out, and so is a rare marker.
+    // Rows with a marked or a rare missing label are dropped.
     place.write("t.csv", Points::new(300, 4).csv(["EU", "NA", "AS"]));
     let dropped = ["--target", "kind", "--epochs", "3", "--drop-missing-target", "--missing-marker", "NA"];
     assert_eq!(train(&place, &dropped).code, 0);
@@ -331,7 +332,7 @@ fn markers_of_missing_values_may_be_labels() {
         place.model("m.safetensors").at("/data/classes/names").to_string(),
         json!(["AS", "EU"]).to_string()
     );
-    // Of the list that replaces the usual one each text is missing, and so is an empty cell.
+    // With a replaced list of markers, each of its texts is missing, and an empty cell too.
     let three = Points::new(300, 4).csv(["EU", "NA", "AS"]) + "1,2,3,?\n4,5,6,\n";
     place.write("t.csv", three);
     let replaced = ["--target", "kind", "--epochs", "3", "--drop-missing-target", "--missing-markers", ",?"];
@@ -364,7 +365,7 @@ fn labels_with_leading_zeros_are_text_as_written() {
             ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
         assert_eq!(place.succeed(&eval).objects()[0]["classes"], json!(classes));
     }
-    // More than 20 of them are classes, too.
+    // More than 20 of them are also classes.
     let codes: Vec<String> = (0..30).map(|code| format!("{:03}", code * 7)).collect();
     let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
     let cells: String = (0..300).map(|row| format!("{},{}\n", row % 30, codes[row % 30])).collect();
@@ -374,7 +375,7 @@ fn labels_with_leading_zeros_are_text_as_written() {
 }
 
 #[test]
-fn many_whole_numbers_are_classes_where_the_target_says_so() {
+fn many_whole_numbers_are_classes_with_some_target_names() {
     let place = Workplace::new();
     let rows = |name: &str, classes: usize, count: usize| {
         let row = |row: usize| format!("{}.5,{}\n", row % 7, row * 31 % classes);
@@ -389,10 +390,10 @@ fn many_whole_numbers_are_classes_where_the_target_says_so() {
     for (name, count) in [("class", 26), ("Label", 61), ("label", 100)] {
         assert!(rows(name, count, 400).contains(&classes(count)));
     }
-    // Others are values, and so are too many of them.
+    // Other columns are values, and too many numbers too.
     assert!(rows("y", 26, 400).contains(values));
     assert!(rows("class", 397, 400).contains(values));
-    // Beside pixels they are classes whatever the target is called.
+    // With pixels as inputs they are classes, whatever the name of the target.
     let row = |row: usize| {
         let pixels: Vec<String> = (0..64).map(|pixel| (pixel * row * 7 % 256).to_string()).collect();
         format!("{},{}\n", row % 30, pixels.join(","))

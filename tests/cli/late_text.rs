@@ -1,4 +1,5 @@
-//! Columns of numbers in which text comes late: they become categories, in every command that reads a table to train on.
+//! Numeric columns in which text occurs late: they become categories, in every command that reads a training
+//! table.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,7 +11,7 @@ use crate::program::Workplace;
 const WARNING: &str = "column b holds numbers and text (\"seven\" in t.csv, row 4202), so its cells are categories; use --missing-marker \
                        to name a text that stands for a missing value, or --exclude to ignore the column";
 
-/// Rows of two numbers and a class: these cells are at fault.
+/// Returns rows of two numbers and a class, with these cells replaced.
 fn table(rows: usize, odd: &[(usize, &str)]) -> String {
     let row = |row: usize| {
         let odd = odd.iter().find(|(at, _)| *at == row).map(|(_, text)| format!("{text},x\n"));
@@ -23,7 +24,7 @@ fn table(rows: usize, odd: &[(usize, &str)]) -> String {
 
 fn place() -> Workplace {
     let place = Workplace::new();
-    // More than a handful of them.
+    // More than a few of them.
     place.write("t.csv", table(4300, &(4200..4211).map(|row| (row, "1,seven")).collect::<Vec<_>>()));
     place.write("plain.csv", table(60, &[]));
     place.write("text.csv", table(60, &[(30, "1,seven")]));
@@ -58,13 +59,13 @@ fn it_is_as_if_the_column_had_been_named() {
     let evaluated =
         place.succeed(&["eval", "--model", "late.safetensors", "--data", "t.csv", "--device", "cpu"]);
     assert!(evaluated.stdout.contains("4,300 samples"), "{}", evaluated.stdout);
-    // A text that stands for a missing value makes no categories.
+    // Text that marks a missing value does not make a column categorical.
     place.succeed(&[&TRAIN[..], &["--missing-marker", "seven", "--out", "missing.safetensors"]].concat());
     assert!(!place.model("missing.safetensors").at("/transform/columns").to_string().contains("seven"));
 }
 
 #[test]
-fn a_run_that_goes_on_has_the_same_columns() {
+fn a_resumed_run_has_the_same_columns() {
     let place = place();
     for more in [&["--preset", "plain"][..], &["--preset", "plain", "--scale", "none"]] {
         place.succeed(&[&TRAIN[..], more, &["--out", "whole"]].concat());
@@ -76,7 +77,7 @@ fn a_run_that_goes_on_has_the_same_columns() {
 }
 
 #[test]
-fn folds_sweeps_profiles_and_inspect_say_it_too() {
+fn folds_sweeps_profiles_and_inspect_report_it_too() {
     let place = place();
     let folds = place.succeed(&[&TRAIN[..], &["--folds", "2", "--validation", "text.csv"]].concat());
     let train = ["--data", "t.csv", "--device", "cpu", "--hidden", "4"];
@@ -120,7 +121,7 @@ fn models_refuse_it_and_pipes_do_not() {
 }
 
 #[test]
-fn a_handful_in_a_long_column_is_an_error_that_names_them_wherever_they_stand() {
+fn a_few_texts_in_a_long_column_are_an_error_with_their_places() {
     let place = Workplace::new();
     let ending = "; use --categorical to treat the column as text, --missing-marker to name a text that stands for a missing value, or \
                   --exclude to ignore the column";
@@ -137,7 +138,7 @@ fn a_handful_in_a_long_column_is_an_error_that_names_them_wherever_they_stand() 
         }
         place.succeed(&[&TRAIN[..], &["--categorical", "b", "--out", "m.safetensors"]].concat());
     }
-    // Of two files, each cell with its own; and in a shorter column they are categories.
+    // With two files, each cell is reported with its file; in a shorter column they are categories.
     place.write("u.csv", table(4300, &[(9, "1,eight")]));
     place.write("t.csv", table(4300, &[(9, "1,seven")]));
     let outcome = place.run(&[&TRAIN[..], &["u.csv"]].concat());
@@ -148,7 +149,7 @@ fn a_handful_in_a_long_column_is_an_error_that_names_them_wherever_they_stand() 
     assert!(place.model("m.safetensors").at("/transform/columns").to_string().contains("seven"));
 }
 
-/// Rows like those of a table of cars: the drive is 4 in the first hundred rows, and f or r later.
+/// Rows of a table of cars: the drive is 4 in the first hundred rows, and f or r later.
 #[test]
 fn the_order_of_the_rows_decides_nothing() {
     let place = Workplace::new();
@@ -176,7 +177,7 @@ fn the_order_of_the_rows_decides_nothing() {
             outcome.stderr.lines().filter(|line| line.contains("column drv holds numbers and text")).count();
         assert_eq!(line, 1, "{file}: {}", outcome.stderr);
         let model = place.model("m.safetensors");
-        // Bit for bit what it is where the column is named.
+        // The model is bit for bit the same as with the column given.
         run(&["--categorical", "drv"]);
         assert!(model.tensors == place.model("m.safetensors").tensors, "{file}");
         let loss = |data: &str| {
@@ -187,7 +188,7 @@ fn the_order_of_the_rows_decides_nothing() {
         let (own, other) = (loss(file), loss("late.csv"));
         assert!((own - other).abs() <= 1e-6 * own, "{file}: {own}, {other}");
         assert_eq!(place.succeed(&["predict", "--model", "m.safetensors", file]).stdout.lines().count(), 235);
-        // The mean and deviation of `displ` differ in the order of their sums.
+        // The mean and deviation of `displ` depend on the order of summation.
         let encoding = model.at("/transform/columns").to_string();
         encoding[encoding.find("\"4\"").expect("the category 4")..].to_owned()
     });

@@ -1,4 +1,4 @@
-//! Optimizers, activations, losses and rates, as a user asks for them.
+//! Optimizers, activations, losses and learning rates as options.
 
 use serde_json::Value;
 
@@ -6,12 +6,12 @@ use crate::program::Workplace;
 
 const CPU: [&str; 4] = ["--device", "cpu", "--seed", "3"];
 
-/// Trains, and gives all objects that were printed.
+/// Trains and returns all printed objects.
 fn train(place: &Workplace, arguments: &[&str]) -> Vec<Value> {
     place.succeed(&[&["train", "--format", "json"], arguments].concat()).objects()
 }
 
-/// y = a b + c and z = a - b, and a weight that leaves out the rows whose y is wrong.
+/// Returns y = a b + c and z = a - b, and a weight that excludes the rows with wrong y.
 fn values() -> String {
     let mut table = "a,b,c,y,z,weight\n".to_owned();
     for row in 0..600u32 {
@@ -87,7 +87,7 @@ fn values_are_learnt_evaluated_and_predicted() {
     let figures = &evaluated.objects()[0];
     let figure = |name: &str| figures[name].as_f64().unwrap();
     assert!(figure("r2") > 0.97, "{figures}");
-    // The loss is that of scaled values.
+    // The loss is computed from scaled values.
     let widths = saved.at("/data/target_scale/width").as_array().unwrap().iter();
     let widths: Vec<f64> = widths.map(|width| width.as_f64().unwrap()).collect();
     let greatest = widths.iter().copied().fold(0.0, f64::max);
@@ -101,7 +101,7 @@ fn values_are_learnt_evaluated_and_predicted() {
     assert_eq!((lines.len(), lines[0]), (2, "y,z"));
     let row: Vec<f64> = lines[1].split(',').map(|cell| cell.parse().unwrap()).collect();
     assert!((row[0] - 0.3).abs() < 0.2 && (row[1] + 1.2).abs() < 0.2, "{row:?}");
-    // Without the weights the wrong rows pull the network away.
+    // Without the weights, the wrong rows affect the network.
     let without: Vec<&str> =
         arguments.iter().copied().filter(|word| !["--weight", "weight"].contains(word)).collect();
     train(&place, &[&without[..], &["--exclude", "weight"], &CPU].concat());
@@ -120,7 +120,7 @@ fn values_are_learnt_evaluated_and_predicted() {
 }
 
 #[test]
-fn the_target_tells_the_task() {
+fn the_target_determines_the_task() {
     let place = Workplace::new();
     let table = |value: &dyn Fn(usize) -> String| -> String {
         let row = |row: usize| format!("{}.5,{}\n", row % 17, value(row));
@@ -134,7 +134,7 @@ fn the_target_tells_the_task() {
         (place.model("m.safetensors").at("/networks/0/loss").clone(), outcome.stderr)
     };
     let few = |row: usize| (row % 3).to_string();
-    // Great numbers, which only scaled values can be learnt from at the usual rate.
+    // Large numbers, which can be learned at the usual learning rate only if scaled.
     let many = |row: usize| (1_000_000 + 1000 * (row % 17) + row % 2).to_string();
     let fractions = |row: usize| format!("{}.5", row % 2);
     for (value, automatic) in
@@ -225,8 +225,8 @@ fn values_with_held_out_rows_keep_the_best_model() {
     assert_eq!(evaluated.objects()[0]["r2"].as_f64().unwrap(), r2);
 }
 
-/// Every optimizer, every loss of classes and every activation learns, the same on every run; and another seed or another
-/// share of dropout gives another model.
+/// Every optimizer, every classification loss and every activation learns, with equal results in every run;
+/// another seed or another dropout rate changes the model.
 #[test]
 fn every_way_of_learning_repeats() {
     let place = Workplace::with_data();

@@ -1,4 +1,4 @@
-//! Runs of ten thousand epochs take no more memory and hold no more files open than short ones.
+//! Runs of ten thousand epochs need no more memory and open files than short ones.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::program::Workplace;
 
-/// Bytes of memory that a process has, and how many files it has open.
+/// Returns the memory of a process in bytes, and its number of open files.
 fn held(process: u32) -> [i64; 2] {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -15,8 +15,8 @@ fn held(process: u32) -> [i64; 2] {
     [1024 * kilobytes, std::fs::read_dir(format!("/proc/{process}/fd")).unwrap().count() as i64]
 }
 
-/// Trains so many epochs of two steps, and compares what the process holds after a tenth of them, and after half: what is then still
-/// to come is more than a pipe takes, so that the process is there.
+/// Trains `epochs` epochs of two steps, and compares the process's usage after a tenth of them and after
+/// half: the remaining output does not fit into a pipe, so the process is still running.
 fn train(device: &str, epochs: u64) {
     let place = Workplace::new();
     place.write("t.csv", "a,b,c\n1,2,x\n2,1,y\n3,4,x\n4,2,y\n5,1,x\n6,7,y\n");
@@ -45,7 +45,7 @@ fn train(device: &str, epochs: u64) {
     let history = std::fs::read_to_string(place.path("run/history.csv")).unwrap();
     assert_eq!(history.lines().count() as u64, epochs + 1);
     let [[first, files], [last, files_later]] = counts[..] else { panic!("{counts:?}") };
-    // The figures of an epoch are kept: less than half a kilobyte. A megabyte is left to the allocator.
+    // The metrics of an epoch are stored: less than half a kilobyte. A megabyte is left to the allocator.
     let most = 512 * epochs as i64 + (1 << 20);
     assert!(last - first < most, "{device}: {first} bytes, then {last}");
     // A file that is being written may be open.

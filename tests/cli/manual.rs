@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::program::Workplace;
 
-/// Every command, as `--help` lists them.
+/// Returns all commands that `--help` lists.
 fn commands(place: &Workplace) -> BTreeSet<String> {
     let help = place.succeed(&["--help"]).stdout;
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let lines = lines.take_while(|line| !line.is_empty());
-    // Lines that go on stand further to the right.
+    // Continuation lines are indented further.
     let names =
         lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
     names.filter(|name| *name != "help").map(str::to_owned).collect()

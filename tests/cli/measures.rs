@@ -15,7 +15,7 @@ fn lengths(rows: usize) -> String {
     "a,b,cm,km\n".to_owned() + &(0..rows).map(row).collect::<String>()
 }
 
-/// Trains on `t.csv` with `v.csv` to test on, and gives what is said of the kept model.
+/// Trains on `t.csv` with `v.csv` as test data, and returns the summary of the kept model.
 fn summary(place: &Workplace, arguments: &[&str]) -> Value {
     let common = ["train", "--data", "t.csv", "--test", "v.csv", "--hidden", "none", "--device", "cpu"];
     let more = ["--epochs", "4", "--out", "m.safetensors", "--format", "json"];
@@ -65,7 +65,7 @@ fn targets_are_measured_in_their_own_units() {
     }
     near(&found["rmse"], pooled.sqrt());
     near(&summary["test_rmse"], pooled.sqrt());
-    // People see no error of centimetres and kilometres together.
+    // The text shows no combined error of centimetres and kilometres.
     let text = place.succeed(&["eval", "--model", "m.safetensors", "--device", "cpu"]).stdout;
     for target in ["cm", "km"] {
         assert!(text.lines().any(|line| line.starts_with(target) && line.contains("RMSE")), "{text}");
@@ -94,7 +94,7 @@ fn one_row_has_no_r2() {
 }
 
 #[test]
-fn a_label_that_no_training_row_has_is_shown_where_it_stands() {
+fn an_unknown_label_is_reported_with_its_place() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(100, 1).csv(NAMES));
     place.write("v.csv", Points::new(20, 2).csv(NAMES) + "1,5000,0,huge\n");
@@ -125,7 +125,7 @@ fn weights_that_leave_no_row_are_refused() {
     assert!(!place.entries().iter().any(|path| path.ends_with("runs")));
 }
 
-/// Classes count alike where the weights of their rows are summed, not the rows.
+/// Classes are balanced by the sum of row weights, not by the number of rows.
 #[test]
 fn balanced_classes_count_by_the_weights_of_their_rows() {
     let place = Workplace::new();
@@ -148,12 +148,12 @@ fn balanced_classes_count_by_the_weights_of_their_rows() {
 }
 
 #[test]
-fn training_says_what_eval_says_of_the_kept_model() {
+fn training_and_eval_report_the_same_for_the_kept_model() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(300, 4).csv(NAMES));
     place.write("v.csv", Points::new(150, 9).csv(NAMES));
     place.write("w.csv", Points::new(120, 5).csv(NAMES));
-    // Steps so large that the last epoch is not the best.
+    // The steps are so large that the last epoch is not the best.
     let common = ["train", "--data", "t.csv", "--test", "v.csv", "--validation", "w.csv", "--hidden", "8"];
     let more =
         ["--epochs", "9", "--lr", "3", "--out", "m.safetensors", "--device", "cpu", "--format", "json"];
@@ -185,7 +185,7 @@ fn training_says_what_eval_says_of_the_kept_model() {
     assert!(epochs.iter().all(|epoch| epoch["validation_metric"] == epoch["validation_auc"]));
     assert_eq!(all.iter().position(|auc| *auc == all.iter().copied().fold(0.0, f64::max)), Some(kept - 1));
 
-    // Rows of one class have none.
+    // Rows of a single class have no AUC.
     let one = Points::new(150, 9).csv(NAMES);
     let one: Vec<&str> = one.lines().filter(|line| line.ends_with("kind") || line.ends_with("low")).collect();
     place.write("v.csv", one.join("\n"));

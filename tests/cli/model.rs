@@ -1,4 +1,4 @@
-//! The model file that a run leaves.
+//! The model file of a run.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -35,7 +35,7 @@ fn it_holds_weights_biases_and_metadata() {
 }
 
 #[test]
-fn a_seed_gives_the_same_bytes_and_replaces_what_was_there() {
+fn a_seed_gives_the_same_bytes_and_replaces_the_file() {
     let place = Workplace::with_data();
     place.write("a.safetensors", "something else");
     train(&place, &["--out", "a.safetensors", "--seed", "5"]);
@@ -47,7 +47,7 @@ fn a_seed_gives_the_same_bytes_and_replaces_what_was_there() {
 }
 
 #[test]
-fn without_out_every_run_has_a_folder_of_its_own() {
+fn without_out_every_run_has_a_separate_folder() {
     let place = Workplace::with_data();
     for _ in 0..3 {
         train(&place, &[]);
@@ -66,7 +66,7 @@ fn without_out_every_run_has_a_folder_of_its_own() {
 }
 
 #[test]
-fn the_summary_says_where_it_is() {
+fn the_summary_names_the_model_file() {
     let place = Workplace::with_data();
     let objects = place.train(&ARGUMENTS[..6]);
     let path = objects.last().unwrap()["model"].as_str().unwrap();
@@ -95,7 +95,7 @@ fn it_is_there_when_the_line_of_its_epoch_is_and_changes_with_later_ones() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.next().unwrap().contains("\"start\""));
     let mut models = Vec::new();
-    // It is written again when a second has passed.
+    // The file is rewritten after a second.
     for epoch in 1..=1_000_000 {
         assert!(lines.next().unwrap().contains(&format!("\"epoch\":{epoch},")));
         models.push(std::fs::read(place.path("m.safetensors")).unwrap());
@@ -114,7 +114,8 @@ fn it_is_there_when_the_line_of_its_epoch_is_and_changes_with_later_ones() {
 #[test]
 fn a_fault_in_a_later_epoch_leaves_the_model_before() {
     let place = Workplace::with_data();
-    // One step an epoch: after the first the weights are large, after the second or third they are no numbers.
+    // One step per epoch: after the first the weights are large, after the second or third they are not
+    // finite.
     let steps =
         ["--data", "data", "--device", "cpu", "--batch-size", "400", "--lr", "1e6", "--out", "m.safetensors"];
     let outcome = place.run(&[&["train"], &steps[..]].concat());

@@ -1,4 +1,4 @@
-//! Names of files and columns that a terminal or a shell would misread.
+//! File and column names that a terminal or a shell would misinterpret.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::program::{Outcome, Rows, Workplace};
 
-/// Ends the line, turns the text around, clears the screen.
+/// Ends the line, reverses the text, clears the screen.
 const NAME: &str = "a\n\u{202e}b\u{1b}[2J";
 
 fn train(place: &Workplace, data: &OsStr, arguments: &[&str]) -> Outcome {
@@ -64,7 +64,7 @@ fn errors_and_notices_are_escaped_too() {
     assert_printable(&usage.stderr);
 }
 
-/// The line that says how to evaluate the model, done by a shell, gives a result.
+/// The printed command for evaluating the model works in a shell.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_printed_command_can_be_copied_into_a_shell() {
@@ -81,7 +81,7 @@ fn the_printed_command_can_be_copied_into_a_shell() {
         let data = OsStr::from_bytes(name);
         let table = Rows::new(100, 1).csv_label_last().replacen("class", column, 1);
         std::fs::write(place.path("").join(data), table).unwrap();
-        // After a space, what begins with a dash would be an option.
+        // After a space, a value that begins with a dash would be an option.
         let option = |option: &str, end: &str| {
             let mut argument = OsString::from(option);
             argument.push(data);

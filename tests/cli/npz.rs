@@ -9,13 +9,13 @@ use crate::program::{Points, Workplace};
 
 const NAMES: [&str; 3] = ["low", "mid", "high"];
 
-/// An array in numpy's format.
+/// Returns an array in numpy's format.
 fn npy(descr: &str, order: &str, shape: &str, values: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
     [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), values].concat()
 }
 
-/// An archive of arrays, packed or not.
+/// Returns an archive of arrays, compressed or not.
 fn npz(arrays: &[(&str, Vec<u8>)], is_packed: bool) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, contents) in arrays {
@@ -48,13 +48,14 @@ fn bytes<const N: usize>(values: impl Iterator<Item = [u8; N]>) -> Vec<u8> {
     values.flatten().collect()
 }
 
-/// Text of five letters at most, as numpy has it.
+/// Returns text of at most five letters in numpy's format.
 fn texts<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u8> {
     let letters = |text: &str| text.chars().map(u32::from).chain([0; 5]).take(5).collect::<Vec<u32>>();
     bytes(texts.flat_map(letters).map(u32::to_le_bytes))
 }
 
-/// A table, and the same numbers as X and classes as y: of the order and the types that are named.
+/// Returns a folder with a table, and the same numbers as X and classes as y, in arrays of several orders and
+/// types.
 fn place() -> (Workplace, Points) {
     let (place, points) = (Workplace::new(), Points::new(300, 4));
     let names = points.rows(NAMES);
@@ -148,7 +149,7 @@ fn archives_that_are_not_whole_are_refused() {
     let array = |descr: &str, shape: &str| {
         npz(&[("X", npy(descr, "False", shape, &[0; 8])), ("y", y.clone())], false)
     };
-    // An entry that says more bytes than its packed ones can hold.
+    // An entry that claims more bytes than its compressed data can contain.
     let mut promised = whole.clone();
     let directory = promised.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
     promised[directory + 24..directory + 28].copy_from_slice(&[0xff, 0xff, 0xff, 0x7f]);
@@ -175,7 +176,7 @@ fn archives_that_are_not_whole_are_refused() {
             outcome.stderr
         );
     }
-    // Whatever is cut off or flipped, nothing else happens than that.
+    // Truncated or modified files are rejected, without other effects.
     for length in (0..whole.len()).step_by(3) {
         place.write("t.npz", &whole[..length]);
         assert_eq!(place.run(&["inspect", "t.npz"]).code, 2, "{length}");

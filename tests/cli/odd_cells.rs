@@ -1,4 +1,4 @@
-//! Cells that are written in odd ways: numbers with units or other marks, quotes, what spreadsheets add.
+//! Cells in unusual notation: numbers with units or other marks, quotes, additions of spreadsheets.
 
 use crate::odd_tables::{class, number, refused, rows, train};
 use crate::program::Workplace;
@@ -30,7 +30,7 @@ fn numbers_with_a_sign_or_a_unit_are_warned_of_once() {
     assert_eq!(place.succeed(&folds).stderr.matches(line).count(), 1);
     let inspected = place.succeed(&["inspect", "t.csv", "--target", "class"]).stdout;
     assert!(inspected.contains(line.strip_prefix("warning: ").unwrap()), "{inspected}");
-    // A target, too, where it is taken for classes; as values the numbers are read.
+    // A classification target, too; as regression values the numbers are read.
     let share = |row: usize| format!("{} %", row % 4);
     place.write("target.csv", "a,share\n".to_owned() + &rows(&[&number, &share], ""));
     let outcome = train(&place, &["--data", "target.csv", "--target", "share", "--quiet"]);
@@ -45,7 +45,7 @@ fn numbers_with_a_sign_or_a_unit_are_warned_of_once() {
     assert!(outcome.code == 0 && outcome.stderr.contains(line), "{}", outcome.stderr);
 }
 
-/// Without a word they would be categories, or left out as text that differs from row to row.
+/// Otherwise they would silently be categories, or ignored as text that differs in nearly all rows.
 #[test]
 fn quoted_decimal_commas_between_commas_are_numbers_or_warned_of() {
     let place = Workplace::new();
@@ -54,7 +54,7 @@ fn quoted_decimal_commas_between_commas_are_numbers_or_warned_of() {
     place.write("t.csv", "a,b,class\n".to_owned() + &rows(&[&fraction, &number, &class], ""));
     let inspected = place.succeed(&["inspect", "t.csv"]).stdout;
     assert!(inspected.contains("--decimal ,") && !inspected.contains("categories"), "{inspected}");
-    // Without any that can only be fractions they may be lists of two.
+    // Without any unambiguous fraction they may be lists of two numbers.
     let pair = |row: usize| format!("\"{},{}\"", row % 9 + 1, row * 7 % 60 + 10);
     place.write("pairs.csv", "a,b,class\n".to_owned() + &rows(&[&pair, &number, &class], ""));
     let asked = "pairs.csv: is \"1,10\" a fraction, or are these two numbers?; use --decimal . or --decimal , to name the \
@@ -62,7 +62,7 @@ fn quoted_decimal_commas_between_commas_are_numbers_or_warned_of() {
     refused(&place, &["--data", "pairs.csv"], asked);
     let read = place.succeed(&["inspect", "pairs.csv", "--decimal", ","]).stdout;
     assert!(read.contains("1.1 to "), "{read}");
-    // A number with a point beside them leaves no mark for both.
+    // With numbers with a point among them, no decimal mark fits both.
     place.write("both.csv", "a,b,class\n".to_owned() + &rows(&[&fraction, &point, &class], ""));
     let line = "warning: column a holds numbers with another decimal mark, such as \"0,05\", which are treated as text; use --decimal , if all numbers are written like this";
     let warned = train(&place, &["--data", "both.csv"]);
@@ -70,14 +70,14 @@ fn quoted_decimal_commas_between_commas_are_numbers_or_warned_of() {
 }
 
 #[test]
-fn quotes_behind_backslashes_are_refused() {
+fn quotes_after_backslashes_are_refused() {
     let place = Workplace::new();
     for (cell, found) in [
         (r#""say \"a\" twice""#, r#"say \\a\\\" twice\""#),
         (r#""C:\"x""#, r#"C:\\x\""#),
         (r#""C:\"x"#, r"C:\\x"),
     ] {
-        // Among others, and beside a quote inside a cell that it does not begin.
+        // Together with other cells, and with a quote inside a cell that does not begin with it.
         for beside in [r#""C:\""#, r#"t"0"#] {
             let text = |row: usize| match row {
                 40 => cell.to_owned(),
@@ -92,10 +92,10 @@ fn quotes_behind_backslashes_are_refused() {
 }
 
 #[test]
-fn what_spreadsheets_write_is_read_or_explained() {
+fn output_of_spreadsheets_is_read_or_explained() {
     let place = Workplace::new();
     let body = rows(&[&number, &class], "");
-    // The delimiter in a line of its own, which counts as a line.
+    // The delimiter on a separate line, which counts as a line.
     let table = "sep=;\r\na;class\r\n".to_owned() + &body.replace(',', ";").replace('\n', "\r\n");
     place.write("sep.csv", &table);
     place.write("mark.csv", format!("\u{feff}{table}"));
@@ -120,7 +120,7 @@ fn what_spreadsheets_write_is_read_or_explained() {
     let line = "title.csv, row 1: expected 2 cells, as in the rows below (is the first row a title? Remove all rows above the header), \
                 found \"Sales of 2025\"";
     refused(&place, &["--data", "title.csv"], line);
-    // Delimiters at the ends of all rows, of which later ones hold something.
+    // Delimiters at the ends of all rows, with values after them in later rows.
     place.write("ends.csv", "a,class,,\n".to_owned() + &rows(&[&number, &class], ",,"));
     assert!(trained("ends.csv") == plain);
     let outcome = train(&place, &["--data", "ends.csv"]);
@@ -190,7 +190,7 @@ fn a_single_text_among_different_numbers_is_an_error() {
         assert_eq!(missing.code, 0, "{}", missing.stderr);
         assert_eq!(train(&place, &["--data", "t.csv", "--categorical", "b"]).code, 0);
     }
-    // Numbers that repeat are codes, and so are those among frequent text.
+    // Repeated numbers are codes, also among frequent text.
     for cell in [
         &(|row: usize| ["4", "f", "4", "r", "4"][row % 5].to_owned()) as &dyn Fn(usize) -> String,
         &|row| if row == 30 { "x".to_owned() } else { (row % 3).to_string() },
@@ -201,7 +201,7 @@ fn a_single_text_among_different_numbers_is_an_error() {
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         assert!(outcome.stderr.contains("column b holds numbers and text"), "{}", outcome.stderr);
     }
-    // Text and numbers that hardly repeat, such as those of tickets, are left out; wherever the text comes.
+    // Text and numbers with few repetitions, such as ticket numbers, are ignored, wherever the text occurs.
     for first in [0, 120] {
         let cell = |row: usize| {
             if row >= first && row.is_multiple_of(3) { format!("A/{row}") } else { (row * 17).to_string() }
@@ -241,7 +241,7 @@ fn codes_are_categories() {
     let outcome = train(&place, &["--data", "t.csv"]);
     let line = "columns zip, code hold codes with leading zeros or more than 15 digits, such as \"01000\", which are categories as with --categorical; write plain numbers to use their values";
     assert!(outcome.code == 0 && outcome.stderr.contains(line), "{}", outcome.stderr);
-    // Where a column called so shows its zeros late.
+    // A column of this name with zeros that occur late.
     let late = |row: usize| {
         format!(
             "{},{},{}\n",
@@ -254,13 +254,13 @@ fn codes_are_categories() {
     place.write("t.csv", text);
     let found = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects().remove(0);
     assert_eq!(found["columns"][1]["type"], "categories");
-    // Rounded numbers are said.
+    // Rounded numbers are reported.
     let date = |row: usize| (20_000_101 + row % 20 * 10_000).to_string();
     place.write("t.csv", "a,date,class\n".to_owned() + &rows(&[&number, &date, &class], ""));
     let outcome = train(&place, &["--data", "t.csv"]);
     let line = "whole numbers beyond 16,777,216 are rounded to 24 bits: in date (for example 20000101 is read as 20000100); use --categorical to tell them apart, or write dates as 2026-11-22";
     assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
-    // Rows of one person belong together.
+    // Rows of one person should be held out together.
     for (name, cell) in [
         ("patient", &(|row: usize| format!("p{}", row / 40)) as &dyn Fn(usize) -> String),
         ("user_id", &|row| (row / 30).to_string()),
@@ -293,15 +293,15 @@ fn columns_without_a_value_are_left_out() {
             .map(|file| place.succeed(&["predict", "--model", "m.safetensors", file]).stdout);
         assert_eq!(predicted[0], predicted[1]);
     }
-    // A value in a late row makes an input of it.
+    // A value in a late row makes the column an input.
     place.write("late.csv", "a,m,class\n".to_owned() + &long + "1,5,no\n");
     assert_eq!(train(&place, &["--data", "late.csv"]).code, 0);
     assert_eq!(place.model("m.safetensors").columns(), "[\"a\",\"m\"]");
 }
 
-/// `NA` is a continent, too: a marker that is as frequent as a category is said, and can be one.
+/// `NA` is also a continent: a marker as frequent as a category is reported, and can become a category.
 #[test]
-fn markers_as_frequent_as_categories_are_said() {
+fn markers_as_frequent_as_categories_are_reported() {
     let place = Workplace::new();
     let continents = ["AF", "AS", "EU", "NA", "SA"];
     let row = |row: usize| format!("{},{},{}\n", row * 7 % 31, continents[row % 5], ["p", "q"][row % 5 / 3]);
@@ -314,7 +314,7 @@ fn markers_as_frequent_as_categories_are_said() {
     assert!(said.lines().any(|it| it == line), "{said}");
     let said = place.succeed(&[&train[..], &["--missing-markers", ",?", "--out", "b"]].concat()).stderr;
     assert!(!said.contains("missing values"), "{said}");
-    // A few missing cells are no category.
+    // A few missing cells are not a category.
     let rare = |number: usize| if number % 50 == 3 { row(number) } else { row(number).replace("NA", "SA") };
     place.write("t.csv", "size,continent,y\n".to_owned() + &(0..100).map(rare).collect::<String>());
     let said = place.succeed(&[&train[..], &["--out", "c"]].concat()).stderr;

@@ -1,4 +1,5 @@
-//! Tables and options that go wrong easily: what has no effect, or cannot be learnt, is refused or said.
+//! Tables and options with likely mistakes: ineffective options and unlearnable data are rejected or
+//! reported.
 
 use crate::program::{Outcome, Workplace};
 
@@ -8,7 +9,7 @@ pub fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
     place.run(&[&TRAIN[..], &["m.safetensors"], arguments].concat())
 }
 
-/// Refused in this one line.
+/// Checks that the command fails with this single line.
 #[track_caller]
 pub fn refused(place: &Workplace, arguments: &[&str], line: &str) {
     let outcome = train(place, arguments);
@@ -23,7 +24,7 @@ fn table() -> String {
     "a,w,g,t,class\n".to_owned() + &(0..60).map(row).collect::<String>()
 }
 
-/// Rows of these cells, with something behind each.
+/// Returns rows of these cells, with `end` after each.
 pub fn rows(cells: &[&dyn Fn(usize) -> String], end: &str) -> String {
     let row = |row: usize| cells.iter().map(|cell| cell(row)).collect::<Vec<_>>().join(",") + end + "\n";
     (0..60).map(row).collect()
@@ -123,14 +124,14 @@ fn options_without_an_effect_are_refused() {
     let line = "error: --lr-embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows";
     let outcome = place.run(&folds);
     assert_eq!((outcome.code, outcome.error()), (2, line));
-    // The members of a sweep have what they have in common.
+    // Members of a sweep have its common options.
     let sweep =
         ["sweep", "--device", "cpu", "--trials", "2", "--epochs", "1", "--out", "sweep", "--data", "t.csv"];
     let outcome = place.run(&[&sweep[..], &["--scale-target", "none"]].concat());
     let line = "error: --scale-target: expected values to predict, found classes";
     assert_eq!((outcome.code, outcome.error()), (2, line));
     place.succeed(&[&sweep[..], &["--lr-scale", "2", "--metric", "auc"]].concat());
-    // What a preset says is not said by the user, nor when a run goes on with its settings.
+    // Options of a preset do not count as given by the user, nor do settings of a resumed run.
     let preset = ["--data", "text.csv", "--preset", "table", "--epochs", "3"];
     place.succeed(&[&["train", "--device", "cpu", "--hidden", "4", "--out", "run"][..], &preset].concat());
     place.succeed(&["train", "--resume", "run", "--epochs", "4"]);
@@ -178,8 +179,8 @@ fn targets_that_cannot_be_learnt_are_refused() {
     refused(&place, &["--data", "class.csv", "--target", "price"], line);
 }
 
-/// Whole numbers that 32-bit floats hold are told apart: columns of equal ones are inputs of 0, and those that differ in a few rows
-/// alone train, too.
+/// Whole numbers that 32-bit floats represent remain distinct: constant columns are inputs of 0, and columns
+/// that differ in only a few rows also train.
 #[test]
 fn great_columns_of_equal_values_train() {
     let place = Workplace::new();
@@ -197,9 +198,9 @@ fn great_columns_of_equal_values_train() {
     place.succeed(&["inspect", "t.csv", "--target", "class"]);
 }
 
-/// Rows of one class have no AUC: a line says why.
+/// Rows of one class have no AUC: a line explains this.
 #[test]
-fn held_out_rows_of_one_class_are_said() {
+fn held_out_rows_of_one_class_are_reported() {
     let place = Workplace::new();
     let row = |row: usize| {
         format!("{},{},{}\n", row * 7 % 10, row, if row < 40 { ["no", "yes"][row % 2] } else { "no" })
@@ -220,8 +221,8 @@ fn held_out_rows_of_one_class_are_said() {
     assert_eq!((outcome.code, outcome.stderr.trim_end()), (0, format!("warning: {line}").as_str()));
 }
 
-/// Predictions never shift against the lines of their file.
-/// Where a row stands in a piece of a file are 32 bits.
+/// Predictions are never shifted against the lines of their file. The place of a row in a piece of a file is
+/// a 32-bit number.
 #[test]
 fn blank_lines_are_skipped_however_many_they_are() {
     let place = Workplace::new();
@@ -258,7 +259,7 @@ fn a_blank_line_in_one_column_is_refused() {
         );
         assert_eq!((outcome.code, outcome.error()), (2, line.as_str()), "{text:?}");
     }
-    // Behind the last row there is nothing that could shift, and quotes without anything are a missing cell.
+    // After the last row no row can be shifted, and empty quotes are a missing cell.
     for (text, rows) in [
         ("a\r\n1\r\n2\r\n\r\n\r\n", 2),
         ("\na\n1\n2\n3\n \n", 3),
@@ -276,7 +277,7 @@ fn a_blank_line_in_one_column_is_refused() {
 }
 
 #[test]
-fn inspect_says_which_numbers_are_rounded() {
+fn inspect_reports_rounded_numbers() {
     let place = Workplace::new();
     let large = |row: usize| (1_000_000_001 + 7_000_000 * (row as u64 * 7 % 10)).to_string();
     place.write("t.csv", "a,large,class\n".to_owned() + &rows(&[&number, &large, &class], ""));
@@ -287,11 +288,12 @@ fn inspect_says_which_numbers_are_rounded() {
     assert_eq!((&columns[0]["rounded"], &columns[1]["rounded"]), (&false.into(), &true.into()));
 }
 
-/// Of rows that were held out, too, a sample is the row of the file; and what is known from training is told from what is not.
+/// Samples are rows of the file, also for held-out rows; and rows known from training are distinguished from
+/// new ones.
 #[test]
-fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
+fn errors_are_rows_of_the_file_and_training_rows_are_reported() {
     let place = Workplace::new();
-    // Without a rule: about half of the rows are taken for another class.
+    // The labels are random: about half of the rows are misclassified.
     let label = |row: usize| class(row * row / 3 + row / 7);
     place.write("t.csv", "a,class\n".to_owned() + &rows(&[&number, &label], ""));
     let eval = |options: &[&str]| {
@@ -303,7 +305,7 @@ fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
         assert!(!errors.is_empty());
         for error in &errors {
             let row = error["sample"].as_u64().unwrap() as usize - 1;
-            // The rows of a second file count on.
+            // Rows of a second file continue the count.
             assert_eq!(error["class"], label(if row < 61 { row } else { row - 60 }), "{error}");
         }
         (found["samples"].as_u64().unwrap(), errors, outcome.stderr)
@@ -317,7 +319,7 @@ fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
     let (samples, _, told) = eval(&["--data", "t.csv"]);
     let others = "; leave out --data to use the rows held out for testing";
     assert_eq!((samples, told.trim_end()), (60, format!("{training}{others}").as_str()));
-    // A model that nothing was held out for, rows beside those of training, and a file that was written anew.
+    // A model without held-out rows, rows in addition to the training rows, and a rewritten file.
     train(&place, &common);
     assert_eq!(eval(&[]).2.trim_end(), training);
     place.write("new.csv", "a,class\n".to_owned() + &rows(&[&number, &label], ""));
@@ -330,7 +332,7 @@ fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
 }
 
 #[test]
-fn names_with_commas_between_them_are_told_apart() {
+fn names_separated_by_commas_are_reported() {
     let place = Workplace::new();
     place.write("t.csv", table());
     for (option, what) in [("--exclude", "a column to leave out"), ("--include", "an input column")] {
@@ -339,14 +341,14 @@ fn names_with_commas_between_them_are_told_apart() {
         );
         refused(&place, &["--data", "t.csv", "--target", "class", option, "w, g"], &line);
     }
-    // No list of columns.
+    // Not a list of columns.
     let line = "t.csv, row 1: expected a column to leave out \"w,x\", found the columns a, w, g, t, class";
     refused(&place, &["--data", "t.csv", "--target", "class", "--exclude", "w,x"], line);
     assert_eq!(train(&place, &["--data", "t.csv", "--target", "class", "--exclude", "w", "g"]).code, 0);
 }
 
 #[test]
-fn quotes_behind_blanks_are_quotes() {
+fn quotes_after_blanks_are_quotes() {
     let place = Workplace::new();
     let spaced = |row: usize| {
         let city = ["Rome, IT", "Oslo", "a \"\"b\"\""][row % 3];
@@ -360,7 +362,7 @@ fn quotes_behind_blanks_are_quotes() {
     assert_eq!(names(&found["columns"]), ["x", "city"]);
     assert_eq!(names(&found["columns"][1]["categories"]), ["Oslo", "Rome, IT", "a \"b\""]);
     assert_eq!(names(&found["classes"]), ["no", "yes"]);
-    // Where the first one comes late, and with a line end inside.
+    // The first one occurs late, and contains a line end.
     let late =
         (0..300).map(|row| format!("{}, Rome, {}\n", row % 10, ["no", "yes"][row % 2])).collect::<String>();
     place.write(
@@ -397,7 +399,7 @@ fn columns_aligned_by_blanks_are_recognised() {
         assert_eq!(found["classes"][1]["name"], "red  car");
     }
     assert!(place.succeed(&["inspect", "t.txt"]).stdout.contains("--delimiter space"));
-    // Without a header, and numbers alone.
+    // Without a header, and only numbers.
     let plain: String =
         (0..150).map(|row| format!(" {}  {:>4}   {}\n", row % 7, row * 37 % 101, row % 2)).collect();
     place.write("t.txt", &plain);
@@ -415,7 +417,7 @@ fn columns_aligned_by_blanks_are_recognised() {
         "m.safetensors",
     ]);
     assert_eq!(place.succeed(&["predict", "--model", "m.safetensors", "t.txt"]).stdout.lines().count(), 151);
-    // Texts of several words are no columns.
+    // Texts of several words are not columns.
     place.write("t.txt", "text\none two\nthree four five\n");
     assert!(place.run(&["inspect", "t.txt"]).error().contains("only one column"));
 }

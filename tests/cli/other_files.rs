@@ -1,4 +1,4 @@
-//! Files that hold no table as text in UTF-8.
+//! Files that are not tables as UTF-8 text.
 
 use crate::odd_tables::refused;
 use crate::program::{Points, Workplace};
@@ -55,7 +55,7 @@ fn files_of_other_programs_are_called_by_their_names() {
         let expected = format!("{packed}: expected a table as text (CSV), found {what}");
         refused(&place, &["--data", "one.csv", &packed], &expected);
     }
-    // A column may be called so.
+    // A column may have this name.
     place.write("names.csv", table().replacen("a,", "PAR1,", 1));
     place.succeed(&["inspect", "names.csv"]);
 }

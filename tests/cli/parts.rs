@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::program::{Points, Workplace};
 
-/// `t.csv`, and its rows again in `a.csv` and `b.csv`.
+/// Returns a folder with `t.csv`, and its rows again in `a.csv` and `b.csv`.
 fn with_parts() -> Workplace {
     let place = Workplace::new();
     let csv = Points::new(500, 4).csv(["low", "mid", "high"]);
@@ -53,7 +53,7 @@ fn parts_train_and_are_found_again_as_their_whole() {
 }
 
 #[test]
-fn what_is_no_part_is_refused() {
+fn invalid_parts_are_refused() {
     let place = with_parts();
     place.write("other.csv", "x,kind\n1,low\n2,mid\n");
     for (arguments, parts) in [

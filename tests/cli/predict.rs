@@ -11,7 +11,7 @@ use crate::program::{Outcome, Points, Workplace, idx, noise};
 
 const NAMES: [&str; 3] = ["low", "mid", "high"];
 
-/// With a model `m` of `t.csv`, and `new.csv` of as many rows as asked for.
+/// Returns a folder with a model `m` of `t.csv`, and `new.csv` with `rows` rows.
 fn with_model(rows: usize) -> Workplace {
     let place = Workplace::new();
     place.write("t.csv", Points::new(300, 4).csv(NAMES));
@@ -55,14 +55,14 @@ fn refused(place: &Workplace, arguments: &[&str], parts: &[&str]) {
     }
 }
 
-/// The first column of a table.
+/// Returns the first column of a table.
 fn first(table: &str) -> Vec<&str> {
     table.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect()
 }
 
 #[test]
-fn classes_are_those_of_eval_and_have_the_greatest_probability() {
-    // More than a block.
+fn classes_match_eval_and_have_the_greatest_probability() {
+    // More than one block.
     let place = with_model(9000);
     let eval = [
         "eval",
@@ -87,7 +87,7 @@ fn classes_are_those_of_eval_and_have_the_greatest_probability() {
     let table = predicted(&place, &["new.csv"]);
     assert_eq!(table.lines().next(), Some("class,p(high),p(low),p(mid)"));
     assert_eq!(first(&table), expected);
-    // Labels are not looked at.
+    // Labels are ignored.
     place.write("blank.csv", Points::new(9000, 7).csv(["", "?", "new"]));
     assert_eq!(predicted(&place, &["blank.csv"]), table);
     let json = predicted(&place, &["new.csv", "--format", "json"]);
@@ -106,7 +106,7 @@ fn classes_are_those_of_eval_and_have_the_greatest_probability() {
 }
 
 #[test]
-fn a_column_is_carried_along_and_files_are_told_apart() {
+fn a_column_is_copied_and_files_are_named() {
     let place = with_model(3);
     let rows = "name,c,b,a\n\"Doe, J\",0,5000,0\n\"x\"\"y\",0,6000,1\n,0,6000,-1\n";
     place.write("named.csv", rows);
@@ -148,7 +148,7 @@ fn a_file_is_whole_or_not_there() {
     assert_eq!(std::fs::read_to_string(place.path("p.csv")).unwrap(), whole);
 }
 
-/// Runs a command with at most so many megabytes of data.
+/// Runs a command with at most this number of megabytes of data.
 #[cfg(target_os = "linux")]
 fn with_memory(place: &Workplace, megabytes: usize, arguments: &[&str]) -> Outcome {
     let script = format!("ulimit -d {} && exec \"$0\" \"$@\"", megabytes << 10);
@@ -188,14 +188,14 @@ fn long_files_need_little_memory() {
         "t.csv",
     ];
     place.succeed(&train);
-    // Different rows would take long to make; 200,000 rows as numbers alone would be 16 MB, as text 24.
+    // Different rows would take long to generate; 200,000 rows are 16 MB as numbers, 24 MB as text.
     let block: String = (0..2000).map(|_| row().0 + "\n").collect();
     place.write("long.csv", format!("{header}\n{}", block.repeat(100)));
     let predict = ["predict", "--model", "m.safetensors", "--device", "cpu", "--threads", "2", "long.csv"];
     let outcome = with_memory(&place, 48, &predict);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
     assert_eq!(outcome.stdout.lines().count(), 200_001);
-    // A row without end is given up soon.
+    // An endless row is soon rejected.
     place.write("endless.csv.gz", crate::program::gzip(&vec![b'1'; 300 << 20]));
     let train = ["train", "--device", "cpu", "--data", "endless.csv.gz"];
     let outcome = with_memory(&place, 128, &train);
@@ -207,7 +207,7 @@ fn long_files_need_little_memory() {
     );
 }
 
-/// A grey image as PNG, each pixel `scale` pixels wide and high.
+/// Returns a grey image as PNG, each pixel `scale` pixels wide and high.
 fn png(pixels: &[u8], side: usize, scale: usize, invert: bool) -> Vec<u8> {
     let width = side * scale;
     let at = |index: usize| pixels[index / width / scale * side + index % width / scale];
@@ -220,7 +220,7 @@ fn png(pixels: &[u8], side: usize, scale: usize, invert: bool) -> Vec<u8> {
     bytes
 }
 
-/// A PNG file of this size in one colour.
+/// Returns a PNG file of this size in one colour.
 fn colour_png(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
@@ -255,7 +255,7 @@ fn digits_are_predicted_from_files_of_images() {
         let table = predict(&place, arguments).stdout;
         assert_eq!(table.lines().nth(1), Some(format!("{},{row}", arguments[0]).as_str()));
     }
-    // What is resized or made grey is said once, or refused.
+    // Resizing and conversion to grey are reported once, or rejected.
     place.write("colour.png", colour_png(40, 50));
     let converted = predict(&place, &["one.png", "colour.png", "two.png"]);
     assert_eq!((converted.code, converted.stdout.lines().count()), (0, 4));
@@ -273,7 +273,7 @@ fn digits_are_predicted_from_files_of_images() {
 }
 
 #[test]
-fn an_image_is_no_row_of_a_table() {
+fn an_image_is_not_a_row_of_a_table() {
     let place = with_model(3);
     place.write("one.png", png(&[0; 64], 8, 1, false));
     refused(&place, &["one.png"], &["one.png", "PNG", "not one of images"]);
@@ -281,7 +281,7 @@ fn an_image_is_no_row_of_a_table() {
     assert!(!place.path("p.csv").exists());
 }
 
-/// Blocks are predicted, made lines of, and written by different threads; the last is not a whole one.
+/// Blocks are predicted, formatted, and written by different threads; the last block is incomplete.
 #[test]
 fn predictions_are_the_same_bytes_on_any_number_of_threads() {
     let rows = 2 * tinytrain::data::BLOCK_ROWS + 63;
@@ -305,7 +305,7 @@ fn predictions_are_the_same_bytes_on_any_number_of_threads() {
     refused(&place, &["new.csv", "--threads", "0"], &["--threads"]);
 }
 
-/// What comes before a row that cannot be read is written, on any number of threads.
+/// Predictions before an unreadable row are written, with any number of threads.
 #[test]
 fn rows_before_a_fault_are_predicted_on_any_number_of_threads() {
     let rows = tinytrain::data::BLOCK_ROWS + 17;

@@ -1,10 +1,10 @@
-//! Tables that are predicted: their labels, and what must not be overwritten.
+//! Tables for prediction: their labels, and files that must not be overwritten.
 
 use std::fmt::Write as _;
 
 use crate::program::Workplace;
 
-/// A folder with a model of two classes in which `a` says which.
+/// Returns a folder with a model of two classes that depend on `a`.
 fn place() -> Workplace {
     let place = Workplace::new();
     place.write("train.csv", table(40, |row| if row % 2 == 0 { "even" } else { "odd" }.to_owned()));
@@ -57,7 +57,7 @@ fn predictions_do_not_replace_the_model() {
 }
 
 #[test]
-fn a_name_that_says_something_else_is_refused() {
+fn a_name_with_the_ending_of_another_format_is_refused() {
     let place = place();
     let predict = ["predict", "--model", "model.safetensors", "--device", "cpu", "train.csv", "--out"];
     for (out, format, line) in [
@@ -84,9 +84,9 @@ fn a_name_that_says_something_else_is_refused() {
 }
 
 #[test]
-fn outputs_that_are_not_finite_are_no_predictions() {
+fn outputs_that_are_not_finite_are_errors() {
     let place = Workplace::new();
-    // The deviation of a is so small that a value of 1e10 leaves the range of f32.
+    // The deviation of `a` is so small that a value of 1e10 overflows f32.
     let mut text = "a,b,class\n".to_owned();
     for row in 0..40 {
         writeln!(text, "{}e-30,{}.5,{}", row % 5, row % 2, row % 2).unwrap();

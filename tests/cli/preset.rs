@@ -1,11 +1,11 @@
-//! `--preset table` and what it is made of: embeddings, learnt factors of inputs, clipping.
+//! `--preset table` and its components: embeddings, trained scaling factors, clipping.
 
 use serde_json::Value;
 
 use crate::program::{Outcome, Workplace, noise};
 
-/// A column of 12 cities with a value each, one of three kinds, and a number with a curve; the value to predict, or whether it
-/// is high.
+/// Returns a column of 12 cities with a value each, one of three kinds, and a number with a nonlinear effect;
+/// the target is the value, or whether it is high.
 fn cities(rows: usize, seed: u64) -> String {
     let mut noise = noise(seed);
     let row = |row: usize| {
@@ -23,7 +23,7 @@ fn workplace() -> Workplace {
     place
 }
 
-/// Trains on `t.csv` and saves `m`; gives the events.
+/// Trains on `t.csv` and saves `m`; returns the events.
 fn train(place: &Workplace, arguments: &[&str]) -> Vec<Value> {
     let common = [
         "train",
@@ -52,7 +52,7 @@ fn tables_take_it_and_images_do_not() {
         let events = train(&place, &[&CLASSES, arguments].concat());
         (events[0]["preset"].as_str().unwrap().to_owned(), events[0]["layers"].clone())
     };
-    // 12 cities embedded, three kinds, one number that becomes four inputs.
+    // 12 embedded cities, three kinds, one number as four inputs.
     let table = ("table".to_owned(), serde_json::json!([8 + 3 + 4, 256, 256, 256, 2]));
     for arguments in
         [&VALIDATED[..], &["--preset", "table"], &["--test-fraction", "0.2"], &["--validation-fraction", "0"]]
@@ -72,7 +72,7 @@ fn tables_take_it_and_images_do_not() {
     assert_eq!(events[0]["preset"], "plain");
 }
 
-/// `--verbose` spells the preset out, and those options by themselves train the same model.
+/// `--verbose` prints the preset's options, and these options train the same model.
 #[test]
 fn it_is_a_list_of_options() {
     let place = workplace();
@@ -88,9 +88,9 @@ fn it_is_a_list_of_options() {
     }
 }
 
-/// What training says of the test rows, `eval` and `predict` say of the same rows, also with embeddings.
+/// `eval` and `predict` give the same results for the test rows as training, also with embeddings.
 #[test]
-fn saved_models_predict_what_training_measured() {
+fn saved_models_reproduce_the_metrics_of_training() {
     let place = workplace();
     for embeddings in ["none", "pbld"] {
         let options = [&VALUES[..], &VALIDATED, &["--embeddings", embeddings]].concat();
@@ -103,7 +103,7 @@ fn saved_models_predict_what_training_measured() {
         let outcome = place.run(&["predict", "--model", "m.safetensors", "new.csv", "--device", "cpu"]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let values: Vec<&str> = outcome.stdout.lines().collect();
-        // Neither a missing nor an unknown city was there in training: both are zeros.
+        // Neither a missing nor an unknown city occurs in training: both are zeros.
         assert!(values.len() == 4 && values[1] != values[2] && values[2] == values[3], "{values:?}");
         let kinds =
             ["1 cell holds an unknown category in column city", "1 cell misses a category in column city"];
@@ -181,7 +181,7 @@ fn clipping_is_refused_where_it_would_clip_nothing() {
         ),
         (&[&table[..], &["--scale", "none"]].concat(), "values as they are (none)"),
         (&[&table[..], &["--scale", "bytes"]].concat(), "values divided by 255 (bytes)"),
-        // Also beside columns of text, which become inputs by themselves.
+        // Also with text columns, which become inputs automatically.
         (&["--data", "t.csv", "--target", "level", "--scale", "none"], "values as they are (none)"),
         (&["--data", "data"], "values divided by 255 (bytes)"),
     ] {
@@ -193,9 +193,9 @@ fn clipping_is_refused_where_it_would_clip_nothing() {
     }
 }
 
-/// The preset clips where columns are scaled, otherwise than by ranks, and refuses no data for it.
+/// The preset clips scaled columns, except those scaled by ranks, and accepts all data.
 #[test]
-fn the_preset_clips_what_is_scaled() {
+fn the_preset_clips_scaled_columns() {
     let place = workplace();
     place.write_idx("data/train", &crate::program::Rows::new(40, 1));
     let options = ["train", "--device", "cpu", "--out", "m.safetensors", "--epochs", "1", "--verbose"];
@@ -216,7 +216,7 @@ fn the_preset_clips_what_is_scaled() {
     }
 }
 
-/// A table of so many rows with two classes, or a class for every two rows.
+/// Returns a table of `rows` rows with two classes, or a class for every two rows.
 fn classes(rows: usize, many: bool) -> String {
     let row = |row: usize| {
         let class = if many { row / 2 } else { row % 2 };
@@ -248,7 +248,7 @@ fn a_fifth_of_a_table_validates_by_default_unless_rows_are_few() {
     let outcome = train("enough.csv", &[]);
     assert!(has(&outcome, enough) && outcome.stdout.contains("val loss"), "{}", outcome.stderr);
     assert!(outcome.stdout.contains("160 rows, 2 inputs"), "{}", outcome.stdout);
-    // What was decided stands in the settings, and the same model comes of them.
+    // The settings contain the decisions, and result in the same model.
     let settings = std::fs::read_to_string(place.path("run/config.toml")).unwrap();
     assert!(settings.contains("validation-fraction = 0.2"), "{settings}");
     let model = place.model("run").tensors;
@@ -257,7 +257,7 @@ fn a_fifth_of_a_table_validates_by_default_unless_rows_are_few() {
     assert!(place.model("run").tensors == model);
     train("enough.csv", &["--validation-fraction", "0.2"]);
     assert!(place.model("run").tensors == model);
-    // Other rows validate where they are named, also in the place of a fraction in a file.
+    // A validation file replaces the fraction, also a fraction in a settings file.
     let outcome = train("enough.csv", &["--config", "settings.toml", "--validation", "few.csv"]);
     assert!(outcome.stdout.contains("200 rows, 2 inputs") && outcome.stdout.contains("val loss"));
     for (data, arguments) in [
@@ -269,7 +269,7 @@ fn a_fifth_of_a_table_validates_by_default_unless_rows_are_few() {
         let said = [few, enough].iter().any(|line| has(&outcome, line));
         assert!(!said && !outcome.stdout.contains("val loss"), "{arguments:?}: {}", outcome.stderr);
     }
-    // Groups divide the rows that are held out, and mean nothing where none are.
+    // Groups affect the held-out rows, and have no effect without them.
     assert!(train("enough.csv", &["--group", "a"]).stdout.contains("val loss"));
     let outcome = place.run(&["train", "--data", "few.csv", "--group", "a"]);
     assert!(
@@ -307,7 +307,7 @@ fn epochs_are_fewer_where_no_rows_validate() {
     assert_eq!(epochs(&["--patience", "none"]), 256);
 }
 
-/// A table that says nothing of its classes.
+/// Returns a table without information about its classes.
 fn noisy() -> Workplace {
     let (place, mut noise) = (Workplace::new(), noise(5));
     let rows: String = (0..60).map(|_| format!("{},{}\n", noise(), u8::from(noise() < 0.5))).collect();
@@ -337,7 +337,7 @@ fn a_run_of_it_ends_when_64_epochs_have_brought_nothing_better() {
     let states: Vec<(&str, &str)> =
         runs.iter().map(|run| (run["run"].as_str().unwrap(), run["state"].as_str().unwrap())).collect();
     assert!(states.len() == 4 && states.iter().any(|it| it.0.ends_with("run") && it.1 == "stopped early"));
-    // One that goes on ends there, too.
+    // A resumed run ends there, too.
     assert_eq!(run("parts", &["--target-accuracy", "0.01"]), (1, 1));
     let resumed =
         place.succeed(&["train", "--resume", "parts", "--target-accuracy", "0.999", "--format", "json"]);
@@ -349,7 +349,7 @@ fn a_run_of_it_ends_when_64_epochs_have_brought_nothing_better() {
     assert!(swept.iter().any(|it| it["event"] == "member" && it["epochs"] == epochs), "{swept:?}");
 }
 
-/// Label smoothing flattens probabilities; the temperature makes up for it, in the model itself.
+/// Label smoothing flattens probabilities; the temperature in the model compensates for it.
 #[test]
 fn models_trained_with_label_smoothing_are_divided_by_their_temperature() {
     let place = workplace();
@@ -382,14 +382,14 @@ fn models_trained_with_label_smoothing_are_divided_by_their_temperature() {
             assert!((new * divisor - old).abs() <= 1e-6 * old.abs(), "{tensor} {new} {old}");
         }
     }
-    // The figures are those of the file.
+    // The metrics match the file.
     let evaluated = place.succeed(&["eval", "--model", "t", "--device", "cpu", "--format", "json"]);
     let [loss, told] =
         [&evaluated.objects()[0]["loss"], &tempered["test_loss"]].map(|it| it.as_f64().unwrap());
     assert!((loss - told).abs() < 1e-6 * told, "{loss} {told}");
     let settings = std::fs::read_to_string(place.path("p/config.toml")).unwrap();
     assert!(settings.contains("no-temperature = true"), "{settings}");
-    // Checkpoints know nothing of it: a run that goes on is the same, whether it was ended before or is over.
+    // Checkpoints contain no temperature: a resumed run is the same, whether it was ended early or completed.
     assert_eq!(run("r", &["--target-accuracy", "0.01"])["epochs"], 1);
     for _ in 0..2 {
         let resume = ["train", "--resume", "r", "--target-accuracy", "0.999", "--format", "json"];
@@ -397,7 +397,7 @@ fn models_trained_with_label_smoothing_are_divided_by_their_temperature() {
         assert_eq!(summary["test_loss"], tempered["test_loss"]);
         assert!(bytes("r/model.safetensors") == bytes("t/model.safetensors"));
     }
-    // Without validation rows, or without smoothing, there is none.
+    // Without validation rows, or without smoothing, there is no temperature.
     let out = ["--out", "n", "--epochs", "1"];
     place.succeed(&[&common[..], &CLASSES, &["--label-smoothing", "0.1"], &out].concat());
     assert!(!std::fs::read_to_string(place.path("n/log.txt")).unwrap().contains("temperature"));

@@ -1,4 +1,4 @@
-//! What `tinytrain profile` and `tinytrain train --profile` print and write.
+//! Output of `tinytrain profile` and `tinytrain train --profile`.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::program::Workplace;
 
 const COMMON: [&str; 8] = ["profile", "--data", "data", "--hidden", "12", "--batch-size", "20", "--steps"];
 
-/// The object's names in their order.
+/// Returns the object's field names in order.
 fn names(line: &str) -> Vec<String> {
     let mut depth = 0;
     let mut names = Vec::new();
@@ -127,7 +127,7 @@ fn a_trace_is_written_whole() {
         .iter()
         .filter(|event| event["ph"] == "X" && event["tid"] == 6)
         .collect();
-    // Every batch is gathered by itself, and there are five phases more.
+    // Every batch is gathered separately, and there are five more phases.
     assert_eq!(device.len(), 8 + 5 * 8);
 }
 
@@ -177,7 +177,7 @@ fn training_writes_the_same_for_the_whole_run() {
 }
 
 #[test]
-fn what_fails_leaves_no_profile() {
+fn failed_runs_leave_no_profile() {
     let place = Workplace::with_data();
     let before = place.entries();
     let train = [
@@ -228,7 +228,7 @@ fn ways_of_training_are_compared() {
     for way in comparison["ways"].as_array().unwrap() {
         let [rows, batch, step, rate] =
             ["rows", "batch_size", "step_us", "rows_per_second"].map(|name| way[name].as_f64().unwrap());
-        // Two batches of 20 in whole batches of this size, as far as there are rows: 400.
+        // Two batches of 20 in full batches of this size, limited by the 400 rows.
         let steps = (40.0 / batch).ceil();
         assert_eq!(rows, (steps * batch).min(400.0), "{way}");
         assert!((steps * step * rate / (rows * 1e6) - 1.0).abs() < 1e-9, "{way}");

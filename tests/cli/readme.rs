@@ -5,13 +5,13 @@ use std::process::Command;
 
 use crate::program::Workplace;
 
-/// All blocks of this language, one after the other.
+/// Returns all blocks of this language in order.
 fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     let begin = format!("```{language}\n");
     text.split(&begin).skip(1).filter_map(|rest| rest.split("```").next()).collect()
 }
 
-/// A line with one 0 for each number and one blank for several.
+/// Replaces each number of a line by 0 and runs of blanks by one.
 fn squeezed(line: &str) -> String {
     let mut text = String::new();
     for letter in line.trim().chars() {
@@ -23,7 +23,7 @@ fn squeezed(line: &str) -> String {
     text
 }
 
-/// The picture shows what the program prints now; `scripts/readme-picture` draws it.
+/// Checks that the picture shows the current output; `scripts/readme-picture` draws it.
 fn check_picture(root: &Path, output: &str) {
     let picture = std::fs::read_to_string(root.join("docs/images/train.svg")).unwrap();
     let lines = picture.lines().filter_map(|line| line.split_once('>')?.1.strip_suffix("</text>"));
@@ -41,7 +41,7 @@ fn the_commands_of_the_readme_run_from_top_to_bottom_and_numpy_reads_the_model()
     let (readme, tour, model) = (page("README.md"), page("docs/GETTING-STARTED.md"), page("docs/MODEL.md"));
     let place = Workplace::new();
     std::os::unix::fs::symlink(root.join("data"), place.path("data")).unwrap();
-    // The second block of the tour is for a GPU.
+    // The second block of the tour needs a GPU.
     let blocks_of_both = blocks(&readme, "sh").into_iter().chain(blocks(&tour, "sh").into_iter().take(1));
     let commands: Vec<&str> = blocks_of_both.flat_map(str::lines).filter(|line| !line.is_empty()).collect();
     assert!(
@@ -49,7 +49,7 @@ fn the_commands_of_the_readme_run_from_top_to_bottom_and_numpy_reads_the_model()
         "{commands:?}"
     );
     for line in commands {
-        // As printed, but that `tinytrain` is the program under test. No word holds a blank.
+        // The line as printed, with the program under test as `tinytrain`. No word contains a blank.
         let words: Vec<&str> = line.split(" #").next().unwrap().split_whitespace().skip(1).collect();
         let outcome = place.succeed(&words);
         if words.starts_with(&["train", "--epochs"]) {
@@ -61,7 +61,7 @@ fn the_commands_of_the_readme_run_from_top_to_bottom_and_numpy_reads_the_model()
     {
         assert!(place.path(file).is_file(), "{file}");
     }
-    // It has gone on for longer than the preset does without a better epoch.
+    // The run has exceeded the preset's patience.
     assert!(std::fs::read_to_string(place.path("run1/history.csv")).unwrap().lines().count() > 101);
     let digits = std::fs::read_to_string(place.path("digits.csv")).unwrap();
     let classes: Vec<&str> = digits.lines().skip(1).map(|line| &line[..1]).collect();
@@ -72,7 +72,8 @@ fn the_commands_of_the_readme_run_from_top_to_bottom_and_numpy_reads_the_model()
         "{predictions:.80}"
     );
 
-    // The snippet, which needs numpy: without it `scripts/test` fails, and `cargo test` says that nothing is tested.
+    // The snippet needs numpy: without it `scripts/test` fails, and `cargo test` prints that it is not
+    // tested.
     let interpreter = std::env::var_os("PYTHON").unwrap_or("python3".into());
     let python =
         |code: &str| Command::new(&interpreter).args(["-c", code]).current_dir(place.path("")).output();
@@ -86,6 +87,6 @@ fn the_commands_of_the_readme_run_from_top_to_bottom_and_numpy_reads_the_model()
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let predicted = String::from_utf8(output.stdout).unwrap();
     let differing = predicted.trim().chars().zip(&classes).filter(|(a, b)| a.to_string() != **b).count();
-    // Sums of floats in another order.
+    // Float sums in another order.
     assert!(predicted.trim().len() == 10_000 && differing <= 2, "{differing}");
 }

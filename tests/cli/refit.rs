@@ -1,10 +1,10 @@
-//! `train --refit`: once more on all rows, for as many epochs as were best.
+//! `train --refit`: training on all rows for the best number of epochs.
 
 use serde_json::Value;
 
 use crate::program::{Workplace, noise};
 
-/// Two numbers, whether the first is greater, mostly, and their sum.
+/// Rows of two numbers, whether the first is greater, with noise, and their sum.
 fn workplace() -> Workplace {
     let (place, mut noise) = (Workplace::new(), noise(7));
     let row = |_| {
@@ -39,9 +39,9 @@ fn train(place: &Workplace, out: &str, arguments: &[&str]) -> Vec<Value> {
     place.succeed(&[&COMMON[..], arguments, &["--out", out]].concat()).objects()
 }
 
-/// At a constant learning rate that is a run of so many epochs on all rows, bit for bit.
+/// At a constant learning rate the refit equals a run of the same number of epochs on all rows, bit for bit.
 #[test]
-fn it_is_a_run_on_all_rows_of_as_many_epochs_as_were_best() {
+fn it_is_a_run_on_all_rows_for_the_best_number_of_epochs() {
     let place = workplace();
     for target in [&CLASSES, &VALUES] {
         for tested in [&[][..], &["--test-fraction", "0.2"]] {
@@ -72,7 +72,7 @@ fn it_is_a_run_on_all_rows_of_as_many_epochs_as_were_best() {
                 assert_eq!(summary[measure], all[measure], "{measure}");
             }
             if !tested.is_empty() {
-                // The rows that test are those of both runs.
+                // Both runs have the same test rows.
                 let evaluate =
                     ["eval", "--model", "refit.safetensors", "--device", "cpu", "--format", "json"];
                 let evaluated = place.succeed(&evaluate).objects().remove(0);
@@ -84,7 +84,7 @@ fn it_is_a_run_on_all_rows_of_as_many_epochs_as_were_best() {
     }
 }
 
-/// The model of all rows is divided by the temperature of the first; a run that is over is refit again when it is resumed.
+/// The refit model is divided by the temperature of the first; a completed run is refit again when resumed.
 #[test]
 fn the_preset_is_refit_with_its_temperature() {
     let place = workplace();

@@ -1,4 +1,4 @@
-//! `tinytrain report`: the page, against what `eval` says of the same models.
+//! `tinytrain report`: the page, compared with `eval` of the same models.
 
 use std::io::Cursor;
 
@@ -9,7 +9,7 @@ use crate::program::{Points, Rows, SIDE, Workplace, noise};
 const CPU: [&str; 2] = ["--device", "cpu"];
 const NAMES: [&str; 3] = ["low", "mid <&>", "high"];
 
-/// The page of these arguments.
+/// Returns the page for these arguments.
 #[track_caller]
 fn report(place: &Workplace, arguments: &[&str]) -> String {
     let outcome = place.succeed(&[&["report"], arguments, &CPU].concat());
@@ -19,7 +19,8 @@ fn report(place: &Workplace, arguments: &[&str]) -> String {
     page
 }
 
-/// Every SVG is well formed and has a title, every image is a PNG with a text in its place, and nothing is loaded.
+/// Checks that every SVG is well formed and has a title, every image is a PNG with alternative text, and
+/// nothing is loaded.
 #[track_caller]
 fn check_pictures(page: &str) {
     for svg in parts(page, "<svg", "</svg>") {
@@ -34,7 +35,7 @@ fn check_pictures(page: &str) {
             assert_eq!(inner.matches('"').count() % 2, 0, "{tag}");
         }
         assert!(open.is_empty(), "{open:?}: {svg}");
-        // Text and attributes: no character stands for itself that XML takes for another thing.
+        // Text and attributes: all special characters of XML are escaped.
         let entities = ["&amp;", "&lt;", "&gt;", "&quot;"];
         assert_eq!(
             svg.matches('&').count(),
@@ -61,7 +62,7 @@ fn check_pictures(page: &str) {
     assert_eq!(page.matches("<table").count(), page.matches("<caption>").count());
 }
 
-/// What stands from `start` to the next `end`, both included.
+/// Returns the parts from `start` to the next `end`, both included.
 fn parts(text: &str, start: &str, end: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -73,7 +74,7 @@ fn parts(text: &str, start: &str, end: &str) -> Vec<String> {
     parts
 }
 
-/// The rows of the table with this caption, as text.
+/// Returns the rows of the table with this caption, as text.
 #[track_caller]
 fn table(page: &str, caption: &str) -> Vec<Vec<String>> {
     let start = page.find(&format!("<caption>{caption}")).unwrap_or_else(|| panic!("{caption}: {page}"));
@@ -81,7 +82,7 @@ fn table(page: &str, caption: &str) -> Vec<Vec<String>> {
     let cells = |row: &str| {
         let cells = row.split("</t").filter_map(|cell| Some(cell.rsplit_once('>')?.1.to_owned()));
         let mut cells: Vec<String> = cells.collect();
-        // Behind the last cell the row ends.
+        // The row ends after the last cell.
         cells.truncate(cells.len() - 2);
         cells
     };
@@ -93,7 +94,7 @@ fn evaluated(place: &Workplace, arguments: &[&str]) -> Value {
     place.succeed(&eval).objects().remove(0)
 }
 
-/// A number of JSON as the page has it.
+/// Formats a JSON number as on the page.
 fn shown(value: &Value, is_share: bool) -> String {
     let value = value.as_f64().unwrap();
     if is_share { format!("{:.2} %", value * 100.0) } else { format!("{value:.4}") }
@@ -102,7 +103,7 @@ fn shown(value: &Value, is_share: bool) -> String {
 const TRAIN: [&str; 8] = ["train", "--device", "cpu", "--quiet", "--preset", "plain", "--epochs", "3"];
 
 #[test]
-fn two_runs_of_a_table_stand_side_by_side() {
+fn two_runs_of_a_table_are_shown_side_by_side() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(500, 4).csv(NAMES));
     let data = ["--data", "t.csv", "--validation-fraction", "0.2", "--test-fraction", "0.2", "--hidden", "4"];
@@ -118,7 +119,7 @@ fn two_runs_of_a_table_stand_side_by_side() {
     assert!(
         table(&page, "Settings that the runs share").contains(&vec!["hidden".to_owned(), "4".to_owned()])
     );
-    // The figures of the runs are those of `compare`.
+    // The metrics of the runs match `compare`.
     let compared = place.succeed(&["compare", "a", "b<&", "--format", "json"]).objects();
     let figures = table(&page, "Best epoch per run");
     for (name, key) in [("validation accuracy", "validation_accuracy"), ("test loss", "test_loss")] {
@@ -126,7 +127,7 @@ fn two_runs_of_a_table_stand_side_by_side() {
         let expected = [0, 1].map(|run| shown(&compared[run][key], name.ends_with("accuracy")));
         assert_eq!(row[1..], expected, "{name}");
     }
-    // The first model, on the rows that were held out.
+    // The first model, on its held-out rows.
     let eval = evaluated(&place, &["--model", "a", "--errors"]);
     assert_eq!(eval["samples"], 100);
     let first = &page[page.find("<h2>a</h2>").unwrap()..page.find("<h2>b").unwrap()];
@@ -149,7 +150,7 @@ fn two_runs_of_a_table_stand_side_by_side() {
         by_class[1][1],
         matrix[1][1..].iter().map(|cell| cell.parse::<u64>().unwrap()).sum::<u64>().to_string()
     );
-    // Calibration is that of the probabilities, which `predict` gives for the same rows of the whole table.
+    // Calibration matches the probabilities that `predict` gives for the same rows of the whole table.
     let bins = table(first, "Calibration: the bins that have rows");
     assert_eq!(bins[1..].iter().map(|bin| bin[1].parse::<u64>().unwrap()).sum::<u64>(), 100);
     let mistakes = table(first, "Worst mistakes");
@@ -170,7 +171,7 @@ fn two_runs_of_a_table_stand_side_by_side() {
                 .replace('>', "&gt;")),
             mistake[1..3]
         );
-        // The cells are those of the file.
+        // The cells match the file.
         let cells = mistake[5..].join(",");
         assert!(text.contains(&cells), "{cells}");
     }
@@ -279,12 +280,12 @@ fn values_are_drawn_against_their_targets() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_data_are_reported() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(200, 4).csv(NAMES));
     place.succeed(&[&TRAIN[..], &["--data", "t.csv", "--out", "a"]].concat());
     std::fs::rename(place.path("t.csv"), place.path("u.csv")).unwrap();
-    // Of data that are not there any more a line tells, in the page and beside it.
+    // Data that no longer exist are reported, on the page and on standard error.
     let outcome = place.succeed(&["report", "a", "-o", "pages/r.html", "--device", "cpu"]);
     assert!(outcome.stderr.ends_with("wrote pages/r.html\n"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("Its data cannot be read again"), "{}", outcome.stderr);
@@ -307,7 +308,7 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_one_line() {
+fn invalid_requests_are_refused_in_one_line() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(200, 4).csv(NAMES));
     place.write("bad.csv", "a,b\n1,2\n3,4\n");

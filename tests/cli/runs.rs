@@ -1,4 +1,4 @@
-//! Runs as folders: what they hold, how they go on, are repeated, listed and compared.
+//! Run folders: their contents, resuming, repeating, listing and comparing.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -68,7 +68,7 @@ fn a_run_is_a_folder_by_which_it_can_be_repeated() {
         let history = String::from_utf8(read(&place, &format!("{first}/history.csv"))).unwrap();
         assert_eq!(history.lines().count(), 1 + way.last().unwrap().parse::<usize>().unwrap_or(2));
     }
-    // What stands on the command line wins.
+    // The command line takes precedence.
     place.succeed(&[
         "train",
         "--config",
@@ -99,10 +99,11 @@ fn a_run_is_a_folder_by_which_it_can_be_repeated() {
     }
 }
 
-/// There is a checkpoint before the first step; and a run that was killed before even that begins again, whether it is resumed or started.
+/// There is a checkpoint before the first step; a run killed even earlier starts from the beginning, whether
+/// resumed or started.
 #[cfg(unix)]
 #[test]
-fn a_run_that_is_killed_before_its_first_checkpoint_goes_on() {
+fn a_run_that_is_killed_before_its_first_checkpoint_can_be_resumed() {
     let place = place();
     let arguments = [&TRAIN[..], &SMALL, &["--seed", "3"]].concat();
     let with = |more: &[&'static str]| [&arguments[..], more].concat();
@@ -132,7 +133,7 @@ fn a_run_that_is_killed_before_its_first_checkpoint_goes_on() {
         place.succeed(&["train", "--resume", name, "--epochs", "2", "--quiet"]);
         assert!(weights(name) == weights("whole"), "{name}");
     }
-    // Nothing but what a run leaves that was killed before it wrote its settings.
+    // Only the files of a run that was killed before it wrote its settings.
     std::fs::create_dir(place.path("empty")).unwrap();
     place.write("empty/run.lock", "1");
     place.write("empty/.tinytrain-abcdef", "half");
@@ -150,7 +151,8 @@ fn a_time_limit_counts_from_the_start_of_the_program() {
     assert!(!place.path("r/model.safetensors").exists());
 }
 
-/// A limit within an epoch stops the run there: no part of an epoch counts as one, and nothing of it is left out when the run continues.
+/// A time limit within an epoch stops the run there: a partial epoch does not count, and the continued run
+/// trains all of it.
 #[test]
 fn a_run_that_its_time_limit_stops_continues_bit_for_bit() {
     let place = Workplace::new();
@@ -231,7 +233,7 @@ fn a_checkpoint_of_other_settings_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_run_that_is_stopped_goes_on_bit_for_bit() {
+fn a_stopped_run_resumes_bit_for_bit() {
     let place = place();
     let arguments =
         [&TRAIN[..], &SMALL, &["--optimizer", "adam", "--epochs", "400", "--checkpoint-every", "50steps"]]
@@ -262,18 +264,18 @@ fn a_run_that_is_stopped_goes_on_bit_for_bit() {
         );
         let columns = |text: Vec<u8>| -> Vec<String> {
             let text = String::from_utf8(text).unwrap();
-            // All but the time.
+            // All fields except the time.
             text.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned()).collect()
         };
         assert_eq!(columns(whole("history.csv")), columns(read(&place, &format!("{folder}/history.csv"))));
         assert!(!names(&place, &folder).contains(&"run.lock".to_owned()));
     }
-    // More epochs are those of a run that had as many from the beginning.
+    // Resuming with more epochs equals a run with this number from the start.
     let short = [&TRAIN[..], &SMALL, &["--optimizer", "adam", "--epochs", "7", "--out", "short"]].concat();
     place.succeed(&short);
     place.succeed(&["train", "--resume", "short", "--epochs", "400", "--quiet"]);
     assert!(place.model("whole").tensors == place.model("short").tensors);
-    // Then there is nothing more to do.
+    // Then nothing is left to train.
     let again = place.succeed(&["train", "--resume", "short"]).stdout;
     assert!(again.contains("validation accuracy "), "{again}");
     for (arguments, expected) in [
@@ -313,7 +315,7 @@ fn two_runs_never_write_into_one_folder() {
     assert!(place.succeed(&["runs", "."]).stdout.contains("running"));
     child.kill().unwrap();
     child.wait().unwrap();
-    // The lock has ended with the process.
+    // The lock ended with the process.
     assert!(!place.succeed(&["runs", "."]).stdout.contains("running"));
 }
 
@@ -327,7 +329,7 @@ fn a_run_that_fails_before_it_has_saved_anything_leaves_nothing() {
 }
 
 #[test]
-fn what_no_device_can_do_the_processor_does() {
+fn the_cpu_replaces_unavailable_devices() {
     let place = place();
     let arguments = [
         "train",
@@ -369,7 +371,7 @@ fn runs_are_listed_and_compared() {
     assert!(found.len() == 2 && found.iter().all(|name| name.contains("-t")), "{found:?}");
     let text = place.succeed(&["runs"]).stdout;
     let lines: Vec<&str> = text.lines().collect();
-    // The settings that differ stand under each run.
+    // The differing settings are under each run.
     assert_eq!((lines.len(), lines[0].split_whitespace().next()), (5, Some("run")), "{text}");
     assert_eq!((lines[2], lines[4]), ("    lr 0.1", "    lr 0.001"));
     assert!([lines[1], lines[3]].iter().all(|line| line.contains("done") && line.contains("val acc ")));
@@ -419,7 +421,7 @@ fn a_run_that_patience_has_ended_stopped_early_and_the_list_fits_80_columns() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(text.contains("\nlong-name-long-name-long-name...  stopped early "), "{text}");
     assert!(text.contains("    hidden 21,22,23") && text.contains("patience 1"), "{text}");
-    // With more patience it can go on.
+    // With more patience it can continue.
     let config = std::fs::read_to_string(place.path("runs/patient/config.toml")).unwrap();
     place.write("runs/patient/config.toml", config.replace("patience = 1", "patience = 100"));
     let objects = place.succeed(&["runs", "--format", "json"]).objects();
@@ -428,7 +430,7 @@ fn a_run_that_patience_has_ended_stopped_early_and_the_list_fits_80_columns() {
 }
 
 #[test]
-fn runs_that_have_hardly_begun_and_sweeps_are_listed_and_columns_stand_below_one_another() {
+fn runs_at_their_start_and_sweeps_are_listed_in_aligned_columns() {
     let place = place();
     for name in ["日本語の名前がとても長い実行の名前", "über", "a\tb"] {
         place.succeed(&[&TRAIN[..], &SMALL, &["--epochs", "2", "--out", &format!("runs/{name}")]].concat());
@@ -465,7 +467,7 @@ fn runs_that_have_hardly_begun_and_sweeps_are_listed_and_columns_stand_below_one
         (&found["sweep"], &found["members"], &found["epochs"]),
         (&"runs/search".into(), &2.into(), &6.into())
     );
-    // It begins anew, as the list says.
+    // It starts from the beginning, as the list states.
     place.succeed(&["train", "--resume", "runs/killed", "--quiet"]);
     assert!(read(&place, "runs/killed/model.safetensors") == read(&place, "runs/über/model.safetensors"));
     let compared = place.succeed(&["compare", "runs/killed", "runs/über"]).stdout;
@@ -473,7 +475,7 @@ fn runs_that_have_hardly_begun_and_sweeps_are_listed_and_columns_stand_below_one
 }
 
 #[test]
-fn a_name_of_another_kind_of_file_is_no_folder() {
+fn names_of_other_kinds_of_files_are_refused_as_folders() {
     let place = place();
     for (command, out, parts) in [
         (

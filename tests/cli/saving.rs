@@ -1,4 +1,4 @@
-//! What saving leaves when it does not come to its end.
+//! Files left by incomplete saving.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -20,7 +20,7 @@ const TRAIN: [&str; 11] = [
     "--epochs",
 ];
 
-/// The temporary files in the folder of the model.
+/// Returns the temporary files in the folder of the model.
 fn temporary(place: &Workplace) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(place.path("out")).into_iter().flatten();
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -28,9 +28,9 @@ fn temporary(place: &Workplace) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_next_run_removes_what_killed_runs_have_left() {
+fn the_next_run_removes_leftovers_of_killed_runs() {
     let place = Workplace::with_data();
-    // A file may be renamed between the look and the kill.
+    // A file may be renamed between the check and the kill.
     for _ in 0..20 {
         let mut child =
             place.command(&[&TRAIN[..], &["100"]].concat()).stdout(Stdio::null()).spawn().unwrap();
@@ -78,7 +78,7 @@ fn two_runs_that_save_into_one_folder_at_once_both_end_well() {
     }
 }
 
-/// What only user 0 can arrange: a file of another user in a folder that lets nobody replace it.
+/// Needs user 0: a file of another user in a folder where no one else may replace it.
 #[cfg(unix)]
 #[test]
 fn a_file_that_a_sticky_folder_keeps_is_refused_before_training() {
@@ -99,7 +99,7 @@ fn a_file_that_a_sticky_folder_keeps_is_refused_before_training() {
     let arguments =
         ["train", "--data", "data", "--device", "cpu", "--epochs", "1", "--out", "out/m.safetensors"];
     let output = place.command(&arguments).uid(12345).gid(12345).output();
-    // The program may lie where that user cannot reach it.
+    // The program may be in a place that this user cannot access.
     let Ok(output) = output else { return };
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{error}");
@@ -111,7 +111,7 @@ fn a_file_that_a_sticky_folder_keeps_is_refused_before_training() {
 
 #[cfg(unix)]
 #[test]
-fn a_model_is_said_to_stay_only_where_it_is() {
+fn only_an_existing_model_is_reported_as_kept() {
     use std::io::{BufRead, BufReader};
     let place = Workplace::with_data();
     let arguments =
@@ -120,7 +120,7 @@ fn a_model_is_said_to_stay_only_where_it_is() {
     let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut events = BufReader::new(child.stdout.take().unwrap()).lines();
     events.by_ref().find(|line| line.as_ref().unwrap().contains("\"epoch\"")).unwrap().unwrap();
-    // What stands in the place of the folder now has no model.
+    // The folder's replacement has no model.
     let mut moved = 0;
     while std::fs::rename(place.path("out"), place.path(&format!("gone{moved}"))).is_ok() {
         if std::fs::write(place.path("out"), "a file").is_ok() {

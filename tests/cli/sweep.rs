@@ -1,4 +1,4 @@
-//! `tinytrain sweep`: its members, and what it makes of them.
+//! `tinytrain sweep`: its members, and its results.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::program::{Outcome, Points, Workplace};
 
 const NAMES: [&str; 3] = ["low", "mid", "high"];
 
-/// Members that differ in everything that members may differ in.
+/// Members that differ in all settings in which members may differ.
 const MIXED: &str = r#"{"hidden":[1]}
 {"hidden":[3],"activation":"selu"}
 {"hidden":[17,3],"dropout":0.3}
@@ -27,7 +27,7 @@ const MIXED: &str = r#"{"hidden":[1]}
 {"hidden":[12],"preset":"table","epochs":6}
 "#;
 
-/// A sweep of small networks on `t.csv`.
+/// Runs a sweep of small networks on `t.csv`.
 pub fn sweep(place: &Workplace, arguments: &[&str]) -> Outcome {
     let common = ["sweep", "--device", "cpu", "--data", "t.csv", "--format", "json"];
     place.run(&[&common[..], arguments].concat())
@@ -40,7 +40,7 @@ pub fn swept(place: &Workplace, arguments: &[&str]) -> Vec<Value> {
     outcome.objects()
 }
 
-/// The members that ended, by their numbers.
+/// Returns the finished members by number.
 pub fn members(objects: &[Value]) -> BTreeMap<u64, &Value> {
     let members = objects.iter().filter(|object| object["event"] == "member");
     members.map(|member| (member["member"].as_u64().unwrap(), member)).collect()
@@ -57,7 +57,7 @@ pub fn table() -> Workplace {
 }
 
 #[test]
-fn a_member_is_the_same_file_trained_alone_and_among_others() {
+fn a_member_is_the_same_file_trained_separately_or_among_others() {
     let place = table();
     place.write("mixed.jsonl", MIXED);
     let common =
@@ -71,7 +71,7 @@ fn a_member_is_the_same_file_trained_alone_and_among_others() {
             member["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
         let alone = [&["train"], &line[..], &["--out", "alone.safetensors", "--format", "json"]].concat();
         let alone = place.succeed(&alone).objects();
-        // The number of threads alone is told in the file.
+        // The files differ only in the number of threads.
         let same = |name: &str| {
             let bytes = bytes(&place, name);
             let header = 8 + usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
@@ -92,7 +92,7 @@ fn a_member_is_the_same_file_trained_alone_and_among_others() {
         assert_eq!(summary["test_accuracy"], member["test_accuracy"], "{member}");
         assert_eq!(summary["test_loss"], member["test_loss"]);
     }
-    // The history has all epochs, and the leaderboard all members, the best first.
+    // The history has all epochs, and the leaderboard all members, best first.
     let history = String::from_utf8(bytes(&place, "s/history.csv")).unwrap();
     assert_eq!(history.lines().count(), 1 + 14 * 4 + 5 + 6);
     let board = String::from_utf8(bytes(&place, "s/leaderboard.csv")).unwrap();
@@ -157,7 +157,7 @@ fn an_ensemble_predicts_the_mean_of_its_members() {
     }
     let together = probabilities("s/ensemble.safetensors");
     assert_eq!(together.len(), mean.len());
-    // Both are printed with six digits.
+    // Both are printed with six decimals.
     let off = together.iter().zip(&mean).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(off <= 1.1e-6, "{off}");
     let arguments = ["eval", "--model", "s/ensemble.safetensors", "--device", "cpu", "--format", "json"];
@@ -246,7 +246,7 @@ fn a_grid_is_trained_wholly_and_each_of_its_settings_from_several_seeds() {
 }
 
 #[test]
-fn a_member_that_diverges_ends_alone() {
+fn a_diverging_member_does_not_affect_others() {
     let place = table();
     place.write("space.toml", "lr = [1e30, 0.1, 0.01]\nhidden = [[4]]\n");
     let arguments = ["--space", "space.toml", "--grid", "--preset", "plain", "--epochs", "2", "--out", "s"];
@@ -257,7 +257,7 @@ fn a_member_that_diverges_ends_alone() {
     assert_eq!((&ended[&1]["end"], &ended[&2]["end"]), (&json!("done"), &json!("done")));
     assert_eq!(objects.last().unwrap()["failed"], 1);
     assert!(!place.path("s/members/00000.safetensors").exists());
-    // Of nothing but such members there is no best.
+    // If all members diverge, there is no best one.
     place.write("space.toml", "lr = 1e30\nhidden = [[4]]\n");
     let arguments = [
         "sweep",
@@ -277,7 +277,7 @@ fn a_member_that_diverges_ends_alone() {
     assert!(outcome.stderr.ends_with("results.jsonl for the reasons\n"), "{}", outcome.stderr);
 }
 
-/// A member's score is what `train --folds` says of its settings.
+/// A member's score equals the score of `train --folds` with its settings.
 #[test]
 fn folds_judge_members_by_their_mean() {
     let place = table();
@@ -304,14 +304,14 @@ fn folds_judge_members_by_their_mean() {
         let mean = alone.last().unwrap()["mean"]["test_accuracy"].as_f64().unwrap();
         assert!((member["accuracy"].as_f64().unwrap() - mean).abs() < 1e-12, "{member}");
     }
-    // The best settings have been trained once more, on all rows.
+    // The best settings were trained again, on all rows.
     let inspected =
         place.succeed(&["eval", "--model", "s/best.safetensors", "--data", "t.csv", "--device", "cpu"]);
     assert!(inspected.stdout.contains("257 samples"), "{}", inspected.stdout);
 }
 
 #[test]
-fn what_a_sweep_has_no_use_for_is_refused_before_anything_is_written() {
+fn unsupported_options_are_refused_before_anything_is_written() {
     let place = table();
     place.write("good.toml", "lr = 0.1");
     let before = place.entries();

@@ -1,4 +1,4 @@
-//! Ensembles of members that were trained on folds: picked by out-of-fold rows, and trained once more on all rows.
+//! Ensembles of members trained on folds: picked on out-of-fold rows, and trained again on all rows.
 
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
@@ -11,16 +11,16 @@ use tinytrain::train::load_model;
 use super::sweep::{bytes, members, swept};
 use crate::program::Workplace;
 
-/// Rows of each group; each is a fold, the largest the first.
+/// Number of rows of each group; each group is a fold, the largest first.
 const GROUPS: [usize; 3] = [110, 80, 60];
 
-/// Whole numbers that look random.
+/// Returns pseudorandom whole numbers.
 fn noise(row: usize, below: usize) -> usize {
     (row * 7919 + row * row * 104_729) % 10_007 % below
 }
 
-/// A table with the columns a, b, group and target, and the rows of each fold as a file of its own. Each group has other means, so
-/// that inputs and targets of each fold's training rows are scaled differently.
+/// Returns a folder with a table with the columns a, b, group and target, and the rows of each fold in a
+/// separate file. Group means differ, so that inputs and targets are scaled differently in each fold.
 fn grouped(target: impl Fn(usize, [usize; 2]) -> String) -> Workplace {
     let place = Workplace::new();
     let header = "a,b,group,target\n";
@@ -39,7 +39,7 @@ fn grouped(target: impl Fn(usize, [usize; 2]) -> String) -> Workplace {
     place
 }
 
-/// Of classes, one of which only the second group has.
+/// Returns a table of classes, one of which occurs only in the second group.
 fn classes() -> Workplace {
     grouped(|group, [a, b]| match (group, a > 80, b > 25) {
         (1, false, true) => "only".to_owned(),
@@ -78,7 +78,7 @@ fn picks(ensemble: &Value) -> Vec<(u64, u32)> {
     ensemble["members"].as_array().unwrap().iter().map(pick).collect()
 }
 
-/// What `eval` says of the rows of each fold, of the fold's models that were picked as one.
+/// Returns the results of `eval` on each fold's rows, for an ensemble of the fold's picked models.
 fn evaluated(place: &Workplace, folder: &str, picked: &[(u64, u32)]) -> Vec<Value> {
     let of_fold = |fold: usize| {
         let model = |member: &u64| {
@@ -101,25 +101,25 @@ fn evaluated(place: &Workplace, folder: &str, picked: &[(u64, u32)]) -> Vec<Valu
     (0..3).map(of_fold).collect()
 }
 
-/// The mean over all rows of a measure of each fold.
+/// Returns the mean over all rows of a measure of each fold.
 fn mean(evaluated: &[Value], of: impl Fn(&Value) -> f64) -> f64 {
     let sum: f64 = evaluated.iter().zip(GROUPS).map(|(fold, rows)| of(fold) * rows as f64).sum();
     sum / GROUPS.iter().sum::<usize>() as f64
 }
 
-/// What a model predicts for all rows: numbers behind the first column.
+/// Returns a model's predictions for all rows: numbers after the first `skip` columns.
 fn predicted(place: &Workplace, model: &str, skip: usize) -> Vec<f64> {
     let text = place.succeed(&["predict", "--model", model, "t.csv", "--device", "cpu"]).stdout;
     let numbers = text.lines().skip(1).flat_map(|line| line.split(',').skip(skip));
     numbers.map(|number| number.parse().unwrap()).collect()
 }
 
-/// The ensemble predicts the mean of the networks that `train` gives on all rows.
+/// Checks that the ensemble predicts the mean of the networks that `train` gives on all rows.
 fn assert_refit(place: &Workplace, objects: &[Value], folder: &str, skip: usize) {
     let (summary, ended) = (objects.last().unwrap(), members(objects));
     let trained = |member: u64| {
         let line = ended[&member]["arguments"].as_array().unwrap();
-        // Without rows to hold out there are no groups.
+        // Without held-out rows there are no groups.
         let word = |word: &'_ Value| word.as_str().unwrap().replace("--group=", "--exclude=");
         let line: Vec<String> = line.iter().map(word).collect();
         let line: Vec<&str> = line.iter().map(String::as_str).collect();
@@ -134,7 +134,7 @@ fn assert_refit(place: &Workplace, objects: &[Value], folder: &str, skip: usize)
         assert_eq!(own.len(), mean.len());
         mean.iter_mut().zip(own).for_each(|(mean, own)| *mean += f64::from(*picks) / 8.0 * own);
     }
-    // Values are f32 behind their center, however near they are to 0; those of classes have six digits.
+    // Values are f32 after centering, even near 0; probabilities of classes have six decimals.
     let bound = 2e-7 * mean.iter().fold(10.0f64, |most, mean| most.max(mean.abs()));
     for (together, mean) in together.iter().zip(&mean) {
         assert!((together - mean).abs() <= bound, "{together} {mean}");
@@ -177,7 +177,7 @@ fn classes_are_picked_by_rows_out_of_fold() {
     let bound: f64 = picked.iter().map(|(member, picks)| f64::from(*picks) / 8.0 * alone(*member)).sum();
     assert!(loss <= bound, "{loss} {bound}");
     assert_refit(&place, &objects, "s", 1);
-    // For people.
+    // Text output.
     let again = place.succeed(&["sweep", "--resume", "s", "--quiet"]).stdout;
     let line = again.lines().last().unwrap();
     assert!(
@@ -198,7 +198,7 @@ fn values_are_compared_in_the_unit_of_all_rows() {
     let center = targets.iter().sum::<f64>() / targets.len() as f64;
     let variance = targets.iter().map(|value| (value - center).powi(2)).sum::<f64>() / targets.len() as f64;
     for (scale, unit) in [("standard", variance), ("none", 1.0)] {
-        // What is not scaled needs small steps.
+        // Unscaled targets need small steps.
         let more = ["--task", "regression", "--scale-target", scale, "--optimizer", "adam", "--out", scale];
         let objects = swept(&place, &[&COMMON[..], &more].concat());
         let ensemble = &objects.last().unwrap()["ensemble"];
@@ -229,7 +229,8 @@ fn a_resumed_sweep_gives_the_same_ensemble() {
     for file in files {
         assert_eq!(bytes(&place, &format!("cut/{file}")), bytes(&place, &format!("whole/{file}")));
     }
-    // As if it had been killed when members 0 to 4 had ended, and another had saved a part of its models. Members end in any order.
+    // Simulates a kill after members 0 to 4, when another member had saved a part of its models. Members end
+    // in any order.
     let results = String::from_utf8(bytes(&place, "cut/results.jsonl")).unwrap();
     let number = |line: &str| serde_json::from_str::<Value>(line).unwrap()["member"].as_u64().unwrap();
     let cut: String = results.split_inclusive('\n').filter(|line| number(line) < 5).collect();
@@ -242,7 +243,7 @@ fn a_resumed_sweep_gives_the_same_ensemble() {
     for file in files {
         assert_eq!(bytes(&place, &format!("cut/{file}")), bytes(&place, &format!("whole/{file}")));
     }
-    // Without the models of a fold nothing is picked, and nothing written.
+    // Without the models of a fold, nothing is picked or written.
     std::fs::remove_file(place.path("cut/members/00003-fold-2.safetensors")).unwrap();
     let outcome = place.run(&["sweep", "--resume", "cut"]);
     let refused = |member: u32, folder: &str, found: u32| {
@@ -264,7 +265,7 @@ fn a_resumed_sweep_gives_the_same_ensemble() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_interrupted_while_all_rows_train_goes_on() {
+fn a_sweep_interrupted_during_its_refit_can_be_resumed() {
     let place = classes();
     place.write("space.toml", "lr = [0.01, 0.02]\nhidden = [[16]]\n");
     let arguments = [&COMMON[4..6], &COMMON[8..], &["--space", "space.toml", "--grid", "--epochs", "3000"]];
@@ -291,7 +292,8 @@ fn what_is_interrupted_while_all_rows_train_goes_on() {
     }
 }
 
-/// The last rows train in no fold, since they are the latest: that they weigh too much shows when all rows train.
+/// The last rows train in no fold, since they are the latest: their excessive weights only affect training on
+/// all rows.
 #[test]
 fn a_network_that_diverges_on_all_rows_is_left_out() {
     let place = Workplace::new();
@@ -327,7 +329,7 @@ fn a_network_that_diverges_on_all_rows_is_left_out() {
         (picks(&even["ensemble"]), &even["model"]),
         (vec![(0, 4), (1, 4)], &json!("even/best.safetensors"))
     );
-    // What is said of it is said of the one that is left: its loss in the mean of three folds of 30 rows.
+    // The results belong to the remaining member: its mean loss over three folds of 30 rows.
     assert_eq!(
         (picks(&uneven["ensemble"]), &uneven["model"]),
         (vec![(1, 4)], &json!("uneven/best.safetensors"))

@@ -1,4 +1,4 @@
-//! What a sweep says of its results, and where it may write them.
+//! Results of a sweep, and where it may write them.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::program::Workplace;
 
 const SMALL: [&str; 6] = ["--preset", "plain", "--epochs", "2", "--trials", "5"];
 
-/// Rows from a range of numbers: the values are not proportional to the inputs, and some lie far off.
+/// Returns rows for a range of numbers: the values are not proportional to the inputs, and some are outliers.
 fn values(rows: std::ops::Range<usize>) -> String {
     let row = |row: usize| {
         let far = if row.is_multiple_of(17) { 900 } else { 0 };
@@ -31,12 +31,12 @@ fn values_are_put_together_by_the_loss_that_judges_members() {
             let objects = swept(&place, &[&common[..], &more, &own].concat());
             let summary = objects.last().unwrap();
             let told = summary["ensemble"]["loss"].as_f64().unwrap();
-            // As `eval` says it of the same rows.
+            // The result of `eval` on the same rows.
             let model = format!("{folder}/ensemble.safetensors");
             let eval = ["eval", "--device", "cpu", "--format", "json", "--data", "v.csv", "--model", &model];
             let evaluated = place.succeed(&eval).objects()[0]["loss"].as_f64().unwrap();
             assert!((told / evaluated - 1.0).abs() < 1e-5, "{loss}, {picks}: {told}, eval says {evaluated}");
-            // All members are in the bag: a single pick is the best, so it has its loss.
+            // All members are in the bag: a single pick is the best member, with the same loss.
             let best = summary["loss"].as_f64().unwrap();
             assert!(picks != "1" || (told / best - 1.0).abs() < 1e-5, "{loss}: {told}, {best}");
         }
@@ -44,7 +44,7 @@ fn values_are_put_together_by_the_loss_that_judges_members() {
 }
 
 #[test]
-fn a_sweep_that_no_member_has_time_for_says_so() {
+fn a_sweep_without_time_for_a_member_reports_it() {
     let place = table();
     let endless = ["--preset", "plain", "--epochs", "1000000", "--trials", "4", "--folds", "3"];
     let outcome = sweep(&place, &[&endless[..], &["--total-time", "1ms", "--out", "s"]].concat());
@@ -73,14 +73,14 @@ fn nothing_of_something_else_is_written_over() {
         assert!(outcome.stderr.ends_with(&expected), "{}", outcome.stderr);
         assert_eq!((bytes(&place, &name), place.entries()), (old, before), "{folder}");
     }
-    // What is in nobody's way stays, and a sweep that was killed at its very beginning begins anew.
+    // Unrelated files are kept, and a sweep killed at its start begins again.
     place.write("notes/results.jsonl", "");
     swept(&place, &[&SMALL[..], &["--space", "notes/space.toml", "--out", "notes"]].concat());
     assert_eq!(bytes(&place, "notes/space.toml"), b"lr = [0.1]\n");
 }
 
 #[test]
-fn a_sweep_goes_on_with_the_rows_that_it_began_with() {
+fn a_sweep_is_resumed_only_with_its_rows() {
     let place = Workplace::new();
     let lines = values(0..200);
     let (header, rows) = lines.split_once('\n').unwrap();
@@ -97,13 +97,14 @@ fn a_sweep_goes_on_with_the_rows_that_it_began_with() {
     };
     place.write("t.csv", &lines);
     swept(&place, &[&common[..], &["--out", "s"]].concat());
-    // The same rows in another order are divided in another way: some that trained would validate.
+    // The same rows in another order are divided differently: some training rows would become validation
+    // rows.
     place.write("t.csv", &backwards);
     refused(&resume, "s");
-    // The same rows elsewhere in the text are the same.
+    // The same rows at other places of the text are the same.
     place.write("t.csv", lines.replace('\n', "\r\n"));
     place.succeed(&resume);
-    // Rows that validate count, too, and those of a folder of before are not known.
+    // Validation rows count, too; rows of an older folder are not known.
     place.write("v.csv", values(200..260));
     swept(&place, &[&common[..], &["--out", "v", "--validation", "v.csv"]].concat());
     place.write("v.csv", values(201..261));
@@ -119,7 +120,7 @@ fn a_sweep_goes_on_with_the_rows_that_it_began_with() {
 #[test]
 fn of_members_on_folds_the_best_is_one_that_trained_to_its_end() {
     let place = Workplace::new();
-    // Noise: the longer a network is trained on it, the worse it is on other rows.
+    // Noise: longer training makes a network worse on other rows.
     let row = |row: usize| format!("{},{},{}\n", row * 37 % 101, row * 53 % 97, row * row * 7919 % 103);
     place.write("t.csv", "a,b,target\n".to_owned() + &(0..90).map(row).collect::<String>());
     place.write("space.toml", "hidden = [[64], [48], [32]]\noptimizer = \"adam\"\nlr = 0.02\n");
@@ -132,7 +133,7 @@ fn of_members_on_folds_the_best_is_one_that_trained_to_its_end() {
     assert_eq!((ended.len(), whole.len()), (3, 1));
     assert!(ended.values().any(|member| loss(member) < loss(whole[0])), "one that was dropped looks better");
     assert_eq!([&summary["best_member"], &summary["loss"]], [&whole[0]["member"], &whole[0]["loss"]]);
-    // The model is of its settings, on all rows.
+    // The model has the best settings and is trained on all rows.
     let line: Vec<&str> =
         whole[0]["arguments"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     let alone = ["--device", "cpu", "--quiet", "--out", "alone.safetensors"];

@@ -12,7 +12,7 @@ use crate::program::Workplace;
 
 const SPACE: &str = "lr = { log = [1e-3, 1e-1] }\nhidden = [[4], [8, 4], []]\n";
 
-/// What the leaderboard says without times.
+/// Returns the leaderboard without times.
 fn board(place: &Workplace, folder: &str) -> Vec<String> {
     let text = String::from_utf8(bytes(place, &format!("{folder}/leaderboard.csv"))).unwrap();
     text.lines().map(|line| line.split(',').take(6).collect::<Vec<_>>().join(",")).collect()
@@ -20,9 +20,9 @@ fn board(place: &Workplace, folder: &str) -> Vec<String> {
 
 #[cfg(unix)]
 #[test]
-fn what_was_interrupted_goes_on_and_ends_as_if_nothing_had_happened() {
+fn an_interrupted_sweep_resumes_with_the_same_result() {
     let place = table();
-    // Ten teams of about four, so that few members have ended when the first ones have.
+    // Ten teams of about four, so that only a few members have ended when the first ones have.
     place.write("space.toml", format!("{SPACE}batch-size = [12, 13, 14, 15, 16]\n"));
     let arguments =
         ["--space", "space.toml", "--trials", "40", "--preset", "plain", "--epochs", "400", "--threads", "2"];
@@ -53,7 +53,7 @@ fn what_was_interrupted_goes_on_and_ends_as_if_nothing_had_happened() {
             );
             assert!(place.path("cut-INT/best.safetensors").exists());
         } else {
-            // As if it had been killed within a line.
+            // Simulates a kill within a line.
             for (name, half) in [("results.jsonl", "{\"member\":3"), ("history.csv", "39,0,1,0.")] {
                 let file =
                     std::fs::OpenOptions::new().append(true).open(place.path(&format!("{folder}/{name}")));
@@ -72,13 +72,13 @@ fn what_was_interrupted_goes_on_and_ends_as_if_nothing_had_happened() {
         }
         let history = String::from_utf8(bytes(&place, &format!("{folder}/history.csv"))).unwrap();
         assert_eq!(history.lines().count(), 1 + 40 * 400);
-        // One that has come to its end has nothing more to train.
+        // A completed sweep has nothing more to train.
         let again = place.succeed(&["sweep", "--resume", &folder, "--format", "json"]).objects();
         assert_eq!(members(&again).len(), 0);
     }
 }
 
-/// Members that wait for others while they are compared end as if they had not.
+/// Members that wait for comparison with others end as if they had not waited.
 #[test]
 fn halving_drops_the_worse_and_changes_no_bit_of_the_others() {
     let place = table();
@@ -104,7 +104,7 @@ fn halving_drops_the_worse_and_changes_no_bit_of_the_others() {
         let line = history.lines().find(|line| line.starts_with(&format!("{member},0,{epoch},"))).unwrap();
         line.split(',').nth(6).unwrap().parse().unwrap()
     };
-    // The worst that went on is as good as the best that was dropped.
+    // The worst continued member is as good as the best dropped one.
     let at = |was_dropped: bool| {
         ended
             .iter()
@@ -121,7 +121,7 @@ fn halving_drops_the_worse_and_changes_no_bit_of_the_others() {
     }
 }
 
-/// A sweep that goes on ranks all that were ranked: at no moment have some of those that are dropped together been saved.
+/// A resumed sweep ranks the same members as before: members dropped together are saved together.
 #[test]
 fn members_are_dropped_all_or_none() {
     let place = table();
@@ -144,7 +144,7 @@ fn members_are_dropped_all_or_none() {
 }
 
 #[test]
-fn time_ends_a_sweep_with_what_has_been_trained() {
+fn a_time_limit_keeps_the_trained_members() {
     let place = table();
     place.write("space.toml", SPACE);
     let arguments = [
@@ -167,7 +167,7 @@ fn time_ends_a_sweep_with_what_has_been_trained() {
         assert!(place.path(&format!("s/{}", member["model"].as_str().unwrap())).exists());
     }
     assert!(objects.last().unwrap()["best_member"].is_u64());
-    // Without an end it has as many trials as when it began.
+    // An open-ended sweep has the same number of trials as at its start.
     let mut command = place.command(&["sweep", "--resume", "s", "--format", "json"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -187,7 +187,7 @@ fn time_ends_a_sweep_with_what_has_been_trained() {
 }
 
 #[test]
-fn a_sweep_goes_on_when_the_reader_goes_away() {
+fn a_sweep_continues_when_its_output_is_closed() {
     let place = table();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -200,7 +200,7 @@ fn a_sweep_goes_on_when_the_reader_goes_away() {
     assert!(place.path("s/best.safetensors").exists());
 }
 
-/// How an optimizer drives a sweep in batches: it gives the settings, and reads the results.
+/// An optimizer drives a sweep in batches: it provides the settings and reads the results.
 #[test]
 fn settings_come_on_standard_input_and_results_go_out() {
     let place = table();
@@ -221,9 +221,10 @@ fn settings_come_on_standard_input_and_results_go_out() {
     assert!(outcome.stderr.contains("t.csv, row 1: expected a JSON object"), "{}", outcome.stderr);
 }
 
-/// On an adapter members are trained together, by either schedule, stop, wait and go on together; each is the file that it is alone.
+/// On an adapter, members are trained together, by either schedule, and stop, wait and continue together;
+/// each model file is the same as trained separately.
 #[test]
-fn members_of_a_pack_are_what_they_are_alone() {
+fn members_of_a_pack_equal_separate_training() {
     let place = table();
     let settings = r#"{"hidden":[3],"lr":0.05}
 {"hidden":[9,5],"lr":0.02,"dropout":0.2}

@@ -6,7 +6,7 @@ use crate::sweep::{bytes, members, swept, table};
 
 const NETWORK: [&str; 8] = ["--preset", "plain", "--hidden", "4", "--epochs", "2", "--lr", "0.05"];
 
-/// The first weights' seed of each member, in the order of their numbers.
+/// Returns the seed of each member's initial weights, in the order of their numbers.
 fn init_seeds(objects: &[Value]) -> Vec<String> {
     let of_member = |member: &&Value| {
         let words = member["arguments"].as_array().unwrap().iter().filter_map(Value::as_str);
@@ -16,14 +16,14 @@ fn init_seeds(objects: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn seeds_alone_train_one_network_so_often() {
+fn only_seeds_train_one_network_repeatedly() {
     let place = table();
     let objects = swept(&place, &[&NETWORK[..], &["--seeds", "3", "--seed", "5", "--out", "s"]].concat());
     let ended = members(&objects);
     assert_eq!(init_seeds(&objects), ["5", "6", "7"]);
     assert!(ended.values().all(|member| member["settings"] == json!({})), "{objects:?}");
     assert!(ended[&0]["loss"] != ended[&1]["loss"] && ended[&1]["loss"] != ended[&2]["loss"]);
-    // Each is the network that the same options train alone, with its own first weights.
+    // Each network equals the one trained separately by the same options and its initial weights.
     for (number, init_seed) in [("00000", None), ("00002", Some("7"))] {
         let own = init_seed.map_or(vec![], |seed| vec!["--init-seed", seed]);
         let train = ["train", "--device", "cpu", "--data", "t.csv", "--validation-fraction", "0.2"];
@@ -32,7 +32,7 @@ fn seeds_alone_train_one_network_so_often() {
         let alone = place.model("alone.safetensors").tensors;
         assert!(alone == place.model(&format!("s/members/{number}.safetensors")).tensors, "{number}");
     }
-    // A resumed sweep, and one with a time limit, have the same three.
+    // A resumed sweep, and one with a time limit, have the same three members.
     let results = bytes(&place, "s/results.jsonl");
     let again = place.succeed(&["sweep", "--resume", "s", "--ensemble", "2", "--format", "json"]).objects();
     let picks = again.last().unwrap()["ensemble"]["members"].as_array().unwrap().iter();

@@ -1,16 +1,16 @@
-//! Tables of numbers: what is made of their values, and which columns are read.
+//! Tables of numbers: encoding of values, and selection of columns.
 
 use crate::program::{Outcome, Points, Rows, Workplace};
 
 const NAMES: [&str; 3] = ["low", "mid", "high"];
 
-/// `train` a small network on the CPU engine, saved as `m`.
+/// Runs `train` of a small network on the CPU engine, saved as `m`.
 fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
     let common = ["train", "--device", "cpu", "--hidden", "8", "--out", "m.safetensors", "--epochs", "2"];
     place.run(&[&common[..], arguments].concat())
 }
 
-/// The same, which must go well.
+/// Runs the same, which must succeed.
 #[track_caller]
 fn trained(place: &Workplace, arguments: &[&str]) -> Outcome {
     let outcome = train(place, &[arguments, &["--format", "json"]].concat());
@@ -18,7 +18,7 @@ fn trained(place: &Workplace, arguments: &[&str]) -> Outcome {
     outcome
 }
 
-/// The same, refused in one line that holds these parts.
+/// Runs the same, which must fail with one line that contains these parts.
 #[track_caller]
 fn refused(place: &Workplace, arguments: &[&str], parts: &[&str]) {
     let outcome = train(place, arguments);
@@ -35,7 +35,7 @@ fn bundled(name: &str) -> String {
 #[test]
 fn defaults_learn_the_bundled_tables() {
     let place = Workplace::new();
-    // Of iris 30 rows test: one split tells little.
+    // Of iris only 30 rows are test rows, so a single split is not conclusive.
     for (name, seeds, target, least) in [
         ("iris", 1..=3, None, 0.9),
         ("wine", 1..=1, None, 0.9),
@@ -61,7 +61,7 @@ fn defaults_learn_the_bundled_tables() {
 }
 
 #[test]
-fn a_run_says_what_was_chosen() {
+fn a_run_reports_its_choices() {
     let place = Workplace::new();
     let arguments =
         ["train", "--device", "cpu", "--hidden", "8", "--out", "m.safetensors", "--test-fraction", "0.2"];
@@ -101,11 +101,11 @@ fn rows_sorted_by_label_are_learnt_like_others() {
 }
 
 #[test]
-fn images_sorted_by_label_are_read_first_where_that_is_said() {
+fn images_sorted_by_label_are_read_first_on_request() {
     let place = Workplace::new();
     let mut rows = Rows::new(9000, 3);
     place.write("mixed.csv", rows.csv());
-    // The first block holds every class, so that only the order shows.
+    // The first block contains every class, so that only the order is detected.
     let mut order: Vec<usize> = (0..9000).collect();
     order[4096..].sort_by_key(|row| rows.classes[*row]);
     rows.pixels = order.iter().map(|row| rows.pixels[*row]).collect();
@@ -126,7 +126,7 @@ fn images_sorted_by_label_are_read_first_where_that_is_said() {
 }
 
 #[test]
-fn why_training_on_images_waits_for_all_rows_is_said() {
+fn the_reason_for_waiting_for_all_images_is_reported() {
     let place = Workplace::new();
     place.write("images.csv", Rows::new(5000, 3).csv());
     place.write("few.csv", Rows::new(4000, 3).csv());
@@ -136,7 +136,7 @@ fn why_training_on_images_waits_for_all_rows_is_said() {
         ("images.csv", &["--test-fraction", "0.1"], Some("some of them are held out")),
         ("images.csv", &[], None),
         ("few.csv", &["--test-fraction", "0.1"], None),
-        // Of a table all rows are read in any case.
+        // All rows of a table are read in any case.
         ("points.csv", &["--target", "kind"], None),
     ] {
         let outcome = train(&place, &[&["--data", file, "--preset", "plain"], options].concat());
@@ -156,7 +156,7 @@ fn one_odd_row_does_not_change_the_scaling_of_images() {
     assert_eq!(trained(&place, &["--data", "t.csv"]).objects()[0]["scaling"], "1/255");
     assert_eq!(place.model("m.safetensors").at("/transform"), "bytes");
     assert_eq!(place.model("m.safetensors").at("/data/image/height"), 8);
-    // 63 columns are no image.
+    // 63 columns are not an image.
     let narrow: String = csv.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n").collect();
     place.write("narrow.csv", narrow);
     assert_eq!(trained(&place, &["--data", "narrow.csv"]).objects()[0]["scaling"], "columns");
@@ -180,7 +180,7 @@ fn values_are_scaled_as_asked() {
     let (means, deviations) = (model.scaling("center"), model.scaling("width"));
     assert_eq!((means.len(), deviations.len()), (3, 3));
     for column in 0..3 {
-        // What is read is the nearest f32.
+        // Values are read as the nearest f32.
         let values = || points.values.iter().map(|row| f64::from(row[column] as f32));
         let mean = values().sum::<f64>() / 300.0;
         let deviation = (values().map(|value| (value - mean).powi(2)).sum::<f64>() / 300.0).sqrt();
@@ -192,7 +192,7 @@ fn values_are_scaled_as_asked() {
 #[test]
 fn the_target_is_named_or_known_by_its_name() {
     let place = Workplace::new();
-    // Columns a, b, c and the label, as numbers so that no text gives it away.
+    // Columns a, b, c and the label, as numbers so that its type does not reveal it.
     let rows = Points::new(60, 4).rows(["0", "1", "2"]);
     for name in ["label", "Class", "TARGET", "y", "Y"] {
         place.write("t.csv", format!("a,b,c,{name}\n{rows}"));
@@ -211,7 +211,7 @@ fn the_target_is_named_or_known_by_its_name() {
     );
     place.write("t.csv", format!("a,class,c,label\n{rows}"));
     refused(&place, &["--data", "t.csv"], &["a, class, c, label", "--target"]);
-    // Without a header: the only column of text, or none.
+    // Without a header: the only text column, or none.
     place.write("t.csv", Points::new(60, 4).rows(NAMES));
     assert_eq!(trained(&place, &["--data", "t.csv"]).objects()[0]["target"], 3);
     place.write("t.csv", rows);
@@ -241,7 +241,7 @@ fn columns_that_number_the_rows_are_left_out() {
     assert_eq!((&only.objects()[0]["layers"][0], only.stderr.as_str()), (&2.into(), ""));
     assert_eq!(place.model("m.safetensors").columns(), "[\"\",\"a\"]");
 
-    // Another name than none, so that only its values tell.
+    // The column has a name, so that only its values are detected.
     place.write("t.csv", "number".to_owned() + &numbered(150, 120));
     refused(&place, &["--data", "t.csv"], &["t.csv", "column number", "row 122", "--include"]);
     assert_eq!(

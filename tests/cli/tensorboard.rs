@@ -1,4 +1,5 @@
-//! Event files of runs, read as TensorBoard reads them: with the wire format of protocol buffers, and nothing of the program's own.
+//! Event files of runs, parsed as TensorBoard does: from the wire format of protocol buffers, without the
+//! program's code.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ fn place() -> Workplace {
     place
 }
 
-/// CRC-32C bit by bit, turned and shifted as records hold it.
+/// Computes CRC-32C bit by bit, rotated and offset as in records.
 fn masked_sum(bytes: &[u8]) -> u32 {
     let mut sum = u32::MAX;
     for byte in bytes {
@@ -30,7 +31,7 @@ fn word(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes[..4].try_into().unwrap())
 }
 
-/// The records of a file, all of which must be whole.
+/// Returns the records of a file, all of which must be complete.
 fn records(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
@@ -63,7 +64,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The fields of a message with their numbers.
+/// Returns the fields of a message with their numbers.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
     fn varint(bytes: &mut &[u8]) -> u64 {
         let mut value = 0;
@@ -100,16 +101,16 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
     found
 }
 
-/// What the event files of a run tell.
+/// Contents of a run's event files.
 #[derive(Default)]
 struct RunSummary {
-    /// The values that count, by their tags and steps, each with its time.
+    /// Valid values, by their tags and steps, each with its time.
     scalars: BTreeMap<String, BTreeMap<u64, (f32, f64)>>,
-    /// The steps from which on earlier values count no more, for every file.
+    /// Steps from which earlier values are discarded, for every file.
     starts: Vec<u64>,
-    /// How often each step was written.
+    /// Number of times each step was written.
     written: BTreeMap<u64, usize>,
-    /// The messages of the plugin `hparams` by their tags.
+    /// Messages of the plugin `hparams` by tag.
     hparams: BTreeMap<String, Vec<u8>>,
 }
 
@@ -135,7 +136,7 @@ fn told(place: &Workplace, run: &str, cut: &[&str]) -> RunSummary {
     told
 }
 
-/// What stands before the record that is cut.
+/// Returns the complete records before a truncated one.
 fn whole_part(bytes: &[u8]) -> &[u8] {
     let mut end = 0;
     while let Some(length) = bytes.get(end..end + 8) {
@@ -186,7 +187,7 @@ fn take(told: &mut RunSummary, event: &[(u64, Field<'_>)]) {
     }
 }
 
-/// The columns of the history, and what TensorBoard calls them.
+/// Returns the columns of the history under their TensorBoard names.
 fn history(place: &Workplace, run: &str) -> BTreeMap<String, BTreeMap<u64, f32>> {
     let text = std::fs::read_to_string(place.path(&format!("{run}/history.csv"))).unwrap();
     let mut lines = text.lines().map(|line| line.split(','));
@@ -207,13 +208,13 @@ fn history(place: &Workplace, run: &str) -> BTreeMap<String, BTreeMap<u64, f32>>
     columns
 }
 
-/// Compares with the history, in which every epoch stands once, and gives the rest.
+/// Compares with the history, in which every epoch occurs once, and returns the other values.
 #[track_caller]
 fn compare(place: &Workplace, run: &str, told: &RunSummary, epochs: u64) -> BTreeMap<String, Vec<f32>> {
     compare_added(place, run, told, epochs, &[])
 }
 
-/// The same where these epochs were added afterwards, when their learning rates were not known any more.
+/// Compares as above, with these epochs added later, when their learning rates were no longer known.
 fn compare_added(
     place: &Workplace,
     run: &str,
@@ -254,7 +255,7 @@ fn every_figure_of_the_history_is_a_curve() {
         assert!(told.scalars.contains_key(tag), "{tag}");
     }
     assert_eq!(rest.keys().map(String::as_str).collect::<Vec<&str>>(), ["learning_rate", "rows_per_second"]);
-    // 300 rows or so are ten steps an epoch; the rate is that of the last of them.
+    // About 300 rows are ten steps per epoch; the learning rate is the one of the last step.
     let rows = std::fs::read_to_string(place.path("r/history.csv")).unwrap();
     let rows: u64 = rows.lines().nth(1).unwrap().rsplit(',').nth(1).unwrap().parse().unwrap();
     assert_eq!(rows.div_ceil(32), 10, "{rows}");
@@ -316,7 +317,7 @@ fn values_have_their_own_curves() {
 }
 
 #[test]
-fn a_run_that_goes_on_doubles_no_point() {
+fn a_resumed_run_duplicates_no_point() {
     let place = place();
     let resume = |epochs: &str| {
         place.succeed(&["train", "--resume", "r", "--epochs", epochs, "--quiet"]);
@@ -330,7 +331,7 @@ fn a_run_that_goes_on_doubles_no_point() {
     assert!(after.written.iter().all(|(_, count)| *count == 1), "{:?}", after.written);
     compare(&place, "r", &after, 5);
 
-    // As after a kill: the checkpoint is older than the last epochs that were written.
+    // As after a kill: the checkpoint is older than the last epochs written.
     place.write("r/checkpoint.safetensors", &checkpoint);
     resume("6");
     let after = told(&place, "r", &[]);
@@ -349,13 +350,13 @@ fn a_run_that_goes_on_doubles_no_point() {
 }
 
 #[test]
-fn a_run_goes_on_behind_a_record_that_is_cut() {
+fn a_run_continues_after_a_truncated_record() {
     let place = place();
     place.succeed(&[&TRAIN[..], &PLAIN, &["--epochs", "4", "--out", "r", "--quiet"]].concat());
     let first = names(&place, "r").remove(0);
     let path = format!("r/{first}");
     let bytes = std::fs::read(place.path(&path)).unwrap();
-    // The last record is the end of the session: cut it and half of that of epoch 4.
+    // The last record is the end of the session: removes it and half of the record of epoch 4.
     let before_end = bytes.len() - (16 + records(&bytes).last().unwrap().len());
     place.write(&path, &bytes[..before_end - 40]);
     place.succeed(&["train", "--resume", "r", "--epochs", "6", "--quiet"]);
@@ -376,7 +377,7 @@ fn a_run_that_began_without_gets_all_its_epochs() {
 }
 
 #[test]
-fn it_needs_a_folder_and_leaves_none_behind_that_holds_nothing() {
+fn it_needs_a_folder_and_leaves_no_empty_one() {
     let place = place();
     let before = place.entries();
     for (arguments, expected) in [

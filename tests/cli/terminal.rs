@@ -1,4 +1,4 @@
-//! Output in a terminal: the progress bar in one that is made narrower, and text that a terminal would obey.
+//! Output in a terminal: the progress bar in a narrowed terminal, and text with control characters.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -15,20 +15,20 @@ use vt100::Parser;
 
 use crate::program::{Points, Workplace};
 
-/// More than the run prints: nothing scrolls away.
+/// More rows than the run prints: nothing scrolls off.
 const ROWS: u16 = 400;
 const WIDE: u16 = 100;
 const NARROW: u16 = 60;
-/// What stands in bars alone.
+/// Characters that occur only in bars.
 const BAR: [char; 3] = ['━', '╸', '─'];
 
-/// A terminal with a program in it.
+/// A terminal in which a program runs.
 struct Terminal {
     control: OwnedFd,
     screen: Parser,
-    /// What the program writes, as it comes.
+    /// Output of the program, as it arrives.
     output: Receiver<Vec<u8>>,
-    /// All of it.
+    /// All output so far.
     bytes: Vec<u8>,
     child: Child,
 }
@@ -45,7 +45,7 @@ impl Terminal {
         let mut command = place.command(arguments);
         command.env("TERM", "xterm-256color").stdout(open()).stderr(open());
         let child = command.spawn().unwrap();
-        // Else this process would hold the other end open.
+        // Otherwise this process would hold the other end open.
         drop(command);
         let mut reader = File::from(control.try_clone().unwrap());
         let (sender, output) = channel();
@@ -64,7 +64,7 @@ impl Terminal {
         Self { control, screen: Parser::new(ROWS, WIDE, 0), output, bytes: Vec::new(), child }
     }
 
-    /// Shows what the program writes within this time; false when it has ended.
+    /// Processes the program's output for this time; returns false when the program has ended.
     fn show(&mut self, time: Duration) -> bool {
         match self.output.recv_timeout(time) {
             Ok(bytes) => {
@@ -77,7 +77,7 @@ impl Terminal {
         }
     }
 
-    /// Shows what the program writes until `is_enough` of the screen.
+    /// Processes the program's output until `is_enough` of the screen.
     fn until(&mut self, is_enough: impl Fn(&[String]) -> bool) {
         let start = Instant::now();
         while !is_enough(&self.lines()) {
@@ -86,7 +86,7 @@ impl Terminal {
         }
     }
 
-    /// The lines of the screen, as far as anything is written there.
+    /// Returns the lines of the screen, up to the last text.
     fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.screen.screen().rows(0, self.screen.screen().size().1).collect();
         while lines.last().is_some_and(String::is_empty) {
@@ -95,10 +95,10 @@ impl Terminal {
         lines
     }
 
-    /// Makes the terminal narrower as most do: lines that are too long continue in the next row, and so does the cursor.
+    /// Narrows the terminal as most terminals do: long lines are wrapped into the next row, as is the cursor.
     fn narrow(&mut self) {
         let process = Pid::from_child(&self.child);
-        // Between two drawings: while it stands still, nothing is written for the old width.
+        // Between two redraws: while the program is stopped, nothing is written for the old width.
         kill_process(process, Signal::STOP).unwrap();
         while let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(200)) {
             self.screen.process(&bytes);
@@ -123,12 +123,12 @@ fn resize(control: &OwnedFd, columns: u16) {
     tcsetwinsize(control, size).unwrap();
 }
 
-/// Lines with a part of a bar.
+/// Returns lines with a part of a bar.
 fn bars(lines: &[String]) -> Vec<&String> {
     lines.iter().filter(|line| line.contains(BAR)).collect()
 }
 
-/// Lines of finished epochs, by their numbers.
+/// Returns the numbers of finished epochs from their lines.
 fn epochs(lines: &[String]) -> Vec<usize> {
     let is_figures = |line: &&String| line.starts_with("  ") && line.contains('%');
     let number = |line: &String| line.split_whitespace().next()?.parse().ok();
@@ -136,14 +136,14 @@ fn epochs(lines: &[String]) -> Vec<usize> {
 }
 
 #[test]
-fn a_bar_leaves_nothing_behind_when_the_terminal_is_made_narrower() {
+fn a_bar_leaves_no_remains_in_a_narrowed_terminal() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(20_000, 4).csv(["low", "mid", "high"]));
     let train =
         ["train", "--data", "t.csv", "--device", "cpu", "--preset", "plain", "--validation-fraction", "0.2"];
     let more = ["--hidden", "256,256", "--epochs", "12", "--batch-size", "16", "--threads", "1"];
     let mut terminal = Terminal::new(&place, &[&train[..], &more].concat());
-    // With all its figures a bar is one that a narrower terminal breaks.
+    // A bar with all its numbers is wrapped by a narrower terminal.
     let is_broken = |bar: &&String| bar.chars().count() > usize::from(NARROW);
     terminal.until(|lines| matches!(bars(lines)[..], [bar] if is_broken(&bar)) && epochs(lines).len() >= 2);
     terminal.narrow();
@@ -159,17 +159,17 @@ fn a_bar_leaves_nothing_behind_when_the_terminal_is_made_narrower() {
     assert!(!text.contains("epoch 1/12") && !text.contains("rows/s  loss"), "{text}");
     assert_eq!(epochs(&lines), (1..=12).collect::<Vec<usize>>(), "{text}");
     assert!(lines.iter().any(|line| line.starts_with("validation accuracy ")), "{text}");
-    // Blanks at the end of a line are what a narrower terminal breaks.
+    // A narrower terminal would wrap trailing blanks.
     let written = String::from_utf8_lossy(&terminal.bytes);
     for line in written.split(['\r', '\n']) {
-        // Colours may stand between blanks and what they are in front of.
+        // Colour codes may be between blanks and the text after them.
         let plain = console::strip_ansi_codes(line);
         let shown = plain.as_ref();
         assert!(!shown.ends_with("  "), "{line:?}");
     }
 }
 
-/// Class names of foreign models may hold control characters.
+/// Class names of models from others may contain control characters.
 #[test]
 fn predictions_on_a_terminal_are_printable() {
     let place = Workplace::new();
@@ -185,7 +185,7 @@ fn predictions_on_a_terminal_are_printable() {
     let written = String::from_utf8_lossy(&terminal.bytes).into_owned();
     assert!(!written.contains(['\u{1b}', '\u{202e}']), "{written:?}");
     assert!(written.contains("p(\\u{1b}[2Jlow)") && written.contains("p(hi\\u{202e}gh)"), "{written:?}");
-    // Other programs get the names as they are.
+    // Other programs get the unescaped names.
     let piped = place.succeed(&predict).stdout;
     assert!(piped.starts_with("class,p(hi\u{202e}gh),") || piped.contains("p(\u{1b}[2Jlow)"), "{piped:?}");
 }

@@ -1,11 +1,12 @@
-//! `--time`: how times are written, and where rows are divided by them.
+//! `--time`: formats of times, and the split of rows by time.
 
 use crate::program::Workplace;
 
 #[test]
-fn times_are_told_however_they_are_written() {
+fn times_are_compared_in_every_notation() {
     let place = Workplace::new();
-    // The hours of a day of UTC, as clocks in two places show them: the last hours test, wherever they stand.
+    // The hours of a day in UTC, as shown by clocks in two places: the last hours are test rows, in any order
+    // of the file.
     let written: [fn(usize) -> String; 4] = [
         |hour| format!("2026-03-02T{hour:02}:30:00+00:00"),
         |hour| match hour {
@@ -26,7 +27,7 @@ fn times_are_told_however_they_are_written() {
             ["train", "--data", "t.csv", "--time", "when", "--test-fraction", "0.25", "--device", "cpu"];
         let options = ["--hidden", "4", "--epochs", "30", "--out", "m.safetensors", "--format", "json"];
         let objects = place.succeed(&[&train[..], &options].concat()).objects();
-        // There x says the opposite of what was learnt.
+        // There x means the opposite of the training rows.
         assert_eq!(objects.last().unwrap()["test_accuracy"], 0.0, "{}", write(3));
     }
 }
@@ -34,7 +35,7 @@ fn times_are_told_however_they_are_written() {
 #[test]
 fn rows_of_one_time_are_on_one_side() {
     let place = Workplace::new();
-    // Seven rows a day, in 20 days: a fifth of the rows ends within a day.
+    // Seven rows per day, for 20 days: a fifth of the rows ends within a day.
     let table = |day: &dyn Fn(u32) -> u32| {
         let row = |row: u32| {
             format!("{},{},{}\n", row * 7 % 10, day(row), ["low", "mid", "high"][row as usize % 3])

@@ -1,4 +1,4 @@
-//! What `tinytrain train` prints.
+//! Output of `tinytrain train`.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ fn json(place: &Workplace, arguments: &[&str]) -> Vec<Value> {
     place.train(&[&CPU[..], arguments].concat())
 }
 
-/// The object has these fields, in this order, and no others.
+/// Checks that the object has these fields, in this order, and no others.
 #[track_caller]
 fn assert_fields(line: &str, names: &[&str]) {
     let places: Vec<Option<usize>> = names.iter().map(|name| line.find(&format!("\"{name}\":"))).collect();
@@ -165,7 +165,7 @@ fn text_and_json_agree() {
 }
 
 #[test]
-fn quiet_says_where_the_model_is_and_how_good() {
+fn quiet_prints_the_model_file_and_its_score() {
     let place = Workplace::with_data();
     let (stdout, stderr) = text(&place, &["--data", "data", "--epochs", "2", "--quiet"]);
     assert_eq!((stderr.as_str(), stdout.lines().count()), ("", 1));
@@ -174,7 +174,7 @@ fn quiet_says_where_the_model_is_and_how_good() {
 }
 
 #[test]
-fn verbose_tells_more_on_standard_error() {
+fn verbose_prints_more_on_standard_error() {
     let place = Workplace::with_data();
     let arguments = ["--data", "data", "--epochs", "1", "--seed", "77", "--verbose"];
     let (_, stderr) = text(&place, &arguments);
@@ -203,7 +203,7 @@ fn without_test_data_there_are_no_test_figures() {
     assert!(stdout.contains("train accuracy") && !stdout.contains("\ntest accuracy"), "{stdout}");
 }
 
-/// All of a model's file but its header.
+/// Returns a model's file except its header.
 fn weights(place: &Workplace) -> Vec<u8> {
     let file = std::fs::read(place.path("m.safetensors")).unwrap();
     let header = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;

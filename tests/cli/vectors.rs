@@ -1,4 +1,4 @@
-//! How long the vectors of the CPU engine are at most.
+//! Maximum length of the CPU engine's vectors.
 
 use crate::program::{Outcome, Workplace};
 
@@ -13,7 +13,8 @@ fn trained(place: &Workplace, bits: &str, model: &str) -> Outcome {
     }
 }
 
-/// Vectors with fused multiply-adds give the same bits however long they are; without, each step is rounded twice.
+/// Vectors with fused multiply-adds give the same bits at any length; without them, each step is rounded
+/// twice.
 #[test]
 fn vectors_of_any_length_train_the_same_model() {
     let place = Workplace::with_data();

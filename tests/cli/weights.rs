@@ -1,4 +1,4 @@
-//! Rows that count more than others: in training, and in what is measured.
+//! Rows with different weights: in training, and in measures.
 
 use serde_json::Value;
 
@@ -6,13 +6,13 @@ use crate::program::Workplace;
 
 const CPU: [&str; 4] = ["--device", "cpu", "--format", "json"];
 
-/// R's Titanic: a row for each kind of person, and how many there were.
+/// R's Titanic table: a row for each kind of person, and their number.
 const TITANIC: [u32; 32] = [
     0, 0, 35, 0, 0, 0, 17, 0, 118, 154, 387, 670, 4, 13, 89, 3, 5, 11, 13, 0, 1, 13, 14, 0, 57, 14, 75, 192,
     140, 80, 76, 20,
 ];
 
-/// The table, with every weight multiplied by a factor.
+/// Returns the table, with every weight multiplied by a factor.
 fn titanic(factor: u32) -> String {
     let row = |(row, count): (usize, &u32)| {
         let class = ["1st", "2nd", "3rd", "Crew"][row % 4];
@@ -31,7 +31,7 @@ fn parameters(place: &Workplace) -> Vec<f64> {
     ["w1", "b1", "w2", "b2"].iter().flat_map(|name| place.model("m.safetensors").numbers(name)).collect()
 }
 
-/// Weights count relative to one another: a constant one is none, and their unit changes nothing.
+/// Weights are relative: a constant weight has no effect, and neither does their unit.
 #[test]
 fn weights_are_divided_by_their_mean() {
     let place = Workplace::new();
@@ -84,7 +84,7 @@ fn scores_are_weighted() {
     assert!(!outcome.stderr.contains("no better than"), "{}", outcome.stderr);
     let summary = outcome.objects().pop().unwrap();
     let found = evaluated(&place, &[]);
-    // 1,490 of 2,201 died; every kind of person is once among each.
+    // 1,490 of 2,201 died; each kind of person occurs once with either outcome.
     let accuracy = found["accuracy"].as_f64().unwrap();
     assert!((0.77..0.80).contains(&accuracy), "{found}");
     assert_eq!((&found["weighted"], &summary["test_accuracy"]), (&Value::Bool(true), &found["accuracy"]));
@@ -93,7 +93,7 @@ fn scores_are_weighted() {
             (found[measure].as_f64().unwrap(), summary[format!("test_{measure}")].as_f64().unwrap());
         assert!((eval - train).abs() < 1e-9 && eval > 0.4 && eval < 0.8, "{measure}: {eval}, {train}");
     }
-    // As if each row stood there as often as it counts.
+    // As if each row were repeated by its weight.
     let rows = titanic(1);
     let rows = rows.lines().skip(1).zip(TITANIC).flat_map(|(row, count)| {
         let cells: Vec<&str> = row.split(',').collect();
@@ -114,7 +114,7 @@ fn scores_are_weighted() {
         rows.flat_map(|row| row.as_array().unwrap()).map(|count| count.as_f64().unwrap()).collect()
     };
     assert_eq!((matrix(&found), matrix(&found).iter().sum()), (matrix(&persons), 2201.0));
-    // The page of a report says the same of both.
+    // The page of a report has the same results for both.
     place.succeed(&[&train[..], &["--out", "r"], &CPU].concat());
     let [weighted, persons] = ["t.csv", "persons.csv"].map(|file| {
         place.succeed(&["report", "r", "--data", file, "--device", "cpu"]);
@@ -134,14 +134,14 @@ fn scores_are_weighted() {
     };
     assert_eq!((cells(&weighted).0, cells(&persons).0), (true, false));
     assert_eq!(cells(&weighted).1, cells(&persons).1);
-    // Without rows beside them, too, the network is no worse than a guess.
+    // Without test rows, the network is not reported as no better than a guess, either.
     let alone = place.succeed(&[&train[..], &out, &CPU].concat());
     assert!(!alone.stderr.contains("no better than"), "{}", alone.stderr);
     // A file without the column.
     let outcome = place.succeed(&[&train[..], &["--test", "persons.csv"], &out, &CPU].concat());
     let expected = "persons.csv has no column Freq: all rows have the same weight";
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
-    // Once, whatever trains.
+    // Once, for any number of trained networks.
     let of_table = [&train[1..7], &["--epochs", "1", "--hidden", "4", "--device", "cpu"]].concat();
     let sweep = ["--trials", "2", "--validation", "persons.csv", "--test", "persons.csv", "--out", "s"];
     let folds = ["--folds", "2", "--validation", "persons.csv"];

@@ -9,10 +9,10 @@ use tinytrain::data::{Contents, ReadOptions, Reader, Selection, Source, Target};
 
 struct Table {
     name: &'static str,
-    /// How many columns hold numbers.
+    /// Number of numeric columns.
     columns: usize,
     label: &'static str,
-    /// How often each class occurs.
+    /// Number of rows of each class.
     classes: &'static [(&'static str, usize)],
 }
 
@@ -70,7 +70,7 @@ fn files_have_the_sums_that_are_published() {
 }
 
 #[test]
-fn rows_columns_and_classes_are_those_described() {
+fn rows_columns_and_classes_are_as_described() {
     for Table { name, columns, label, classes } in TABLES {
         let text = fs::read_to_string(folder().join(format!("{name}.csv"))).unwrap();
         let mut lines = text.lines().map(|line| line.rsplit_once(',').unwrap());
@@ -87,7 +87,7 @@ fn rows_columns_and_classes_are_those_described() {
 }
 
 #[test]
-fn values_and_text_are_those_described() {
+fn values_and_text_are_as_described() {
     let open = |name: &str, target: Target| {
         let path = folder().join(format!("{name}.csv"));
         let columns = Selection { target, infer_values: true, ..Selection::default() };

@@ -1,4 +1,4 @@
-//! Columns of categories, missing values, and columns that are left out.
+//! Columns of categories, missing values, and ignored columns.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn error(table: &str, columns: Selection) -> Error {
     open_csv(table, &options(columns)).err().expect("this table must not be readable")
 }
 
-/// The inputs of a network, under what the rows themselves teach.
+/// Returns the inputs of a network, encoded by statistics of the rows themselves.
 fn inputs(reader: Reader, scale: Scale) -> Vec<f32> {
     let encoding = reader.encoding(scale);
     let dataset = reader.into_dataset(&Transform::Columns(encoding)).unwrap();
@@ -64,7 +64,7 @@ fn every_word_for_a_missing_value_is_one() {
 }
 
 #[test]
-fn words_of_ones_own_stand_for_missing_values() {
+fn markers_of_missing_values_can_be_chosen() {
     let table = "a,b,c,class\n1,-999,red,x\n-999.0,0,none,y\n7,4,blue,x\n";
     let format = Format { missing: vec!["-999".to_owned(), "none".to_owned()], ..Format::default() };
     let read = ReadOptions { format, ..options(Selection::default()) };
@@ -79,7 +79,7 @@ fn words_of_ones_own_stand_for_missing_values() {
     ];
     let encoding = Transform::Columns(reader.encoding(Scale::None));
     assert_eq!(inputs(reader, Scale::None), expected);
-    // Whoever reads another table like it need not say so again.
+    // Reading similar tables needs no options for columns.
     let like = Selection { schema: Some(schema), target: Target::Absent, ..Selection::default() };
     let read = ReadOptions { columns: like, ..ReadOptions::default() };
     let other = open_csv("c,b,a\nnone,-999,1\n", &read).unwrap().into_dataset(&encoding).unwrap();
@@ -87,7 +87,7 @@ fn words_of_ones_own_stand_for_missing_values() {
 }
 
 #[test]
-fn numbers_are_categories_where_that_is_said() {
+fn numbers_are_categories_on_request() {
     let table = "code,class\n10,x\n2,y\n10.0,x\nA,y\n";
     let categorical = Selection { categorical: vec!["code".to_owned()], ..Selection::default() };
     assert_eq!(
@@ -113,7 +113,7 @@ fn a_column_of_text_and_numbers_is_categories() {
             (0..300).map(|row| format!("{},{},x\n{},blue,y\n", row % 7, "red", row % 5)).collect();
         format!("a,b,class\n{rows}{late}")
     };
-    // One among so many is a mistake.
+    // A single one among many rows is a mistake.
     assert_error(
         &error(&table("many,red,x\n"), Selection::default()),
         &["t.csv, row 602, column 1 (a)", "expected a number, as in 600 other rows", "found \"many\""],
@@ -159,7 +159,7 @@ fn numbers_of_categories_count_on_from_block_to_block() {
         }
     }
     assert_eq!(row, 3 * BLOCK_ROWS);
-    // Over 255 categories do not fit in bytes.
+    // More than 255 categories do not fit in bytes.
     let rows: String = (0..2 * BLOCK_ROWS).map(|row| format!("c{},{}\n", row % 300, row % 2)).collect();
     let reader = open(&format!("colour,class\n{rows}"), columns);
     assert_eq!(reader.encoding(Scale::Auto).inputs(), 300);
@@ -183,8 +183,8 @@ fn text_that_is_another_one_in_most_rows_is_left_out() {
 }
 
 #[test]
-fn many_categories_are_no_different_texts() {
-    // As random numbers would, a hundred rows hold some eighty of three hundred.
+fn many_categories_are_not_different_texts() {
+    // Like random numbers, a hundred rows contain about eighty of three hundred values.
     let city = |row: usize| row * row % 997 % 300;
     let rows: String = (0..1000).map(|row| format!("c{},{}\n", city(row), row % 2)).collect();
     let reader = open(&format!("city,class\n{rows}"), Selection::default());
@@ -215,7 +215,7 @@ fn labels_are_never_missing() {
 }
 
 #[test]
-fn a_column_that_begins_empty_is_what_its_first_values_are() {
+fn a_column_that_begins_empty_has_the_type_of_its_first_values() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("t.csv");
     let row = |row: usize| match row {

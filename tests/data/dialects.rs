@@ -1,4 +1,4 @@
-//! Tables as Python's csv module writes them, in every dialect, read back.
+//! Tables written by Python's csv module, in every dialect.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tinytrain::data::{ReadOptions, Reader, Scaling, Source, TargetsRef};
 
 use crate::support::label_in;
 
-/// A table of inputs, and what it should be.
+/// A table of inputs, and its expected contents.
 struct Table {
     numbers: Vec<Vec<f32>>,
     texts: Vec<Vec<Option<String>>>,
@@ -55,7 +55,7 @@ impl Table {
 }
 
 #[test]
-fn what_python_writes_is_read_back() {
+fn output_of_python_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dialects.py");
     let Ok(ran) = Command::new("python3").arg(script).arg(folder.path()).status() else {

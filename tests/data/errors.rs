@@ -1,4 +1,4 @@
-//! What is said about tables that cannot be read: the file, the row, the column, expected and found.
+//! Errors of unreadable tables: the file, the row, the column, expected and found contents.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -7,13 +7,13 @@ use tinytrain::data::{BLOCK_ROWS, Classes, ReadOptions, Reader, Selection, Split
 
 use crate::support::{assert_error, csv_error, gzip, label_first, label_in, open_csv, zstd};
 
-/// A table with a header that is fine up to its last line.
+/// Returns a table with a header that is valid except for the last line.
 fn with_header(last_line: &str) -> String {
     format!("digit,left,right\n1,2,3\n0,4,5\n{last_line}\n")
 }
 
 #[test]
-fn cells_that_are_no_finite_numbers() {
+fn cells_that_are_not_finite_numbers() {
     for (cell, expected, found) in [
         ("+nan", "a finite number", r#""+nan""#),
         ("-Infinity", "a finite number", r#""-Infinity""#),
@@ -31,13 +31,13 @@ fn cells_that_are_no_finite_numbers() {
 }
 
 #[test]
-fn bytes_that_are_no_text() {
+fn bytes_that_are_not_text() {
     let error = csv_error([with_header("0,6,").as_bytes().trim_ascii_end(), b"\xff\xfe7\n"].concat());
     assert_error(
         &error,
         &["t.csv, row 4, column 3 (right): expected a number (", ", found bytes that are not UTF-8: "],
     );
-    // In the first row they would pass for a header.
+    // In the first row they would be treated as a header.
     for (table, found) in [
         (&b"1,\xff2\n0,3\n"[..], "found bytes that are not UTF-8: "),
         (b"1,2\0\n0,3\n", r#"found "2\0""#),
@@ -45,13 +45,13 @@ fn bytes_that_are_no_text() {
     ] {
         assert_error(&csv_error(table), &["t.csv, row 1, column 2: expected text", found]);
     }
-    // UTF-16, as some spreadsheets export it.
+    // UTF-16, as exported by some spreadsheets.
     let utf16: Vec<u8> = "\u{feff}a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_error(&csv_error(utf16), &["t.csv: expected text in UTF-8, found text in UTF-16"]);
 }
 
 #[test]
-fn a_first_row_of_numbers_that_cannot_be_used_is_no_header() {
+fn a_first_row_of_unusable_numbers_is_not_a_header() {
     for cell in ["-inf", "+Infinity", "INF"] {
         let error = csv_error(format!("1,{cell}\n0,2\n"));
         assert_error(&error, &["t.csv, row 1, column 2: expected a finite number", cell]);
@@ -166,10 +166,10 @@ fn quotes_that_are_not_closed() {
         let message = format!("t.csv, row {row}: expected a quote that is closed, found the end of the file");
         assert_error(&csv_error(table), &[&message]);
     }
-    // Quotes that swallow a part of the file only: the cell shows what happened.
+    // Quotes that enclose only a part of the file: the error shows the cell.
     let error = csv_error("4,0,12\n5,\"0,12\n6,1,\"13\n");
     assert_error(&error, &["t.csv, row 2: expected 3 cells, as many as in the first row, found 2"]);
-    // A quote in the middle of a cell opens nothing.
+    // A quote inside a cell does not start a quotation.
     let reader = open_csv("4,12\n5,1\"2", &label_first()).unwrap();
     assert_eq!(reader.dictionaries()[0].text(2), Some("1\"2"));
 }
@@ -219,7 +219,7 @@ fn label_columns_that_do_not_exist() {
 }
 
 #[test]
-fn what_was_found_is_cut_and_stays_on_one_line() {
+fn found_text_is_truncated_and_on_one_line() {
     let error = csv_error(format!("1,2\n0,\"tab\tbell\u{7}\nnext {}\"\n", "long ".repeat(10_000)));
     assert_error(&error, &["t.csv, row 2, column 2", r#""tab\tbell\u{7}\nnext long "#]);
     assert!(error.to_string().len() < 250, "{error}");
@@ -234,7 +234,7 @@ fn gzip_that_is_damaged() {
     let table = "0,1\n1,2\n".repeat(2000);
     let whole = gzip(table.as_bytes());
     open_csv(whole.clone(), &label_first()).unwrap();
-    // In the header, in the data, in the trailer: at its start, in it, a byte before its end.
+    // In the header, in the data, in the trailer: at its start, inside, one byte before its end.
     for length in [2, 9, whole.len() / 2, whole.len() - 8, whole.len() - 5, whole.len() - 1] {
         let error = csv_error(&whole[..length]);
         assert_error(&error, &["t.csv: expected whole gzip data, found an early end"]);
@@ -253,7 +253,7 @@ fn gzip_that_is_damaged() {
 #[test]
 fn a_zstd_window_beyond_the_limit_is_named() {
     let mut frame = zstd(b"0,1\n1,2\n");
-    // As `zstd --long=31` writes it.
+    // As written by `zstd --long=31`.
     frame[5] = 21 << 3;
     assert_error(
         &csv_error(frame),
@@ -266,7 +266,7 @@ fn a_zstd_window_beyond_the_limit_is_named() {
 }
 
 #[test]
-fn a_label_that_a_model_does_not_know_is_shown_where_it_stands() {
+fn a_label_unknown_to_a_model_is_reported_with_its_place() {
     let table = "x,class\n1,a\n2,b\n\n3,c\n4,a\n";
     let classes = Classes::named(["a", "b"].map(String::from).to_vec()).unwrap();
     let reader = || open_csv(table, &label_in("class")).unwrap();
@@ -277,7 +277,7 @@ fn a_label_that_a_model_does_not_know_is_shown_where_it_stands() {
 }
 
 #[test]
-fn fewer_groups_than_parts_are_no_split() {
+fn fewer_groups_than_parts_cannot_be_split() {
     let columns = Selection {
         target: Target::Column("class".to_owned()),
         group: Some("g".to_owned()),
@@ -305,7 +305,7 @@ fn fewer_groups_than_parts_are_no_split() {
     assert_eq!(divide(["p", "p", "q", "q", "r", "r"], 0.3, 0.3).unwrap(), [2, 2]);
 }
 
-/// A value that is missing among the first rows is one when training begins, and behind them no pixel.
+/// A missing value is reported as missing among the first rows, and as an invalid pixel after them.
 #[test]
 fn values_that_are_missing_where_none_may_be() {
     let row = |cell: usize, missing: Option<usize>| {
@@ -318,7 +318,7 @@ fn values_that_are_missing_where_none_may_be() {
         format!("label,{}\n", (0..64).map(|pixel| format!("p{pixel}")).collect::<Vec<String>>().join(","));
     let rows = 2 * BLOCK_ROWS + 63;
     for (first, blanks) in [(17, "\n\n"), (BLOCK_ROWS + 1, "\r\n\n"), (rows - 1, "")] {
-        // A second one behind it says nothing.
+        // A second one later has no effect.
         let missing = |number: usize| (number == first || number == first + 257).then_some(number % 64);
         let table: String = (0..rows).map(|number| row(number, missing(number))).collect();
         let table = format!("{header}{blanks}{table}");

@@ -1,4 +1,4 @@
-//! The same rows in every format, and how tables are understood.
+//! The same rows in every format, and detection of formats.
 
 use std::fmt::Write;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::support::{
     gzip, idx, label_first, label_in, mnist, open_csv, raw_values, read_csv, read_idx, zstd,
 };
 
-/// The first rows of MNIST's test set, more than a block of them.
+/// Returns the first rows of MNIST's test set, more than a block.
 fn some_digits() -> Dataset {
     let test = locate(mnist()).unwrap().test.unwrap();
     let mut dataset =
@@ -25,7 +25,7 @@ fn some_digits() -> Dataset {
     dataset
 }
 
-/// Writes rows as CSV: the label, then the features, or the other way round.
+/// Writes rows as CSV: the label, then the features, or the reverse.
 fn to_csv(dataset: &Dataset, label_last: bool, cell: impl Fn(&str) -> String, line_end: &str) -> String {
     let Features::Bytes(bytes) = &dataset.features else { panic!("MNIST is bytes") };
     let mut text = String::new();
@@ -48,7 +48,7 @@ fn every_format_holds_the_same_rows() {
     let digits = some_digits();
     let plain = to_csv(&digits, false, str::to_string, "\n");
     let label_last = to_csv(&digits, true, str::to_string, "\n");
-    // Of 785 columns the first is the label where no other is named.
+    // The first of 785 columns is the label if no other is named.
     let first = ReadOptions::default();
     for (what, bytes, options) in [
         ("plain", plain.clone().into_bytes(), first.clone()),
@@ -124,7 +124,7 @@ fn idx_takes_any_shape() {
     assert_eq!(packed.features, Features::Bytes(vec![8, 9]));
 }
 
-/// Rows of 64 values: so many of these, and so many of those.
+/// Returns rows of 64 cells: a number of rows with each cell.
 fn wide(rows: &[(usize, &str)]) -> String {
     let row = |number: usize, cell: &str| format!("{},{}\n", number % 2, vec![cell; 64].join(","));
     rows.iter().flat_map(|(count, cell)| (0..*count).map(|number| row(number, cell))).collect()
@@ -139,7 +139,7 @@ fn images_are_known_by_their_form_and_by_most_of_their_rows() {
         (&[(10, "256")], false),
         (&[(10, "-1")], false),
         (&[(10, "12.0"), (2, "2.55e2")], true),
-        // One row alone turns nothing, wherever it stands.
+        // A single row has no effect, at any place.
         (&[(1, "0.5"), (10, "200")], true),
         (&[(10, "200"), (1, "1e9")], true),
         (&[(10, "0.5"), (1, "200")], false),
@@ -154,12 +154,12 @@ fn images_are_known_by_their_form_and_by_most_of_their_rows() {
             "{rows:?}"
         );
     }
-    // 63 and 65 pixels are no square, 3 x 64 are a square in colour, which has no height and width of its own.
+    // 63 and 65 pixels are not a square; 3 x 64 are a square in colour, whose height and width are unknown.
     let columns = |count: usize| format!("0,{0}\n1,{0}\n", vec!["200"; count].join(","));
     for (count, images) in [(63, false), (65, false), (9, false), (192, true), (784, true), (12, false)] {
         assert_eq!(open_csv(columns(count), &label_first()).unwrap().holds_images(), images, "{count}");
     }
-    // IDX is images by its format, not by its values.
+    // IDX contains images by its format, not by its values.
     assert_eq!(
         read_idx(idx(&[2, 1], &[0, 1]), idx(&[2], &[0, 1])).unwrap().features,
         Features::Bytes(vec![0, 1])
@@ -179,7 +179,7 @@ fn a_model_decides_how_a_test_set_is_scaled() {
     let floats = "0,-51\n1,127.5\n";
     assert_eq!(read(floats, &Transform::Bytes).features, Features::Floats(vec![-0.2, 0.5]));
     assert_eq!(read(floats, &Transform::None).features, Features::Floats(vec![-51.0, 127.5]));
-    // Small whole numbers, which a model for pixels takes for dark pixels all the same.
+    // Small whole numbers, which a model for pixels nevertheless reads as dark pixels.
     assert_eq!(read("0,1\n1,2\n", &Transform::Bytes).features, Features::Bytes(vec![1, 2]));
 }
 
@@ -206,7 +206,7 @@ fn bytes_become_floats_when_the_first_float_comes() {
 }
 
 #[test]
-fn a_header_is_a_row_with_a_cell_that_is_no_number() {
+fn a_header_is_a_row_with_a_cell_that_is_not_a_number() {
     assert_eq!(raw_values("1,2\n0,3\n"), [2.0, 3.0]);
     assert_eq!(raw_values("label,2\n1,4\n0,3\n"), [4.0, 3.0]);
     assert_eq!(raw_values(",x\n1,4\n0,3\n"), [4.0, 3.0], "empty cells may stand in a header");
@@ -270,7 +270,7 @@ proptest! {
             writer.write_record(cells).unwrap();
         }
         let column = if with_header { "the \"label\"".to_string() } else { label_at.to_string() };
-        // Random columns may count up, or look like a header: what is said is not guessed.
+        // Random columns may count up or look like a header, so all options are given.
         let mut options = label_in(&column);
         options.columns.only = (0..=inputs).filter(|column| *column != label_at).map(|column| column.to_string()).collect();
         options.format.header = Some(with_header);
@@ -311,7 +311,7 @@ fn thousands_are_read_where_they_are_beyond_doubt() {
     ] {
         assert_eq!(raw_values(table), expected, "{table}");
     }
-    // What may as well be a fraction is asked about, and read as it is said.
+    // A possible fraction causes a question, and is read according to the option.
     let doubtful = "class,a\n0,\"1,234\"\n1,\"5,678\"\n0,\"9,012\"\n";
     let error = open_csv(doubtful, &label_first()).err().unwrap();
     assert!(error.to_string().contains("a fraction, or are these thousands?"), "{error}");

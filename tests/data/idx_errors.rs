@@ -1,4 +1,4 @@
-//! What is said about IDX files that cannot be read; every case from memory, from files, and packed.
+//! Errors of unreadable IDX files; every case from memory, from files, and compressed.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn from_files(images: &[u8], labels: &[u8]) -> Error {
     whole.expect_err("these files must not be readable")
 }
 
-/// From pipes and from files, raw and packed.
+/// Checks the error from pipes and from files, raw and compressed.
 #[track_caller]
 fn assert_all(images: &[u8], labels: &[u8], parts: &[&str]) {
     assert_error(&read_idx(images, labels).unwrap_err(), parts);
@@ -113,7 +113,7 @@ fn too_short_and_too_long() {
     assert_error(&from_files(&images, &labels[..9]), &[header, "found 9 bytes"]);
     assert_error(&from_files(&images, &[&labels[..], &[1]].concat()), &[header, "found 11 bytes"]);
 
-    // A pipe's, and that of what is packed, shows at its end.
+    // The length of pipes and compressed data is known only at their end.
     for pack in [<[u8]>::to_vec, gzip] {
         let error = read_idx(pack(short), pack(&labels)).unwrap_err();
         assert_error(&error, &["images, row 2: expected 2 rows of 4 values, found the end of the file"]);
@@ -171,7 +171,7 @@ fn gzip_that_is_damaged() {
 
 #[test]
 fn promises_that_no_memory_holds() {
-    // Nothing of this is there; a reader that believed the header would ask for terabytes.
+    // None of these values exist; a reader that trusted the header would allocate terabytes.
     let huge = idx(&[2, u32::MAX, 60_000], &[]);
     let memory = ["images: a table of 2 x 4294967295 x 60000 values needs 515 TB of memory"];
     assert_error(&read_idx(&huge[..], LABELS).unwrap_err(), &memory);
@@ -181,7 +181,7 @@ fn promises_that_no_memory_holds() {
     let packed = ["images: expected at most ", "found a header that says 515396075400016 bytes"];
     assert_error(&from_files(&gzip(&huge), &LABELS), &packed);
 
-    // More than 128 bits can count.
+    // More values than 128 bits can count.
     let endless = idx(&[2, u32::MAX, u32::MAX, u32::MAX, u32::MAX, u32::MAX], &[]);
     assert_error(&read_idx(&endless[..], LABELS).unwrap_err(), &["images: a table of ", "of memory"]);
     let length = ["images: expected more bytes than can be counted, as the header says", "found 28 bytes"];
@@ -194,7 +194,7 @@ fn promises_that_no_memory_holds() {
 
 #[test]
 fn packed_files_promise_no_more_than_packing_can_give() {
-    // 30 MB would fit into any memory, but not into so few bytes of gzip.
+    // 30 MB fit into memory, but not into this number of gzip bytes.
     let promise = gzip(&idx(&[2, 15_000_000], &[]));
     let error = from_files(&promise, &LABELS);
     let most =

@@ -106,7 +106,7 @@ fn errors_name_the_file_and_its_own_row() {
 }
 
 #[test]
-fn a_column_that_is_empty_in_the_first_part_is_what_the_second_holds() {
+fn a_column_empty_in_the_first_part_has_the_type_of_the_second() {
     let files =
         Files::with(&[("a", b"x,t,class\n1,,a\n2,,b\n"), ("b", b"x,t,class\n3,,a\n4,red,b\n5,blue,b\n")]);
     let columns = Selection { target: Target::Column("class".to_owned()), ..Selection::default() };

@@ -1,4 +1,4 @@
-//! Where the files of a data set are looked for.
+//! Search for the files of a data set.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::support::{assert_error, gzip, idx, mnist};
 struct Place(TempDir);
 
 impl Place {
-    /// A directory with files of these names that hold a few bytes.
+    /// Creates a directory with files of these names that contain a few bytes.
     fn with(names: &[&str]) -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         names.iter().for_each(|name| place.write(name, b"0,1\n"));
@@ -83,7 +83,7 @@ fn files() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_files_are_named() {
     let place = Place::with(&[]);
     let error = locate(place.0.path()).unwrap_err();
     assert_error(

@@ -1,4 +1,4 @@
-//! When rows arrive, and what happens while they do.
+//! Arrival of rows, and concurrent work.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -9,11 +9,11 @@ use tinytrain::data::{BLOCK_ROWS, FeaturesRef, ReadOptions, Reader, Scaling, Tra
 
 use crate::support::{assert_error, gzip, idx, label_first, read_csv};
 
-/// A source that waits for the test; it ends when the test drops its sender.
+/// A source controlled by the test; it ends when the test drops its sender.
 struct Slow {
     parts: Receiver<Vec<u8>>,
     rest: Vec<u8>,
-    /// Tells when the reader lets go of the source.
+    /// Closed when the reader drops the source.
     _gone: Sender<()>,
 }
 
@@ -38,7 +38,7 @@ fn slow() -> (Slow, Sender<Vec<u8>>, Receiver<()>) {
     (Slow { parts, rest: Vec::new(), _gone: gone }, sender, is_gone)
 }
 
-/// Rows of 8 x 8 pixels, which are there before others are.
+/// Returns rows of 8 x 8 pixels that are read before others.
 fn table(rows: usize) -> Vec<u8> {
     let row = |row: usize| {
         let pixels: String = (0..64).map(|pixel| format!(",{}", pixel_of(row, pixel))).collect();
@@ -111,16 +111,16 @@ fn a_whole_number_of_blocks_ends_without_an_empty_one() {
 fn dropping_a_reader_waits_for_nothing() {
     let (source, sender, is_gone) = slow();
     sender.send(table(BLOCK_ROWS + 200)).unwrap();
-    // The source is blocked; if this hangs, the test does.
+    // The source is blocked; if this hangs, the test hangs.
     drop(open(source));
-    // Once there is something to deliver, the thread notices and lets go of the source; it may have done so before.
+    // When data arrive, the thread notices and drops the source; it may have done so before.
     let _ = sender.send(table(2 * BLOCK_ROWS));
     let gone = is_gone.recv_timeout(Duration::from_secs(60));
     assert_eq!(gone, Err(std::sync::mpsc::RecvTimeoutError::Disconnected));
 }
 
 #[test]
-fn a_reader_that_nobody_asks_does_not_run_ahead_without_end() {
+fn an_unread_reader_does_not_run_ahead_without_end() {
     let (source, sender, is_gone) = slow();
     let reader = {
         for _ in 0..20 {
@@ -134,7 +134,7 @@ fn a_reader_that_nobody_asks_does_not_run_ahead_without_end() {
     assert_eq!(reader.into_dataset(&Transform::Bytes).unwrap().rows(), 20 * BLOCK_ROWS);
 }
 
-/// A source that gives a byte at a time, and fails in between in the way that asks for another try.
+/// A source that returns one byte at a time, interspersed with errors that request a retry.
 struct Drops(io::Cursor<Vec<u8>>, bool);
 
 impl Read for Drops {

@@ -1,4 +1,4 @@
-//! Files and data sets that the tests share.
+//! Files and data sets shared by the tests.
 
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -25,9 +25,9 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A frame of zstd with the bytes as they are, in blocks (RFC 8878).
+/// Returns a frame of zstd with uncompressed bytes, in blocks (RFC 8878).
 pub fn zstd(bytes: &[u8]) -> Vec<u8> {
-    // No check sum, no content size; a window of 2 MiB.
+    // No checksum, no content size; a window of 2 MiB.
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];
     let blocks: Vec<&[u8]> = bytes.chunks(1 << 16).collect();
     for (index, block) in blocks.iter().enumerate() {
@@ -38,7 +38,7 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// An IDX file of unsigned bytes.
+/// Returns an IDX file of unsigned bytes.
 pub fn idx(dimensions: &[u32], values: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0, 0, 8, dimensions.len() as u8];
     dimensions.iter().for_each(|size| bytes.extend(size.to_be_bytes()));
@@ -51,7 +51,7 @@ pub fn label_in(column: &str) -> ReadOptions {
     ReadOptions { columns, ..ReadOptions::default() }
 }
 
-/// The label comes first.
+/// Returns options for tables with the label first.
 pub fn label_first() -> ReadOptions {
     label_in("0")
 }
@@ -62,12 +62,12 @@ pub fn open_csv(bytes: impl Into<Vec<u8>>, options: &ReadOptions) -> Result<Read
     Ok(reader)
 }
 
-/// A whole table as bytes.
+/// Reads a table as bytes.
 pub fn read_csv(bytes: impl Into<Vec<u8>>) -> Dataset {
     open_csv(bytes, &label_first()).unwrap().into_dataset(&Transform::Bytes).unwrap()
 }
 
-/// Rows as they stand in the table.
+/// Reads the unscaled values of a table.
 pub fn raw_values(bytes: impl Into<Vec<u8>>) -> Vec<f32> {
     let dataset = open_csv(bytes, &label_first()).unwrap().into_dataset(&Transform::None).unwrap();
     match dataset.features {
@@ -87,7 +87,7 @@ pub fn read_idx(images: impl Into<Vec<u8>>, labels: impl Into<Vec<u8>>) -> Resul
     reader.into_dataset(&Transform::Bytes)
 }
 
-/// A bad input: one line that holds every part, and exit code 2.
+/// Checks that bad input gives one line that contains all parts, and exit code 2.
 #[track_caller]
 pub fn assert_error(error: &Error, parts: &[&str]) {
     let message = error.to_string();

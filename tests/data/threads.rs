@@ -1,4 +1,4 @@
-//! What is read is the same on any number of threads, and so is what is said of what cannot be read.
+//! Data and errors are the same on any number of threads.
 
 use std::fmt::Write;
 use std::io::{self, Cursor, Read as _};
@@ -14,7 +14,7 @@ use crate::support::{assert_error, gzip};
 
 const ROWS: u32 = 20_000;
 
-/// Numbers, categories of which new ones come up to the end, groups, labels of which one comes late, and quotes that hold
+/// Numbers, categories with new ones up to the end, groups, labels with a late one, and quotes that contain
 /// line ends: more than a megabyte.
 fn table() -> String {
     let mut text = "x,kind,person,note,class\n".to_owned();
@@ -40,7 +40,7 @@ fn open(text: &[u8], threads: Option<usize>) -> Result<Reader> {
     Reader::from_csv(Path::new("t.csv"), Cursor::new(text.to_vec()), &options)
 }
 
-/// All that is read.
+/// All data read.
 #[derive(Debug, PartialEq)]
 struct Read {
     rows: (usize, bool, Classes, Vec<Dictionary>),
@@ -73,7 +73,7 @@ fn a_table_is_the_same_on_any_number_of_threads() {
     }
 }
 
-/// Images, and what is wrong behind the last of them.
+/// Images, and faults after the last of them.
 #[test]
 fn images_are_the_same_without_a_thread() {
     let idx = |dimensions: &[u32], values: usize| {
@@ -113,10 +113,10 @@ fn the_first_error_of_the_file_is_reported() {
         faults.iter().for_each(|(line, fault)| lines.insert(*line, fault));
         lines.concat()
     };
-    // Far apart, so that threads meet them at the same time.
+    // Far apart, so that threads find them at the same time.
     let late = [(20_000, "x,kind 1,,,1\n"), (15_000, "1,kind 1,,,1,\n"), (11_000, "1,2,,,1\n")];
     for (text, place) in [
-        // A number among text is none.
+        // A number among text is not an error.
         (with(&late), "row 15002: expected 5 cells"),
         (with(&late[..2]), "row 15001: expected 5 cells"),
         (with(&late[..1]), "row 20001, column 1 (x): expected a number, as in 20000 other rows"),
@@ -139,16 +139,16 @@ fn a_label_too_many_is_found_on_any_number_of_threads() {
     for threads in [Some(1), Some(4)] {
         let options = ReadOptions { columns: columns.clone(), threads, ..ReadOptions::default() };
         let error = Reader::from_csv(Path::new("t"), Cursor::new(text.clone()), &options).err().unwrap();
-        // A third of the numbers come in the first 70,000 rows.
+        // A third of the numbers occur in the first 70,000 rows.
         assert_error(&error, &["t, row 134806, column 2 (class): expected at most 65536 different labels"]);
     }
 }
 
-/// Rows without an end; reading beyond so many bytes panics.
+/// Endless rows; reading beyond this number of bytes panics.
 struct Endless {
     bytes: usize,
     most: usize,
-    /// As long as somebody may read.
+    /// Held as long as reading is possible.
     _held: Arc<()>,
 }
 
@@ -163,7 +163,7 @@ impl io::Read for Endless {
     }
 }
 
-/// Rows to predict, which nobody waits for to decide what they are.
+/// Returns a reader of rows to predict, whose types need no further rows.
 fn endless(most: usize, threads: usize, held: &Arc<()>) -> Reader {
     let columns = Selection { target: Target::Column("class".to_owned()), ..Selection::default() };
     let options = ReadOptions { columns, ..ReadOptions::default() };
@@ -177,7 +177,7 @@ fn endless(most: usize, threads: usize, held: &Arc<()>) -> Reader {
 }
 
 #[test]
-fn threads_end_when_nobody_wants_more() {
+fn threads_end_when_the_reader_is_dropped() {
     for threads in [1, 2, 5] {
         let held = Arc::new(());
         let mut reader = endless(usize::MAX, threads, &held);

@@ -1,5 +1,5 @@
-//! What the program alone reads: settings and histories of runs, the folder of a sweep. A case is a
-//! process, so there are few of them.
+//! Files that only the program reads: settings and histories of runs, the folder of a sweep. A case is a
+//! process, so the number of cases is small.
 
 use crate::mutate::{Chance, mutated, repair_header};
 use crate::program::Workplace;
@@ -9,13 +9,13 @@ const CONFIG: &str = "# A run.\ndata = \"t.csv\"\nepochs = 3\nlr = 0.01\nhidden 
 const HISTORY: &str = "epoch,train_loss,train_accuracy,validation_loss,validation_accuracy,rows,seconds\n\
                        1,0.9,0.5,0.8,0.6,400,0.012345\n2,0.5,0.7,,,400,0.01\n3,inf,0.7,NaN,0.1,400,0.01\n";
 
-/// Ends well or with one line of error, and is no panic.
+/// Checks that a command succeeds or fails with one line of error, without panic.
 fn check(place: &Workplace, arguments: &[&str], bytes: &[u8]) -> Result<bool, String> {
     let outcome = place.run(arguments);
     let lines = outcome.stderr.lines().count();
     let is_sound = match outcome.code {
         0 => true,
-        // Of a model that was changed outputs may be infinite, which is no fault of its form.
+        // Outputs of a modified model may be infinite, which is not a fault of its format.
         2 | 3 => lines == 1 && outcome.stderr.starts_with("error: ") && outcome.stderr.chars().count() < 2000,
         _ => false,
     };
@@ -24,7 +24,7 @@ fn check(place: &Workplace, arguments: &[&str], bytes: &[u8]) -> Result<bool, St
     if is_sound { Ok(outcome.code == 0) } else { Err(shown()) }
 }
 
-/// So many cases of one file of a workplace; `files` are put back before each.
+/// Runs a number of cases of one file of a workplace; `files` are restored before each.
 fn fuzz(place: &Workplace, files: &[(&str, Vec<u8>)], changed: &str, cases: u64, arguments: &[&str]) {
     let restore = || files.iter().for_each(|(name, contents)| place.write(name, contents));
     let seeds: Vec<Vec<u8>> =
@@ -61,7 +61,7 @@ fn settings_and_histories_of_runs() {
         files.into_iter().zip(contents.map(|text| text.as_bytes().to_vec())).collect();
     fuzz(&place, &files, "a/config.toml", cases(), &["compare", "a", "b"]);
     fuzz(&place, &files, "a/history.csv", cases(), &["runs", "."]);
-    // The data are not there: nothing is trained.
+    // The data do not exist: nothing is trained.
     fuzz(
         &place,
         &files,

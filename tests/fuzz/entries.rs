@@ -1,5 +1,5 @@
-//! One function for each reader, which takes any bytes: what the bounded run of `tests/fuzz.rs` and the targets of `cargo fuzz`
-//! share. A function panics where a promise is broken; that bytes are refused is no failure.
+//! A function for each reader that accepts any bytes, shared by the bounded run of `tests/fuzz.rs` and the
+//! targets of `cargo fuzz`. A function panics if a guarantee is violated; rejected bytes are not a failure.
 
 use std::cell::RefCell;
 use std::io::Cursor;
@@ -19,22 +19,23 @@ use tinytrain::{Error, Model, Result};
 
 /// A reader.
 pub struct Entry {
-    /// Its name, which is also that of its `cargo fuzz` target.
+    /// Name of the reader, also of its `cargo fuzz` target.
     pub name: &'static str,
-    /// Reads bytes, checks what comes of it, and says whether they were accepted.
+    /// Reads bytes, checks the result, and returns whether they were accepted.
     pub run: fn(&[u8]) -> bool,
-    /// The most memory that reading so many bytes may take: a constant, and so many bytes for each of them.
+    /// Limit of memory for reading: a constant, and bytes per byte of input.
     pub memory: (usize, usize),
 }
 
-/// Bytes that a byte of gzip may stand for. Those of zstd, 32,768 times as many, are bounded by their number instead.
+/// Maximum expansion of a byte of gzip. The expansion of zstd, 32,768 times, is bounded by the number of
+/// bytes instead.
 const PACKED: usize = 1032;
 
-/// Of a table: pieces and blocks that wait, which do not depend on its length; then its text, its rows, columns and labels,
-/// their statistics and the rows as inputs.
+/// Limit for tables: waiting pieces and blocks, independent of the length; then text, rows, columns and
+/// labels, their statistics and the rows as inputs.
 const TABLE: (usize, usize) = (48 << 20, 2000);
 
-/// All of them.
+/// All readers.
 pub const ENTRIES: [Entry; 11] = [
     Entry { name: "idx", run: idx, memory: (4 << 20, 100) },
     Entry { name: "idx_packed", run: idx, memory: (16 << 20, 4 * PACKED) },
@@ -49,10 +50,11 @@ pub const ENTRIES: [Entry; 11] = [
     Entry { name: "space", run: space, memory: (4 << 20, 1000) },
 ];
 
-/// The name that stands for files in messages.
+/// Name of files in messages.
 const NAME: &str = "f";
 
-/// What was refused is said in one line of a bounded length, without what a terminal would obey, and is bad input.
+/// Checks that an error is one line of a bounded length, without control characters, and has the exit code of
+/// bad input.
 #[track_caller]
 fn check_refusal(error: &Error) {
     let line = error.to_string();
@@ -61,19 +63,19 @@ fn check_refusal(error: &Error) {
     assert_eq!(error.exit_code(), 2, "{line}");
 }
 
-/// What was read, or nothing where it was refused as it should be.
+/// Returns the result, or `None` after a valid rejection.
 #[track_caller]
 fn accepted<T>(read: Result<T>) -> Option<T> {
     read.inspect_err(check_refusal).ok()
 }
 
-/// Bytes as a file, for what reads nothing else.
+/// Writes bytes to a file, for readers of files only.
 fn with_file<T>(bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
     thread_local! {
         static FILE: RefCell<Option<NamedTempFile>> = const { RefCell::new(None) };
     }
     FILE.with_borrow_mut(|file| {
-        // In memory, where the system has such a folder: a disk would be the slowest part of all.
+        // In memory, if the system has such a folder: a disk would be the slowest part.
         let folder = Some(Path::new("/dev/shm")).filter(|folder| folder.is_dir());
         let folder = folder.map_or_else(std::env::temp_dir, Path::to_owned);
         let file = file.get_or_insert_with(|| NamedTempFile::new_in(folder).expect("a temporary file"));
@@ -82,13 +84,13 @@ fn with_file<T>(bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
     })
 }
 
-/// Two files: the first two bytes, little endian, are the length of the first.
+/// Splits bytes into two files: the first two bytes, little endian, are the length of the first.
 pub fn two(bytes: &[u8]) -> (&[u8], &[u8]) {
     let Some((length, rest)) = bytes.split_first_chunk() else { return (&[], bytes) };
     rest.split_at(usize::from(u16::from_le_bytes(*length)).min(rest.len()))
 }
 
-/// Labels and images of IDX, from streams and, the images, from a file.
+/// Reads labels and images of IDX, from streams and, the images, from a file.
 fn idx(bytes: &[u8]) -> bool {
     let (labels, images) = two(bytes);
     let stream = |bytes: &[u8]| Cursor::new(bytes.to_vec());
@@ -99,7 +101,7 @@ fn idx(bytes: &[u8]) -> bool {
     with_file(images, |path| check_rows(Reader::open_unlabelled(path, &options), false)) || is_read
 }
 
-/// Reads all rows of a reader that opens, and checks them; whether they are whole.
+/// Reads and checks all rows of a reader that opens; returns whether they are complete.
 fn check_rows(opened: Result<Reader>, is_labelled: bool) -> bool {
     let Some(mut reader) = accepted(opened.and_then(|mut reader| reader.read_to_end().map(|()| reader)))
     else {
@@ -141,7 +143,7 @@ fn check_labelled(reader: &Reader) {
     assert!(view.weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0));
 }
 
-/// Settings of a table and what is done with it: three bytes.
+/// Returns options of a table and of its encoding from three bytes.
 fn table_options([first, second, third]: [u8; 3]) -> (ReadOptions, DataOptions) {
     let is = |byte: u8, bit: u32| byte >> bit & 1 == 1;
     let column = |wanted: bool, index: &str| wanted.then(|| index.to_owned());
@@ -192,7 +194,7 @@ fn table_options([first, second, third]: [u8; 3]) -> (ReadOptions, DataOptions) 
     (read, data)
 }
 
-/// A table in any dialect: three bytes of settings, then its text.
+/// Reads a table in any dialect: three bytes of options, then its text.
 fn table(bytes: &[u8]) -> bool {
     let Some((settings, text)) = bytes.split_first_chunk() else { return false };
     let (options, data) = table_options(*settings);
@@ -201,7 +203,7 @@ fn table(bytes: &[u8]) -> bool {
     if !check_rows(open(), is_labelled) {
         return false;
     }
-    // As it is made ready for training.
+    // Preparation for training.
     let prepared =
         is_labelled.then(|| open().and_then(|reader| TrainingData::new(reader, None, None, &data)));
     if let Some(data) = prepared.and_then(accepted) {
@@ -214,19 +216,19 @@ fn table(bytes: &[u8]) -> bool {
     true
 }
 
-/// A packed table.
+/// Reads a compressed table.
 fn packed(bytes: &[u8]) -> bool {
     check_rows(Reader::from_csv(Path::new(NAME), Cursor::new(bytes.to_vec()), &ReadOptions::default()), true)
 }
 
-/// An archive of arrays as a table.
+/// Reads an archive of arrays as a table.
 fn npz(bytes: &[u8]) -> bool {
     with_file(bytes, |path| {
         check_rows(Reader::open(&Source::Csv { path: path.to_owned() }, &ReadOptions::default()), true)
     })
 }
 
-/// An image.
+/// Reads an image.
 fn png(bytes: &[u8]) -> bool {
     let sizes = [(7, 5, false), (1, 40, true)];
     with_file(bytes, |path| {
@@ -237,7 +239,7 @@ fn png(bytes: &[u8]) -> bool {
     }) == [true; 2]
 }
 
-/// A model: read, written and read again, used and exported.
+/// Reads a model, writes and reads it again, uses and exports it.
 fn model(bytes: &[u8]) -> bool {
     let path = PathBuf::from(NAME);
     let Some(model) = accepted(Model::from_bytes(bytes, &path)) else { return false };
@@ -269,18 +271,18 @@ fn model(bytes: &[u8]) -> bool {
     true
 }
 
-/// A checkpoint: read, written and read again.
+/// Reads a checkpoint, writes and reads it again.
 fn checkpoint(bytes: &[u8]) -> bool {
     let path = PathBuf::from(NAME);
     let Some(checkpoint) = accepted(Checkpoint::from_bytes(bytes, &path)) else { return false };
     let again = checkpoint.to_bytes().expect("what was read can be written");
     let read = Checkpoint::from_bytes(&again, &path).expect("what was written can be read");
-    // NaN among what an optimizer remembers is not equal to itself.
+    // NaN in the optimizer state is not equal to itself.
     assert_eq!(read.to_bytes().ok(), Some(again));
     true
 }
 
-/// The run of which [`resume`] goes on, before its first event.
+/// Returns the run that [`resume`] continues, before its first event.
 pub fn run_to_resume() -> Run {
     let rows = (0..60).map(|row| format!("{},{},{}\n", row % 7, row * row % 11, row % 2));
     let text: String = ["a,b,class\n".to_owned()].into_iter().chain(rows).collect();
@@ -302,7 +304,7 @@ pub fn run_to_resume() -> Run {
     Run::new(config, data, Device::Cpu, None).expect("settings of a run")
 }
 
-/// A run that goes on from a checkpoint to its end.
+/// Continues a run from a checkpoint to its end.
 fn resume(bytes: &[u8]) -> bool {
     let Some(checkpoint) = accepted(Checkpoint::from_bytes(bytes, Path::new(NAME))) else { return false };
     let mut run = run_to_resume();
@@ -321,7 +323,7 @@ fn resume(bytes: &[u8]) -> bool {
     true
 }
 
-/// Settings that a sweep tries.
+/// Reads the space of a sweep.
 fn space(bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else { return false };
     let Some(space) = accepted(Space::from_toml(text, Path::new(NAME))) else { return false };
@@ -340,7 +342,7 @@ fn space(bytes: &[u8]) -> bool {
         }
     };
     (0..20).for_each(|trial| check(&space.sample(3, trial)));
-    // A grid is as large as it was asked for.
+    // A grid has the requested size.
     let points = |values: &Values| match values {
         Values::Choice(values) => values.len(),
         Values::Range(range) => range.points.unwrap_or(1),

@@ -1,6 +1,6 @@
-//! Changes valid files into files that nobody has written, by a seed: the same case is the same bytes.
+//! Modifies valid files into arbitrary ones by a seed: a case always has the same bytes.
 
-/// Numbers that readers stumble over.
+/// Numbers that are critical for readers.
 const NUMBERS: [u64; 16] = [
     0,
     1,
@@ -20,7 +20,7 @@ const NUMBERS: [u64; 16] = [
     0xffff_ffff_ffff_ffff,
 ];
 
-/// Words that readers of text stumble over.
+/// Words that are critical for readers of text.
 const WORDS: [&str; 38] = [
     "",
     "0",
@@ -62,7 +62,7 @@ const WORDS: [&str; 38] = [
     "999999999x999999999",
 ];
 
-/// A stream of numbers that look random.
+/// A stream of pseudorandom numbers.
 pub struct Chance(u64);
 
 impl Chance {
@@ -79,7 +79,7 @@ impl Chance {
         word ^ word >> 31
     }
 
-    /// A number below `count`; 0 below 0.
+    /// Returns a number below `count`; 0 if `count` is 0.
     pub fn below(&mut self, count: usize) -> usize {
         self.next().checked_rem(count as u64).unwrap_or(0) as usize
     }
@@ -89,11 +89,11 @@ impl Chance {
     }
 }
 
-/// One of the seeds, changed one to five times.
+/// Returns one of the seeds, changed one to five times.
 pub fn mutated(seeds: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
     let mut bytes = seeds[chance.below(seeds.len())].clone();
     let changes = 1 + chance.below(5);
-    // One alone is looked into furthest.
+    // Files with a single change are read furthest.
     for _ in 0..1 + chance.below(changes) {
         change(&mut bytes, seeds, chance);
     }
@@ -102,7 +102,7 @@ pub fn mutated(seeds: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
 }
 
 fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], chance: &mut Chance) {
-    // Headers are short, and what goes wrong goes wrong there.
+    // Headers are short, and most faults are found there.
     let reach = if chance.below(2) == 0 { bytes.len() } else { bytes.len().min(64) };
     let at = chance.below(reach);
     let most = chance.of(&[1, 8, 64, bytes.len()]);
@@ -137,7 +137,7 @@ fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], chance: &mut Chance) {
     }
 }
 
-/// Writes a number of one to eight bytes over others, in one of both orders.
+/// Overwrites one to eight bytes with a number, in one of both byte orders.
 fn integer(bytes: &mut [u8], at: usize, chance: &mut Chance) {
     let (width, number) = (1usize << chance.below(4), chance.of(&NUMBERS));
     let mut word = number.to_le_bytes()[..width].to_vec();
@@ -158,13 +158,13 @@ fn swap_lines(bytes: &mut Vec<u8>, chance: &mut Chance) {
     }
 }
 
-/// Puts another number in the place of one that is written in digits.
+/// Replaces a number written in digits by another one.
 fn number(bytes: &mut Vec<u8>, chance: &mut Chance) {
     let digits = |byte: &u8| byte.is_ascii_digit() || b".+-e".contains(byte);
     replace(bytes, digits, chance);
 }
 
-/// Puts another word in the place of one between marks.
+/// Replaces a word between punctuation by another one.
 fn token(bytes: &mut Vec<u8>, chance: &mut Chance) {
     replace(bytes, |byte| !b",;:\"[]{}=\n\t ".contains(byte), chance);
 }
@@ -181,7 +181,7 @@ fn replace(bytes: &mut Vec<u8>, is_inside: impl Fn(&u8) -> bool, chance: &mut Ch
     bytes.splice(start..end, word.bytes());
 }
 
-/// Makes the length in front of a safetensors header that of the header, whose end is where its braces close.
+/// Corrects the length before a safetensors header, which ends at its closing brace.
 pub fn repair_header(bytes: &mut [u8]) {
     let Some((length, rest)) = bytes.split_first_chunk_mut::<8>() else { return };
     let (mut depth, mut is_quoted, mut is_escaped) = (0, false, false);
@@ -202,7 +202,7 @@ pub fn repair_header(bytes: &mut [u8]) {
     }
 }
 
-/// Makes the check sums of the chunks of a PNG file right.
+/// Corrects the checksums of the chunks of a PNG file.
 pub fn repair_sums(bytes: &mut [u8]) {
     let mut at = 8;
     while let Some(head) = bytes.get(at..at + 8) {
@@ -217,7 +217,7 @@ pub fn repair_sums(bytes: &mut [u8]) {
     }
 }
 
-/// Makes the check sums of the stored entries of a ZIP archive right again.
+/// Corrects the checksums of the stored entries of a ZIP archive.
 pub fn repair_archive(bytes: &mut [u8]) {
     let number = |bytes: &[u8], at: usize, size: usize| -> Option<usize> {
         Some(

@@ -1,4 +1,4 @@
-//! Small valid files of every format, made here.
+//! Small valid files of every format, generated.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
@@ -19,7 +19,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 use crate::entries::run_to_resume;
 
-/// The seeds of an entry.
+/// Returns the seeds of an entry.
 pub fn of(name: &str) -> Vec<Vec<u8>> {
     match name {
         "idx" => idx(),
@@ -46,7 +46,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, CompressionLevel::Fastest)
 }
 
-/// An array of numbers or of text, in numpy's format.
+/// Returns an array of numbers or of text, in numpy's format.
 fn npy(values: &[&str]) -> Vec<u8> {
     let numbers: Result<Vec<f64>, _> = values.iter().map(|value| value.parse::<f64>()).collect();
     let (kind, bytes): (&str, Vec<u8>) = match numbers {
@@ -62,7 +62,7 @@ fn npy(values: &[&str]) -> Vec<u8> {
     [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), &bytes].concat()
 }
 
-/// Tables as archives of arrays.
+/// Returns tables as archives of arrays.
 fn npzs() -> Vec<Vec<u8>> {
     let archive = |columns: &[(&str, &[&str])]| {
         let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
@@ -108,7 +108,7 @@ fn idx_packed() -> Vec<Vec<u8>> {
     idx_pairs().iter().flat_map(pack).collect()
 }
 
-/// With some settings of those that a table has in front of its text.
+/// Prepends some combinations of a table's option bytes to its text.
 fn with_settings(text: &str) -> Vec<Vec<u8>> {
     let settings =
         [[0, 0, 0], [3, 16, 16], [4, 0, 32], [0x4a, 7, 0x40], [5, 6, 0x28], [7, 4, 0x94], [2, 5, 0xe4]];
@@ -150,7 +150,7 @@ fn pngs() -> Vec<Vec<u8>> {
         }
         let mut writer = encoder.write_header().unwrap();
         let line = (9 * color.samples() * depth as usize).div_ceil(8);
-        // Of a palette, four colours at most are there.
+        // A palette has at most four colours.
         let value = |at: usize| if color == Indexed { at % 4 } else { at * 37 };
         writer.write_image_data(&(0..6 * line).map(|at| value(at) as u8).collect::<Vec<u8>>()).unwrap();
         writer.finish().unwrap();
@@ -178,7 +178,7 @@ fn pngs() -> Vec<Vec<u8>> {
     all
 }
 
-/// Nine by six grey pixels in the seven passes of Adam7, each line of which has a filter of its own.
+/// Nine by six grey pixels in the seven passes of Adam7, each line with a separate filter.
 fn interlaced() -> Vec<u8> {
     let mut stream = Vec::new();
     for [column, row, across, down] in [
@@ -232,7 +232,7 @@ fn models() -> Vec<Model> {
     vec![plain, ensemble, of_table(), of_values()]
 }
 
-/// Of a table of a number and categories, which an input layer takes.
+/// Returns a model of a table with a number and categories, with an input layer.
 fn of_table() -> Model {
     let names =
         |names: &[&str]| Classes::named(names.iter().map(|name| (*name).to_owned()).collect()).unwrap();
@@ -266,7 +266,7 @@ fn of_table() -> Model {
     of_network(network, Transform::Columns(Encoding { columns, is_numbered: true }), data_schema)
 }
 
-/// Of a table without names whose numbers become ranks, and which predicts values.
+/// Returns a model of a table without names, with rank-scaled inputs, that predicts values.
 fn of_values() -> Model {
     let quantiles = NumericScaling::Normal(vec![-1.0, 0.0, 0.5, 7.0]);
     let columns = vec![ColumnEncoding::Number { map: quantiles, fill: 0.0, has_indicator: false }; 2];
@@ -297,7 +297,7 @@ fn of_values() -> Model {
     of_network(network, Transform::Columns(Encoding { columns, is_numbered: false }), data_schema)
 }
 
-/// Of a run within its first epoch, behind it, within the last, and at its end.
+/// Returns checkpoints of a run in its first epoch, after it, in the last one, and at its end.
 fn checkpoints() -> Vec<Vec<u8>> {
     let mut run = run_to_resume();
     let mut seen = Vec::new();

@@ -1,19 +1,19 @@
-//! What goes wrong in a case: panics of any thread, and cases that do not end.
+//! Detects panics of any thread, and cases that do not end.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-/// No case takes this long unless it hangs.
+/// Time after which a case is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The case that runs: its reader, its bytes, and when it began.
+/// The running case: its reader, its bytes, and its start.
 static RUNNING: Mutex<Option<(&'static str, Vec<u8>, Instant)>> = Mutex::new(None);
 
-/// What has panicked since it began.
+/// Panics since the start of the case.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Held by the test that runs: what is counted is counted of the whole process.
+/// Held by the running test: counters are global to the process.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -25,7 +25,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
     lock(&ALONE)
 }
 
-/// A case that runs until this is dropped.
+/// A running case, ended by dropping.
 pub struct Watched;
 
 impl Drop for Watched {
@@ -52,7 +52,7 @@ pub fn begin(name: &'static str, bytes: &[u8]) -> Watched {
     Watched
 }
 
-/// What has panicked in the case that runs.
+/// Returns the panics of the running case.
 pub fn panics() -> Vec<String> {
     std::mem::take(&mut *lock(&PANICS))
 }
@@ -70,7 +70,7 @@ fn end_what_hangs() {
     }
 }
 
-/// Keeps the bytes of a case.
+/// Saves the bytes of a case.
 pub fn keep(name: &str, bytes: &[u8]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{name}.bin"));
     std::fs::write(&path, bytes).unwrap();

@@ -70,7 +70,7 @@ fn far_from_zero_activations_reach_their_limits() {
     });
 }
 
-/// More than 65,535 workgroups: the grid folds into y.
+/// More than 65,535 workgroups: the grid is folded into y.
 #[test]
 fn a_matrix_larger_than_one_grid_row() {
     everywhere(|lab, tuning| {

@@ -13,7 +13,7 @@ fn every_activation_with_and_without_dropout() {
             let (capacity, rows, columns) = SHAPES[number % SHAPES.len()];
             let (z, dy) = (random(capacity, columns, 1) * 3.0, random(capacity, columns, 2));
             let live = |matrix: &Array2<f32>| wide(matrix).slice(s![..rows, ..]).to_owned();
-            // The mask depends on the row, not on their number.
+            // The mask depends on the row, not on the number of rows.
             let y = nonlinear::value(&nonlinearity, &wide(&z)).mapv(|y| y as f32);
             let kept = if nonlinearity.keeps_z() { &z } else { &y };
             let kernel = ActivateBackward { rows: capacity, columns, nonlinearity };

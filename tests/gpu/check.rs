@@ -1,5 +1,5 @@
-//! The cases of `tinytrain check`, with odd shapes, on every adapter and under every tuning: most kernels have no other test against
-//! the f64 reference.
+//! The cases of `tinytrain check`, with odd shapes, on every adapter and under every tuning: for most kernels
+//! this is the only test against the f64 reference.
 
 use tinytrain::check::{Extent, Outcome, kernels, kernels_async};
 use tinytrain::gpu::block;
@@ -29,7 +29,7 @@ fn every_kernel_passes_in_odd_shapes() {
     });
 }
 
-/// Small teams have many levels, and workgroups that are no power of two have threads without work.
+/// Small teams have many levels, and workgroups whose size is not a power of two have idle threads.
 #[test]
 fn every_kernel_passes_with_odd_workgroups() {
     let lab = &labs()[0];
@@ -39,7 +39,7 @@ fn every_kernel_passes_with_odd_workgroups() {
     }
 }
 
-/// Cases that begin again, instead of waiting for what they read, come to the same.
+/// Cases that begin again, instead of waiting for reads, have the same outcomes.
 #[test]
 fn replayed_cases_have_equal_outcomes() {
     let lab = &labs()[0];

@@ -1,4 +1,4 @@
-//! Against the reference in `src/check/whole_steps.rs`, which `check.rs` runs everywhere; here the ends of an epoch.
+//! Ends of an epoch; `check.rs` runs the reference in `src/check/whole_steps.rs` everywhere.
 
 use tinytrain::kernels::{Column, FeatureFormat, Samples, StepRecord, StepShape, Tuning};
 use tinytrain::model::Network;
@@ -20,7 +20,7 @@ fn shape(sizes: &[usize], kind: OptimizerKind, tuning: &Tuning) -> (UpdateRule, 
     (rule, shape)
 }
 
-/// Parameters, sums and state before and after; sums are NaN before, and state is above 0.
+/// Returns parameters, sums and state before and after; sums are NaN before, and state is above 0.
 fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, inputs: usize, batch: StepRecord) -> [Vec<u32>; 2] {
     let layout = shape.layout();
     let parameters = random(1, 4 * layout.weights(), 1).into_iter().map(f32::to_bits);

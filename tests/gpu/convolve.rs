@@ -11,7 +11,7 @@ fn team(team: usize) -> Tuning {
     Tuning { team, ..Tuning::GPU }
 }
 
-/// Outputs of n elements under k taps, and the tap that meets element i in output i.
+/// Returns the outputs of n elements under k taps, and the tap for element i in output i.
 fn shape(mode: Mode, n: usize, k: usize) -> (usize, usize) {
     match mode {
         Mode::Valid => (n - k + 1, 0),
@@ -26,10 +26,10 @@ fn reference(a: &Array2<f64>, b: &Array2<f64>, mode: Mode) -> Array2<f64> {
     ops::convolve(a.view(), b.view(), [down, across], [rows, columns])
 }
 
-/// A sum of k rounded products, one after the other, is within k eps / 2 of the sum of the products' magnitudes
-/// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); two such passes of k1 and k2 within
+/// A sum of k rounded products, computed in order, is within k eps / 2 of the sum of the products' magnitudes
+/// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); two passes of k1 and k2 within
 /// (k1 + k2) eps / 2.
-/// Asked for is (k + 4) eps, where the 4 is for devices that round less well.
+/// The required bound is (k + 4) eps, where the 4 is for devices with less exact rounding.
 fn bound(a: &Array2<f64>, b: &Array2<f64>, mode: Mode) -> Array2<f64> {
     let units = (b.nrows() + b.ncols()) as f64 + 3.0;
     reference(&a.mapv(f64::abs), &b.mapv(f64::abs), mode) * (units * f64::from(f32::EPSILON))
@@ -127,7 +127,7 @@ fn taps_beyond_the_line_count_nothing_even_if_infinite() {
             run(lab, tuning, &a, &[1.0, f32::INFINITY], Mode::Tail),
             array![[f32::INFINITY, 2.0], [f32::INFINITY, 4.0]]
         );
-        // The padding of the rows and columns stays 0 as well: reading the result checks it.
+        // The padding of rows and columns also stays 0, which reading the result checks.
         let infinite = array![[f32::INFINITY]];
         assert_eq!(
             run_separable(lab, tuning, &a, [&infinite, &infinite], Mode::Valid),

@@ -1,4 +1,4 @@
-//! The cost models against counted accesses: every kernel, under every tuning.
+//! Cost models compared with counted accesses: every kernel, under every tuning.
 
 use tinytrain::gpu::read_buffer;
 use tinytrain::kernels::{
@@ -16,15 +16,15 @@ use crate::lab::{Lab, apart, everywhere, labs, records};
 use crate::rewriting::shallow;
 use crate::variants::several;
 
-/// More words than any kernel below reads or writes.
+/// More words than any of the kernels below reads or writes.
 const WORDS: usize = 1 << 17;
 
-/// A data set as large as the buffers allow, of which every order names rows.
+/// Returns a data set as large as the buffers allow, which contains the rows of every order.
 fn samples(stored: FeatureFormat) -> Samples {
     Samples { stored, count: 2 }
 }
 
-/// Kernels of the training step, with (rows, inputs, outputs).
+/// Returns kernels of the training step, with (rows, inputs, outputs).
 fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     let (columns, classes, offset) = (inputs, outputs, 1);
     let mut all: Vec<Box<dyn Kernel>> = vec![
@@ -43,8 +43,8 @@ fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
         LayerInputs::DataSet(samples(FeatureFormat::Bytes)),
         LayerInputs::DataSet(samples(FeatureFormat::Floats)),
     ];
-    // Without an activation, one that keeps Z and one that does not; no state, one number, two. What else they compute costs
-    // no access.
+    // Without an activation, with one that keeps Z and one that does not; with no, one and two numbers of
+    // state. Other computations cost no access.
     let activations = [Activation::Identity, Activation::Gelu, Activation::Tanh];
     let kinds = [OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam];
     let layout = ParameterLayout::of_sizes(&[inputs, outputs, outputs]);
@@ -71,7 +71,7 @@ fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// The kernels of an input layer.
+/// Returns the kernels of an input layer.
 fn input_layers([rows, columns, categories]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
     let kinds = [
@@ -100,7 +100,7 @@ fn input_layers([rows, columns, categories]: [usize; 3]) -> Vec<Box<dyn Kernel>>
     all
 }
 
-/// The general kernels.
+/// Returns the general kernels.
 fn collection([m, k, n]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     let (rows, columns) = (m, k);
     let mut all: Vec<Box<dyn Kernel>> =
@@ -116,8 +116,8 @@ fn collection([m, k, n]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// The kernels that do whole steps, for networks of one layer, two and three, with activations that keep Z and that do
-/// not, and optimizers with as many numbers of state.
+/// Returns the kernels for whole steps, for networks of one, two and three layers, with activations that keep
+/// Z and that do not, and optimizers with different numbers of state.
 fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
     let kinds = [OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam];
@@ -140,9 +140,9 @@ fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<
             all.push(Box::new(Column::new(&shape, samples(stored), tuning)));
         }
     }
-    // So many parts of the first layer that threads share them.
+    // The first layer has enough parts that threads share them.
     let shared = Network::new(1100, vec![Dense::new(3, Activation::Identity)], Loss::Mae).unwrap();
-    // So many layers that the code is for any network.
+    // The number of layers requires the code for any network.
     let deep = Network::classifier(&[70, inputs, outputs, 6, 9, 5]).unwrap();
     for network in [shared, deep] {
         let shape = StepShape::new(&network, &UpdateRule::sgd(0.5), false, rows, tuning).unwrap();
@@ -151,7 +151,7 @@ fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<
     all
 }
 
-/// Windows and convolutions of every kind.
+/// Returns windows and convolutions of every kind.
 fn windows([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
     for (columns, width) in [(columns, 1), (columns, 3.min(columns)), (40 * columns, 30 * columns)] {
@@ -168,7 +168,7 @@ fn windows([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kerne
     all
 }
 
-/// Scans, and what is made of them.
+/// Returns scans, and kernels based on them.
 fn scans([m, k, n]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
     let block = 2 * tuning.team;
@@ -178,7 +178,7 @@ fn scans([m, k, n]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
             all.push(Box::new(Scan { padded: inclusive, ..plain }));
             all.push(Box::new(Scan { flags: inclusive, ..Scan::new::<u32>(length, inclusive, tuning) }));
         }
-        // Its grid has no workgroup where the first block is the only one.
+        // Its grid has no workgroup if there is only one block.
         if length > block {
             all.push(Box::new(ScanAdd { length, block, integers: false }));
         }
@@ -186,7 +186,7 @@ fn scans([m, k, n]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// The passes of reductions of a matrix, and of a vector as long as the matrix.
+/// Returns the passes of reductions of a matrix, and of a vector as long as the matrix.
 fn reductions([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
     let shapes = [
@@ -206,7 +206,7 @@ fn reductions([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Ke
     all
 }
 
-/// Every kernel, at sizes that are made of these three.
+/// Returns every kernel, with sizes from these three.
 pub fn kernels(shape: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let general =
         [collection(shape), reductions(shape, tuning), windows(shape, tuning), scans(shape, tuning)];
@@ -218,7 +218,7 @@ pub fn kernels(shape: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
         .collect()
 }
 
-/// Runs a kernel with counters in it. All words that it reads are 1.
+/// Runs a kernel with counters. All words that it reads are 1.
 fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     let context = &lab.context;
     let program = counted(&program(kernel, tuning, context.transport));
@@ -245,15 +245,15 @@ fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     }
 }
 
-/// Threads of a workgroup, as the shader says.
+/// Returns the threads of a workgroup from the shader.
 fn threads(source: &str) -> u32 {
     let module = naga::front::wgsl::parse_str(source).unwrap();
     module.entry_points[0].workgroup_size.iter().product()
 }
 
-/// How often a shader loads and stores does not depend on the driver: one is enough.
+/// The number of loads and stores of a shader does not depend on the driver, so one adapter suffices.
 #[test]
-fn the_models_say_what_is_counted() {
+fn the_cost_models_match_the_counters() {
     let lab = apart();
     let _turn = lab.turn();
     for tuning in lab.watched_tunings() {
@@ -263,9 +263,9 @@ fn the_models_say_what_is_counted() {
     }
 }
 
-/// With so few threads layers are made in chunks and come back in pieces.
+/// With a small number of threads, layers are computed in chunks and read back in pieces.
 #[test]
-fn rows_in_pieces_cost_what_is_counted() {
+fn the_cost_of_rows_in_pieces_matches_the_counters() {
     let tuning = Tuning { row: 8, ..shallow(&Tuning::GPU) };
     let rows = |kernel: &dyn Kernel| kernel.shader().name == "row";
     for kernel in whole_steps([5, 70, 33], &tuning).iter().filter(|kernel| rows(&***kernel)) {
@@ -273,7 +273,7 @@ fn rows_in_pieces_cost_what_is_counted() {
     }
 }
 
-/// Workgroups that a folded grid has too many load nothing.
+/// Surplus workgroups of a folded grid load nothing.
 #[test]
 fn surplus_workgroups_cost_nothing() {
     let lab = &labs()[0];
@@ -295,7 +295,7 @@ fn compare(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) {
 }
 
 #[test]
-fn counting_sees_what_a_shader_does() {
+fn counters_match_known_accesses() {
     // Known by hand: 10 vec4s read, 5 written.
     everywhere(|lab, tuning| {
         let kernel = ZipKernel::new::<f32>(1, 17, Zip::Add, Grid::Line);

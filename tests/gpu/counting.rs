@@ -1,5 +1,5 @@
-//! Puts counters into a shader: every load and store of storage and workgroup memory, and every barrier, adds to one; or
-//! every access to storage keeps how far it reached.
+//! Adds counters to a shader: every load and store of storage and workgroup memory, and every barrier,
+//! increments one; or every access to storage records its index.
 
 use naga::{
     AddressSpace, ArraySize, AtomicFunction, Block, Expression, Function, GlobalVariable, Handle, Literal,
@@ -10,7 +10,7 @@ use tinytrain::kernels::MOST_BUFFERS;
 
 use crate::rewriting::{Transfer, after_each, resolved, rewritten, transfers, validate};
 
-/// What is counted, in the order of the counters. Accesses count elements of four bytes.
+/// Counted operations, in the order of the counters. Accesses count elements of four bytes.
 pub const COUNTERS: usize = 5;
 const GLOBAL_READS: u32 = 0;
 const GLOBAL_WRITES: u32 = 1;
@@ -18,25 +18,26 @@ const WORKGROUP_READS: u32 = 2;
 const WORKGROUP_WRITES: u32 = 3;
 const BARRIERS: u32 = 4;
 
-/// What a shader is asked.
+/// The measured property of a shader.
 #[derive(Clone, Copy, PartialEq)]
 enum Question {
     Accesses,
     Reach,
 }
 
-/// The program with one more binding at the end, its counters. Every invocation that comes to a barrier counts it.
+/// Returns the program with one more binding at the end, its counters. Every invocation that reaches a
+/// barrier counts it.
 pub fn counted(program: &Program) -> Program {
     instrumented(program, Question::Accesses)
 }
 
-/// The program with one more binding at the end: two words for each storage binding before it, how many accesses there
-/// were, and the highest index that one of them had.
+/// Returns the program with one more binding at the end: two words for each storage binding before it, the
+/// number of accesses and the highest index.
 pub fn watched(program: &Program) -> Program {
     instrumented(program, Question::Reach)
 }
 
-/// Bytes from one element of each storage binding to the next.
+/// Returns the stride of each storage binding in bytes.
 pub fn strides(program: &Program) -> Vec<u64> {
     let module = naga::front::wgsl::parse_str(program.source()).expect("our shaders parse");
     let stride = |binding: u32| {
@@ -87,7 +88,7 @@ fn add_counters(module: &mut Module, binding: u32) -> Handle<GlobalVariable> {
     module.global_variables.append(variable, Span::UNDEFINED)
 }
 
-/// The index of an element.
+/// Index of an element.
 enum Index {
     Computed(Handle<Expression>),
     Fixed(u32),
@@ -117,7 +118,7 @@ impl Counting<'_> {
         function.body.append(&mut body);
     }
 
-    /// What is counted behind a statement.
+    /// Returns the counting statements after a statement.
     fn after(&self, function: &mut Function, statement: &Statement) -> Block {
         let mut block = Block::new();
         let mut push = |counter: u32, fun, value| {
@@ -148,7 +149,7 @@ impl Counting<'_> {
         block
     }
 
-    /// Binding and index of the element that a pointer points into, if it is one of a storage buffer.
+    /// Returns binding and index of a pointer's element, if it belongs to a storage buffer.
     fn element(&self, function: &Function, pointer: Handle<Expression>) -> Option<(u32, Index)> {
         let (base, index) = match function.expressions[pointer] {
             Expression::Access { base, index } => (base, Index::Computed(index)),
@@ -163,7 +164,7 @@ impl Counting<'_> {
         is_storage.then(|| (global.binding.expect("storage is bound").binding, index))
     }
 
-    /// What a statement adds to which counters.
+    /// Returns the increments of counters for a statement.
     fn counts(&self, function: &Function, statement: &Statement) -> Vec<(u32, u32)> {
         let count = |transfer: Transfer| {
             let counter = match (self.space(function, transfer.pointer)?, transfer.is_store) {
@@ -179,7 +180,7 @@ impl Counting<'_> {
         transfers(function, statement).into_iter().filter_map(count).chain(barrier).collect()
     }
 
-    /// The memory that a pointer points to, if it is a global variable's.
+    /// Returns the memory of a pointer, if it is a global variable's.
     fn space(&self, function: &Function, pointer: Handle<Expression>) -> Option<AddressSpace> {
         match function.expressions[pointer] {
             Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => {

@@ -5,7 +5,7 @@ use tinytrain::reference::{bounds, ops};
 use crate::lab::{Lab, everywhere, indices, labels, random, wide};
 use crate::softmax::SHAPES;
 
-/// Sums over the workgroups of one slot: (loss, correct).
+/// Returns the sums over the workgroups of one slot: (loss, correct).
 pub fn metrics(values: &[f32], groups: usize, slot: usize) -> (f64, f64) {
     let (loss, correct) = sum_metrics(&values[2 * groups * slot..2 * groups * (slot + 1)]);
     (loss, correct as f64)
@@ -94,7 +94,7 @@ fn a_nan_logit_gives_a_nan_loss() {
     });
 }
 
-/// Nothing clamps what a shader reads: a target that is no class must not lead it out of its buffer.
+/// Shader reads are not clamped: a target that is not a class must not cause an access out of bounds.
 #[test]
 fn a_target_that_is_no_class_has_an_infinite_loss() {
     everywhere(|lab, tuning| {

@@ -1,11 +1,11 @@
-//! What the elementwise kernels share in their tests.
+//! Shared test functions of the elementwise kernels.
 
 use ndarray::Array2;
 use tinytrain::kernels::{Kernel, Tuning};
 
 use crate::lab::{Lab, batch};
 
-/// Runs `kernel` on `inputs` and gives the output of the same shape, of which only `rows` rows are live.
+/// Runs `kernel` on `inputs` and returns the output of the same shape, of which only `rows` rows are live.
 pub fn run(
     lab: &Lab,
     tuning: &Tuning,

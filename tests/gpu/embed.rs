@@ -7,7 +7,7 @@ use tinytrain::reference::{ReferenceInput, bounds};
 
 use crate::lab::{Lab, assert_close, everywhere, random, wide};
 
-/// An input layer with its parameters on a device, behind those of a dense layer, and rows for it.
+/// An input layer with its parameters on a device, after a dense layer's parameters, and rows for it.
 pub struct Problem {
     pub layer: InputLayer,
     pub layout: ParameterLayout,
@@ -17,7 +17,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// So many columns, of each kind in turn, for so many rows, in which stand unknown categories too.
+    /// Creates a problem of this number of columns, of each kind in turn, and rows, including unknown
+    /// categories.
     pub fn new(columns: usize, rows: usize, scaled: bool) -> Self {
         let kinds = [
             InputColumn::Periodic,
@@ -64,7 +65,7 @@ fn check(lab: &Lab, tuning: &Tuning, columns: usize, rows: usize, scaled: bool) 
     let kernels = Embed::all(capacity, &problem.layer, layout);
     assert_eq!(kernels.len(), columns.div_ceil(MOST_COLUMNS));
     if scaled {
-        // What the last batch leaves between X and E, and padding of E, is nobody's.
+        // The values between X and E, left by the last batch, and padding of E are undefined.
         lab.context.queue.write_buffer(&x.buffer, 0, &vec![0; 16 * (capacity + rows) * inputs.div_ceil(4)]);
     }
     for kernel in &kernels {

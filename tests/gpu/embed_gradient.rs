@@ -7,14 +7,14 @@ use crate::embed::Problem;
 use crate::lab::{Lab, everywhere, random, wide};
 use crate::optimized::{STEP, assert_row, optimized_input, rules};
 
-/// Parameters and their state for a rule, all in one buffer, and the layout.
+/// Parameters and their state for an update rule, all in one buffer, and the layout.
 pub struct Updated {
     pub layout: ParameterLayout,
     pub before: Vec<f32>,
 }
 
 impl Updated {
-    /// State as large as that of an optimizer that has run for a while; means of squares are above 0. Padding is 0.
+    /// The state has the size of an optimizer's after some steps; means of squares are above 0. Padding is 0.
     pub fn new(problem: &Problem, rule: &UpdateRule) -> Self {
         let states = rule.optimizer.kind.states();
         let layout = problem.layout.clone().with_states(states);
@@ -32,7 +32,7 @@ impl Updated {
         Self { layout, before }
     }
 
-    /// The numbers of a region: parameters, or state.
+    /// Returns the numbers of a region: parameters, or state.
     pub fn region(&self, values: &[f32], number: usize) -> Parameters {
         let length = 4 * self.layout.weights();
         self.layout.unpack(&values[number * length..][..length])

@@ -1,5 +1,5 @@
-//! Kernels run without run-time checks: buffers that are too small are refused, those that are exactly large enough are not,
-//! and no kernel reaches further than it says, whatever stands in its buffers.
+//! Kernels without run-time checks: buffers that are too small are rejected, buffers of exactly the required
+//! size are accepted, and no kernel accesses more than its extents, for any contents of its buffers.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::lab::{Lab, apart, labs, records};
 use crate::rewriting::shallow;
 use crate::variants::variants;
 
-/// Every part of a record counts.
+/// A record in which every part has an effect.
 const RECORD: StepRecord = StepRecord {
     first: 2,
     rows: 4,
@@ -34,10 +34,10 @@ const RECORD: StepRecord = StepRecord {
     seed: [1, 2],
 };
 
-/// wgpu binds no less.
+/// The minimum size of wgpu's bindings.
 const LEAST: u64 = 16;
 
-/// A buffer of exactly so many bytes, full of this word.
+/// Returns a buffer of this size, filled with this word.
 fn buffer(lab: &Lab, bytes: u64, word: u32) -> wgpu::Buffer {
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
     let descriptor =
@@ -56,12 +56,12 @@ fn run(
     compute.run(kernel, &buffers.iter().collect::<Vec<_>>(), record)
 }
 
-/// What a kernel is called here.
+/// Returns the name of a kernel in this test.
 fn name(kernel: &dyn Kernel) -> String {
     format!("{} {} {:?}", kernel.label(), kernel.description().shape, kernel.description().flags)
 }
 
-/// Without variants that differ in nothing but their activation, which touches no buffer.
+/// Removes variants that differ only in their activation, which accesses no buffer.
 pub fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let mut seen = HashSet::new();
     let of_activation = ["activate", "activate_backward", "forward", "input_gradient"];
@@ -78,7 +78,7 @@ pub fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<
     kernels
 }
 
-/// One of those that differ only in what they compute where: in activation, loss or optimizer.
+/// Keeps one of the kernels that differ only in activation, loss or optimizer.
 pub fn one_of_each(mut kernels: Vec<Box<dyn Kernel>>) -> Vec<Box<dyn Kernel>> {
     let mut seen = HashSet::new();
     kernels.retain(|kernel| {
@@ -128,7 +128,8 @@ fn buffers_that_are_exactly_large_enough_are_not() {
     compute.wait().unwrap();
 }
 
-/// How many bytes of each binding a kernel reached, all of whose buffers are full of one word and larger than it needs.
+/// Returns the number of accessed bytes of each of a kernel's bindings, whose buffers are larger than
+/// required and filled with one word.
 fn reach(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, word: u32) -> Vec<u64> {
     let original = program(kernel, tuning, lab.context.transport);
     let extents = kernel.extents(tuning, &RECORD).unwrap();
@@ -148,11 +149,11 @@ fn reach(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, word: u32) -> Vec<u64>
     pairs.map(|(pair, stride)| if pair[0] > 0 { (u64::from(pair[1]) + 1) * stride } else { 0 }).collect()
 }
 
-/// Of data that are 0, 1, or lead as far out as they can; every variant under the tuning of real GPUs, under the others one of
-/// each kernel. Extents are not much larger than what is reached: by the padding of
-/// a row, or a few rows that are dead; more where the data decide, of which these here move few elements.
+/// Data are 0, 1, or as far out of range as possible; every variant under the tuning of real GPUs, under the
+/// others one of each kernel. Extents exceed the accesses only slightly: by the padding of a row, or a few
+/// dead rows; more if data decide about accesses, since these data move few elements.
 #[test]
-fn no_kernel_reaches_further_than_it_says() {
+fn no_kernel_accesses_more_than_its_extents() {
     let lab = apart();
     let _turn = lab.turn();
     for tuning in lab.watched_tunings() {
@@ -170,16 +171,16 @@ fn no_kernel_reaches_further_than_it_says() {
             }
             for (binding, (reached, extent)) in (1..).zip(furthest.iter().zip(&extents)) {
                 assert!(reached <= extent, "{name}, binding {binding}: reaches {reached}, says {extent}");
-                // A block of four rows that are dead.
+                // A block of four dead rows.
                 assert!(extent - reached <= 64, "{name}, binding {binding}: {reached}, says {extent}");
             }
         }
     }
 }
 
-/// What `kernel` says when it is dispatched on large buffers.
+/// Returns the error of `kernel` when dispatched on large buffers.
 fn refusal(compute: &Compute, lab: &Lab, kernel: &dyn Kernel, record: StepRecord) -> String {
-    // Of sizes that are refused by themselves nothing else is known.
+    // If sizes are rejected, the number of bindings is unknown.
     let bindings = kernel.extents(&compute.tuning, &record).map_or(1, |extents| extents.len());
     let buffers: Vec<_> = (0..bindings).map(|_| buffer(lab, 1 << 16, 0)).collect();
     match run(compute, kernel, &buffers, record) {
@@ -203,7 +204,7 @@ fn more_rows_than_a_kernel_has_room_for_are_refused() {
 }
 
 #[test]
-fn what_would_lead_out_of_bounds_is_refused() {
+fn records_out_of_bounds_are_refused() {
     let lab = &labs()[0];
     let _turn = lab.turn();
     let tuning = Tuning::for_device(&lab.context);

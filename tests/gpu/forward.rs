@@ -7,23 +7,23 @@ use tinytrain::reference::{bounds, ops};
 use crate::lab::{Lab, ODD, Output, assert_close, batch, everywhere, indices, random, shuffled, wide};
 use crate::nonlinear::{self, LINEAR, RELU, numbered};
 
-/// X with a column of ones, so that the bound of X W + b is that of one product.
+/// Appends a column of ones to X, so that the bound of X W + b is the bound of one product.
 pub fn with_ones(x: &Array2<f64>) -> Array2<f64> {
     let mut wider = Array2::ones((x.nrows(), x.ncols() + 1));
     wider.slice_mut(s![.., ..x.ncols()]).assign(x);
     wider
 }
 
-/// What a check is about: most rows of a batch, those of this one, inputs, outputs.
+/// Shape of a check: batch size, rows of this batch, inputs, outputs.
 type Shape = [usize; 4];
 
-/// Room for Y and, where the activation keeps it, for Z behind it.
+/// Allocates Y and, if the activation keeps it, Z after it.
 fn room(lab: &Lab, [capacity, rows, _, outputs]: Shape, nonlinearity: &Nonlinearity) -> Output {
     let behind = if nonlinearity.keeps_z() { capacity } else { 0 };
     lab.output_matrix(behind + rows, outputs)
 }
 
-/// Y, and Z where the activation keeps it; what lies between them must be as it was.
+/// Reads Y, and Z if the activation keeps it; the space between must be unchanged.
 fn read(
     lab: &Lab,
     output: &Output,
@@ -64,7 +64,7 @@ fn compare(
     assert_close(&what, lab, y, &nonlinear::value(nonlinearity, &want), &y_bound);
 }
 
-/// Runs the kernel for the live rows of X; the layer stands behind some vec4s of something else.
+/// Runs the kernel for the live rows of X; the layer is stored after some vec4s of other data.
 fn forward(
     lab: &Lab,
     tuning: &Tuning,
@@ -99,7 +99,7 @@ pub fn check(lab: &Lab, tuning: &Tuning, shape: Shape, nonlinearity: Nonlinearit
     compare(&what, lab, &got, &nonlinearity, [&x, &wide(&parameters)]);
 }
 
-/// Rows of a data set of 7 more, those from the sixth of the order on.
+/// Checks rows of a data set with 7 more rows, from the sixth of the order on.
 fn check_stored(lab: &Lab, tuning: &Tuning, shape: Shape, stored: FeatureFormat, nonlinearity: Nonlinearity) {
     let [capacity, rows, inputs, outputs] = shape;
     let (count, first) = (capacity + 7, 5);

@@ -3,7 +3,7 @@ use tinytrain::reference::ops;
 
 use crate::lab::{assert_close, everywhere, indices, labels, shuffled};
 
-/// Samples of the data set, inputs, and which part of the order is the batch.
+/// Samples of the data set, inputs, start of the batch in the order, and its rows.
 const SHAPES: [(usize, usize, usize, usize); 5] =
     [(1, 1, 0, 1), (9, 3, 4, 5), (70, 17, 5, 63), (100, 784, 36, 64), (300, 65, 43, 257)];
 

@@ -5,7 +5,7 @@ use tinytrain::reference::{bounds, ops};
 use crate::lab::{Lab, ODD, assert_close, batch, everywhere, random, wide};
 use crate::nonlinear::{self, LINEAR, RELU};
 
-/// Most rows of a batch, those of this one, inputs, outputs; what stands below, if its gradient is wanted.
+/// Batch size, rows of this batch, inputs, outputs; the layer below, if its gradient is wanted.
 pub fn check(
     lab: &Lab,
     tuning: &Tuning,

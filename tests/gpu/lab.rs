@@ -1,4 +1,4 @@
-//! What the kernel tests share: every adapter of the machine, buffers with traps in them, and the comparator.
+//! Shared parts of the kernel tests: every adapter of the machine, buffers with traps, and comparisons.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -16,13 +16,15 @@ pub struct Lab {
     turn: Mutex<()>,
 }
 
-/// Whether all is tested, as `scripts/test --all` does: on every adapter, checked too, under every tuning, and races.
+/// Returns whether all is tested, as by `scripts/test --all`: on every adapter, also checked, under every
+/// tuning, and races.
 pub fn tests_all() -> bool {
     std::env::var_os("TINYTRAIN_TEST_LONG").is_some()
 }
 
-/// The adapters of this machine, opened once for all tests, trusted and with immediates where there are any. Where all is tested,
-/// those of GL too, and the others again checked and with offsets; wgpu's checks change next to nothing on GL.
+/// Returns the adapters of this machine, opened once for all tests, trusted and with immediates if supported.
+/// If all is tested, also GL adapters, and the others again checked and with offsets; wgpu's checks have
+/// little effect on GL.
 pub fn labs() -> &'static [Lab] {
     static LABS: OnceLock<Vec<Lab>> = OnceLock::new();
     let labs = LABS.get_or_init(|| {
@@ -50,8 +52,8 @@ pub fn labs() -> &'static [Lab] {
     labs
 }
 
-/// The first of them as a device of its own, for a test that compiles much: Mesa's software driver compiles what a device is
-/// to run on one thread. GL has one context for all.
+/// Returns the first adapter as a separate device, for a test that compiles many kernels: Mesa's software
+/// driver compiles a device's kernels on one thread. GL has one context for all.
 pub fn apart() -> &'static Lab {
     let first = &labs()[0];
     if first.context.backend == Backend::Gl {
@@ -61,8 +63,9 @@ pub fn apart() -> &'static Lab {
     Box::leak(Box::new(Lab::open(adapter, DeviceOptions::default())))
 }
 
-/// Runs `test` on every adapter under its tunings: that of real GPUs, whose kernels use workgroup memory most, alone where it is
-/// checked, and its own; where all is tested, every shipped one that it can run.
+/// Runs `test` on every adapter under its tunings: the tuning of real GPUs, whose kernels use workgroup
+/// memory most, or only it if checked, and its default; if all is tested, every shipped tuning that it can
+/// run.
 pub fn everywhere(test: impl Fn(&Lab, &Tuning)) {
     for lab in labs() {
         for tuning in Tuning::ALL.iter().filter(|tuning| lab.has(tuning)) {
@@ -73,11 +76,11 @@ pub fn everywhere(test: impl Fn(&Lab, &Tuning)) {
     }
 }
 
-/// Behind every output stand this many words that no kernel may touch.
+/// Number of words after every output that no kernel may access.
 const TRAP_WORDS: usize = 64;
 const TRAP: u32 = 0xABCD_1234;
 
-/// An output of so many words: NaN before the kernel runs, and behind it the trap.
+/// An output of `words` words: NaN before the kernel runs, followed by the trap.
 pub struct Output {
     pub buffer: wgpu::Buffer,
     words: usize,
@@ -90,28 +93,28 @@ impl Lab {
         Self { context: Arc::clone(&compute.context), compute, turn: Mutex::new(()) }
     }
 
-    /// Whether it is tested under a tuning.
+    /// Returns whether the adapter is tested under a tuning.
     pub fn has(&self, tuning: &Tuning) -> bool {
         let is_own = *tuning == Tuning::for_device(&self.context) || tests_all();
         let is_asked = *tuning == Tuning::GPU || is_own && !self.context.device_options.checked;
         is_asked && tuning.runs_on(&self.context)
     }
 
-    /// Tunings under which its kernels are run with code in them that watches, each of which is compiled for that alone: that of real
-    /// GPUs, whose kernels use workgroup memory most; where all is tested, each that it has.
+    /// Returns tunings for instrumented kernels, each of which is compiled only for its test: the tuning of
+    /// real GPUs, whose kernels use workgroup memory most; if all is tested, every tuning of the adapter.
     pub fn watched_tunings(&self) -> impl Iterator<Item = Tuning> {
         let is_watched = |tuning: &&Tuning| self.has(tuning) && (tests_all() || **tuning == Tuning::GPU);
         Tuning::ALL.iter().filter(is_watched).map(shallow)
     }
 
-    /// Held while a test uses the adapter: wgpu panics where a thread waits some seconds for GL's only context.
+    /// Held while a test uses the adapter: wgpu panics if a thread waits some seconds for GL's only context.
     pub fn turn(&self) -> Option<impl Drop + use<'_>> {
-        // A test that failed while it held it says so itself.
+        // A test that failed while holding it reports its failure itself.
         (self.context.backend == Backend::Gl)
             .then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A buffer with these words.
+    /// Returns a buffer with these words.
     pub fn upload<T: bytemuck::Pod>(&self, values: &[T]) -> wgpu::Buffer {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         let buffer = self.context.storage("test", bytes.len() as u64).expect("test buffers are small");
@@ -121,13 +124,13 @@ impl Lab {
         buffer
     }
 
-    /// A matrix as the kernels hold it.
+    /// Returns a matrix in the kernels' format.
     pub fn matrix(&self, matrix: &Array2<f32>) -> wgpu::Buffer {
         let values: Vec<f32> = matrix.iter().copied().collect();
         self.upload(&pad_rows(&values, matrix.ncols()))
     }
 
-    /// A data set as a device stores it, and its values as kernels see them.
+    /// Returns a data set in a device's storage format, and its values as seen by kernels.
     pub fn features(
         &self,
         stored: FeatureFormat,
@@ -148,19 +151,20 @@ impl Lab {
         }
     }
 
-    /// An output of `words` words.
+    /// Returns an output of `words` words.
     pub fn output(&self, words: usize) -> Output {
         let mut contents = vec![f32::NAN.to_bits(); words];
         contents.extend([TRAP; TRAP_WORDS]);
         Output { buffer: self.upload(&contents), words }
     }
 
-    /// An output matrix.
+    /// Returns an output matrix.
     pub fn output_matrix(&self, rows: usize, columns: usize) -> Output {
         self.output(rows * 4 * blocks(columns))
     }
 
-    /// The adapter for the kernels' own functions: outputs are full of NaN before, with traps behind them.
+    /// Returns the adapter for the kernels' functions: outputs are filled with NaN before, and followed by
+    /// traps.
     pub fn compute(&self, tuning: &Tuning) -> Compute {
         self.compute.with_tuning(*tuning)
     }
@@ -170,7 +174,7 @@ impl Lab {
         self.compute(tuning).run(kernel, buffers, batch).expect("the kernel is accepted and runs");
     }
 
-    /// Runs a program that is no kernel of the crate any more, in the step of `record`.
+    /// Runs a rewritten program, in the step of `record`.
     pub fn run_rewritten(
         &self,
         program: &Program,
@@ -196,7 +200,7 @@ impl Lab {
         context.queue.submit([encoder.finish()]);
     }
 
-    /// The words of an output; the trap behind it must be as it was.
+    /// Returns the words of an output; the trap after it must be unchanged.
     pub fn words(&self, output: &Output) -> Vec<u32> {
         let bytes = 4 * (output.words + TRAP_WORDS) as u64;
         let contents = read_buffer(&self.context, &output.buffer, bytes).expect("the output can be read");
@@ -206,12 +210,12 @@ impl Lab {
         words
     }
 
-    /// An output as f32.
+    /// Returns an output as f32.
     pub fn floats(&self, output: &Output) -> Vec<f32> {
         self.words(output).into_iter().map(f32::from_bits).collect()
     }
 
-    /// An output matrix, without its padding, which must be 0.
+    /// Returns an output matrix without its padding, which must be 0.
     pub fn read(&self, output: &Output, rows: usize, columns: usize) -> Array2<f32> {
         let padded = self.floats(output);
         let stride = 4 * blocks(columns);
@@ -224,45 +228,46 @@ impl Lab {
     }
 }
 
-/// Normal numbers; `stream` keeps matrices of one test apart.
+/// Returns normal numbers; matrices of one test use different values of `stream`.
 pub fn random(rows: usize, columns: usize, stream: u32) -> Array2<f32> {
     Array2::from_shape_fn((rows, columns), |(i, j)| {
         normal(u64::from(stream), Purpose::Weights, [i as u32, j as u32]) as f32
     })
 }
 
-/// Labels below `classes`.
+/// Returns labels below `classes`.
 pub fn labels(rows: usize, classes: usize) -> Vec<u32> {
     (0..rows).map(|row| ((row * 7 + row / 3) % classes) as u32).collect()
 }
 
-/// All rows of a data set in some order.
+/// Returns all rows of a data set in some order.
 pub fn shuffled(samples: usize) -> Vec<u32> {
     (0..samples).map(|i| ((i * 7919 + 13) % samples) as u32).collect()
 }
 
-/// The same as indices of the reference.
+/// Returns labels as indices for the reference.
 pub fn indices(labels: &[u32]) -> Vec<usize> {
     labels.iter().map(|label| *label as usize).collect()
 }
 
-/// The same numbers in f64.
+/// Converts numbers to f64.
 pub fn wide(matrix: &Array2<f32>) -> Array2<f64> {
     matrix.mapv(f64::from)
 }
 
-/// A batch of so many rows at the start of everything, in a step whose dropout is not that of the first.
+/// Returns a batch of this number of rows from the start, in a step whose dropout differs from the first
+/// step's.
 pub fn batch(rows: usize) -> StepRecord {
     StepRecord { rows: rows as u32, step: 7, seed: [3, 0x9876_5432], ..StepRecord::default() }
 }
 
-/// Says where `got` differs from `want` by more than `bound`, if it does.
+/// Describes where `got` differs from `want` by more than `bound`, if it does.
 pub fn difference(got: &Array2<f32>, want: &Array2<f64>, bound: &Array2<f64>) -> Option<String> {
     assert_eq!(got.dim(), want.dim(), "shapes");
     assert_eq!(bound.dim(), want.dim(), "shape of the bound");
     for (at, value) in got.indexed_iter() {
         let error = (f64::from(*value) - want[at]).abs();
-        // NaN is no difference, but a failure too.
+        // NaN is not greater than the bound, but also a failure.
         if error > bound[at] || error.is_nan() {
             return Some(format!(
                 "at {at:?}: got {value}, want {}, {:.2} bounds off",
@@ -274,14 +279,14 @@ pub fn difference(got: &Array2<f32>, want: &Array2<f64>, bound: &Array2<f64>) ->
     None
 }
 
-/// Fails with the first element that differs by more than its bound.
+/// Fails at the first element that differs by more than its bound.
 pub fn assert_close(what: &str, lab: &Lab, got: &Array2<f32>, want: &Array2<f64>, bound: &Array2<f64>) {
     if let Some(text) = difference(got, want, bound) {
         panic!("{what} on {} ({}): {text}", lab.context.name, lab.context.backend);
     }
 }
 
-/// Sizes that are no multiple of any tile.
+/// Sizes that are not multiples of any tile.
 pub const ODD: [usize; 6] = [1, 3, 17, 63, 65, 257];
 
 #[test]
@@ -296,7 +301,7 @@ fn the_comparator_rejects_one_element_moved_by_ten_bounds() {
     assert!(difference(&got, &want, &bound).is_some());
 }
 
-/// What a dispatch of a kernel takes: this record, or one like it for each of its networks.
+/// Returns the records for a dispatch of a kernel: this record, or a similar one for each of its networks.
 pub fn records(kernel: &dyn Kernel, record: StepRecord) -> Vec<StepRecord> {
     match kernel.description().members {
         1 => vec![record],

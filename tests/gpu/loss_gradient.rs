@@ -9,7 +9,7 @@ use crate::softmax::SHAPES;
 
 const EPS: f64 = f32::EPSILON as f64;
 
-/// Outputs Z of a batch and what its rows should give, with a weight of each row.
+/// Outputs Z of a batch and its targets, with a weight for each row.
 struct Problem {
     targets: LossTargets,
     z: Array2<f32>,
@@ -21,13 +21,13 @@ struct Problem {
 impl Problem {
     fn new(targets: LossTargets, z: Array2<f32>, classes: Vec<u32>) -> Self {
         let (rows, outputs) = z.dim();
-        // Values are as far off as outputs are large.
+        // Targets differ from outputs by the size of the outputs.
         let values = &z + &random(rows, outputs, 7);
         let weights = (0..rows).map(|row| [1.0, 0.25, 3.0, 0.0][row % 4]).collect();
         Self { targets, z, classes, values, weights }
     }
 
-    /// The words of each row's targets as a device stores them.
+    /// Returns the words of each row's targets in a device's format.
     fn words(&self) -> Vec<Vec<u32>> {
         let row = |row: usize| {
             let mut words = match self.targets.loss.of_classes() {
@@ -40,11 +40,11 @@ impl Problem {
         (0..self.z.nrows()).map(row).collect()
     }
 
-    /// Runs the kernel on the first `rows` rows, with the targets of the batch or by way of the order.
+    /// Runs the kernel on the first `rows` rows, with the targets of the batch or through the order.
     fn run(&self, lab: &Lab, tuning: &Tuning, rows: usize, by_order: bool) -> (Array2<f32>, (f64, f64)) {
         let (capacity, outputs) = self.z.dim();
         let groups = tuning.row_groups(capacity);
-        // The targets of a data set in another order, and where the batch begins in that.
+        // Targets of a data set in another order, and the start of the batch in it.
         let (samples, first) = (capacity + 7, 4);
         let order = shuffled(samples);
         let mut stored = vec![vec![u32::MAX; self.targets.words(outputs)]; samples];
@@ -92,7 +92,8 @@ impl Problem {
     }
 }
 
-/// Of the gradient: that of softmax, else a rounding of the difference (which a slope of 2 doubles) and two of products.
+/// Returns the bound of the gradient: of softmax, or otherwise a rounding of the difference (doubled by a
+/// slope of 2) and two of products.
 fn delta_bound(loss: Loss, z: &Array2<f64>, targets: &ReferenceTargets<'_>) -> Array2<f64> {
     let (t, (rows, outputs)) = (targets.matrix(z.ncols()), (z.nrows() as f64, z.ncols() as f64));
     let local = match loss {
@@ -103,7 +104,8 @@ fn delta_bound(loss: Loss, z: &Array2<f64>, targets: &ReferenceTargets<'_>) -> A
     local * weights.insert_axis(Axis(1))
 }
 
-/// Of the loss of each row: that of log-sum-exp, else each difference rounds at the size of its parts.
+/// Returns the bound of each row's loss: of log-sum-exp, or otherwise differences rounded at the size of
+/// their parts.
 fn loss_bound(loss: Loss, z: &Array2<f64>, targets: &ReferenceTargets<'_>) -> Array1<f64> {
     if loss == Loss::CrossEntropy {
         return bounds::log_sum_exp(z.view());
@@ -114,13 +116,13 @@ fn loss_bound(loss: Loss, z: &Array2<f64>, targets: &ReferenceTargets<'_>) -> Ar
         let slope = if loss == Loss::Mse { 2.0 * (z[at] - t[at]).abs() } else { 1.0 };
         2.0 * EPS * size * (slope + EPS * size)
     });
-    // Sums of as many terms round as often.
+    // The number of roundings of a sum is its number of terms.
     let outputs = z.ncols() as f64;
     let losses = ops::row_losses(loss, z.view(), targets);
     terms.sum_axis(Axis(1)) / outputs + losses * ((outputs + 4.0) * EPS)
 }
 
-/// All losses, with and without weights; smoothing where targets are classes.
+/// Returns all losses, with and without weights; smoothing if targets are classes.
 fn all() -> impl Iterator<Item = LossTargets> {
     let of = |loss: Loss| {
         [(false, 0.0), (true, 0.1)].map(|(weighted, smoothing)| LossTargets { loss, smoothing, weighted })
@@ -151,7 +153,7 @@ fn huge_outputs() {
     });
 }
 
-/// Nothing clamps what a shader reads: a target that is no class must not lead it out of its buffer.
+/// Shader reads are not clamped: a target that is not a class must not cause an access out of bounds.
 #[test]
 fn a_target_that_is_no_class_has_an_infinite_loss() {
     everywhere(|lab, tuning| {
@@ -176,7 +178,7 @@ fn nan_gives_a_nan_loss() {
             let (_, (loss, _)) = problem.run(lab, tuning, 3, false);
             assert!(!loss.is_finite(), "{targets:?}: {loss}");
         }
-        // What the host adds up.
+        // The sum on the host.
         assert!(sum_metrics(&[f32::NAN, 0.0]).0.is_nan());
     });
 }

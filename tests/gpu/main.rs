@@ -1,5 +1,5 @@
-//! Every kernel against the f64 reference, on every adapter of the machine and under every shipped tuning. One test
-//! binary, so that the devices are shared and wgpu is linked once.
+//! Compares every kernel with the f64 reference, on every adapter of the machine and under every shipped
+//! tuning. One test binary shares the devices and links wgpu once.
 
 mod activate;
 mod activate_backward;

@@ -63,7 +63,7 @@ fn shapes_that_do_not_go_together() {
     });
 }
 
-/// Not promised by WGSL; so do the adapters that we have.
+/// WGSL does not guarantee this, but our adapters do it.
 #[test]
 fn nan_and_infinity_are_passed_on() {
     everywhere(|lab, tuning| {

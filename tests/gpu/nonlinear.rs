@@ -1,4 +1,4 @@
-//! Activations and dropout, as the tests of several kernels take them, with their bounds.
+//! Activations and dropout for the tests of several kernels, with their bounds.
 
 use ndarray::Array2;
 use tinytrain::kernels::{Nonlinearity, pad_rows};
@@ -7,9 +7,9 @@ use tinytrain::step::{Activation, Dropout};
 
 use crate::lab::{Lab, batch, wide};
 
-/// The layer that has dropout.
+/// Layer with dropout.
 const LAYER: usize = 2;
-/// The share of its units that is left out.
+/// Dropout rate.
 const SHARE: f32 = 0.3;
 
 /// No activation and no dropout.
@@ -17,19 +17,20 @@ pub const LINEAR: Nonlinearity = Nonlinearity::LINEAR;
 /// ReLU without dropout.
 pub const RELU: Nonlinearity = Nonlinearity::RELU;
 
-/// Number `number`: the activations in turn, with dropout in every other turn.
+/// Returns the activation of this number in turn, with dropout in every other turn.
 pub fn numbered(number: usize) -> Nonlinearity {
     let activation = Activation::ALL[number % Activation::ALL.len()];
     let dropout = (number / Activation::ALL.len() + number) % 2 == 1;
     Nonlinearity { activation, dropout: Dropout::new(SHARE, LAYER).filter(|_| dropout) }
 }
 
-/// All activations, each with dropout and without.
+/// Returns all activations, each with dropout and without.
 pub fn all() -> impl Iterator<Item = Nonlinearity> {
     (0..2 * Activation::ALL.len()).map(numbered)
 }
 
-/// Values where activations have reached their limits or are about to, infinite ones too; and the same, finite.
+/// Returns values at and near the saturation of activations, also infinite ones; and the same, finite, in
+/// f64.
 pub fn far() -> (Array2<f32>, Array2<f64>) {
     let most = (1u128 << 100) as f32;
     let far = [9.0, 15.0, 101.0, 1e9, most, f32::INFINITY];
@@ -39,7 +40,7 @@ pub fn far() -> (Array2<f32>, Array2<f64>) {
     (z, finite)
 }
 
-/// What dropout multiplies the outputs of a batch by, in the step of [`batch`].
+/// Returns the dropout factors of a batch's outputs, in the step of [`batch`].
 pub fn mask(it: &Nonlinearity, dim: (usize, usize)) -> Array2<f64> {
     match it.dropout {
         Some(_) => ops::dropout_mask(f64::from(SHARE), LAYER, dim, &batch(dim.0)),
@@ -47,23 +48,23 @@ pub fn mask(it: &Nonlinearity, dim: (usize, usize)) -> Array2<f64> {
     }
 }
 
-/// Y = f(Z), and what dropout leaves of it.
+/// Returns Y = f(Z), with dropout.
 pub fn value(it: &Nonlinearity, z: &Array2<f64>) -> Array2<f64> {
     z.mapv(|z| ops::activation(it.activation, z)) * mask(it, z.dim())
 }
 
-/// Its bound where Z is off by `bound`.
+/// Returns the bound of Y if Z is off by `bound`.
 pub fn value_bound(it: &Nonlinearity, z: &Array2<f64>, bound: &Array2<f64>) -> Array2<f64> {
     bounds::activation(it.activation, z, bound, &mask(it, z.dim()))
 }
 
-/// dZ = dY f'(Z), where dropout kept Y.
+/// Returns dZ = dY f'(Z), with dropout.
 pub fn gradient(it: &Nonlinearity, dy: &Array2<f64>, z: &Array2<f64>) -> Array2<f64> {
     let slope = z.mapv(|z| ops::activation_slope(it.activation, z));
     dy * &slope * mask(it, z.dim())
 }
 
-/// Its bound where dY is off by `bound`, and f' may be computed from Y as f32 holds it.
+/// Returns the bound of dZ if dY is off by `bound`, and f' may be computed from Y in f32.
 pub fn gradient_bound(
     it: &Nonlinearity,
     dy: &Array2<f64>,
@@ -73,7 +74,7 @@ pub fn gradient_bound(
     bounds::activation_gradient(it.activation, [dy, z, bound, &mask(it, z.dim())])
 }
 
-/// Y as f32 holds it, and behind it Z where the activation keeps that, on the device.
+/// Returns Y in f32, followed by Z if the activation keeps it, on the device.
 pub fn kept(lab: &Lab, it: &Nonlinearity, z: &Array2<f32>) -> wgpu::Buffer {
     let flat = |matrix: &Array2<f32>| pad_rows(&matrix.iter().copied().collect::<Vec<_>>(), z.ncols());
     let y = value(it, &wide(z)).mapv(|y| y as f32);

@@ -1,4 +1,4 @@
-//! Parameters with their optimizer state after an update, against the reference.
+//! Parameters with their optimizer state after an update, compared with the reference.
 
 use ndarray::{Array1, Array2};
 use tinytrain::reference::bounds;
@@ -6,10 +6,11 @@ use tinytrain::step::{OptimizerKind, RateFactors, Rates, UpdateRule};
 
 use crate::lab::random;
 
-/// The step whose update it is, from 0.
+/// Step of the update, counted from 0.
 pub const STEP: u64 = 2;
 
-/// Every optimizer with weight decay and with factors of the learning rate, and plain gradient descent.
+/// Returns every optimizer with weight decay and with factors of the learning rate, and plain gradient
+/// descent.
 pub fn rules() -> Vec<UpdateRule> {
     let rule = |kind: &OptimizerKind| {
         let mut optimizer = kind.defaults();
@@ -23,7 +24,7 @@ pub fn rules() -> Vec<UpdateRule> {
     OptimizerKind::ALL.iter().map(rule).chain([UpdateRule::sgd(0.3)]).collect()
 }
 
-/// Numbers of state as large as those of an optimizer that has run for a while; means of squares are above 0.
+/// Returns state of the size of an optimizer's after some steps; means of squares are above 0.
 pub fn state(kind: OptimizerKind, rows: usize, columns: usize) -> Vec<Array2<f32>> {
     let second = |values: Array2<f32>| values.mapv(|value| 0.05 + value * value);
     let state = |number: usize| {
@@ -33,7 +34,7 @@ pub fn state(kind: OptimizerKind, rows: usize, columns: usize) -> Vec<Array2<f32
     (0..kind.states()).map(state).collect()
 }
 
-/// A parameter and its state after the update, and how far each may be off where the gradient is off by `bound`.
+/// Returns a parameter and its state after the update, with their bounds if the gradient is off by `bound`.
 pub fn optimized(
     rule: &UpdateRule,
     [layer, bias]: [usize; 2],
@@ -43,7 +44,8 @@ pub fn optimized(
     bounds::optimize(rule, STEP, (rule.factors.for_layer(layer)[bias].into(), bias == 1), parameter, state)
 }
 
-/// The same of a weight of an input layer, or of a factor of an input, which is updated as a bias is.
+/// Returns the same for a weight of an input layer, or a scaling factor of an input, which is updated like a
+/// bias.
 pub fn optimized_input(
     rule: &UpdateRule,
     bias: usize,
@@ -53,7 +55,7 @@ pub fn optimized_input(
     bounds::optimize(rule, STEP, (rule.factors.for_input_layer()[bias].into(), bias == 1), parameter, state)
 }
 
-/// Fails with the first number of a row that is off.
+/// Fails at the first number of a row that is off.
 pub fn assert_row(what: &str, got: &[Array1<f32>], want: &[[[f64; 2]; 3]]) {
     for (place, got) in got.iter().enumerate() {
         for (column, (got, want)) in got.iter().zip(want).enumerate() {

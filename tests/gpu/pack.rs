@@ -1,4 +1,5 @@
-//! Networks that are trained together, each a z of the grid: against the reference and against each alone.
+//! Networks that are trained together, each a z of the grid: compared with the reference and with separate
+//! training.
 
 use ndarray::{Array2, Axis};
 use tinytrain::Error;
@@ -20,10 +21,10 @@ const BATCH: usize = 33;
 const SAMPLES: usize = 208;
 const INPUTS: usize = 7;
 const CLASSES: usize = 5;
-/// Twenty steps, the last of them of fewer rows.
+/// Twenty steps, the last with fewer rows.
 const POSITIONS: usize = 19 * BATCH + 10;
 
-/// A network, its first parameters, and how it is trained.
+/// A network, its initial parameters, and its training options.
 struct Trained {
     network: Network,
     parameters: Parameters,
@@ -36,10 +37,10 @@ impl Trained {
     }
 }
 
-/// Activation, optimizer, dropout of the first network.
+/// Activation, optimizer, and dropout of the first network.
 type Kind = (Activation, OptimizerKind, f32);
 
-/// Sixteen networks of widths 1 to 65 and depths 0 to 3, no two of which have the same numbers.
+/// Returns sixteen networks of widths 1 to 65 and depths 0 to 3, all with different parameters.
 fn mixed() -> Vec<Trained> {
     let kinds = [
         (Activation::Tanh, OptimizerKind::Sgd, 0.0),
@@ -61,9 +62,9 @@ fn mixed() -> Vec<Trained> {
     hidden.chain(flat).enumerate().map(|(number, kind)| trained(number, kind)).collect()
 }
 
-/// How network `number` is trained by an optimizer: no two have the same numbers.
+/// Returns the training options of network `number` with an optimizer, all with different values.
 fn options(number: usize, kind: OptimizerKind) -> EngineOptions {
-    // Where gradients are small Adam would make differences of the last digit large.
+    // With small gradients Adam would amplify differences of the last digit.
     let settings = Optimizer { epsilon: 1e-2, weight_decay: 0.01 * (number % 4) as f32, ..kind.defaults() };
     let rates = [RateSchedule::Constant, RateSchedule::Cosine][number % 2];
     let rate = kind.default_rate() * (0.5 + 0.1 * number as f32);
@@ -99,7 +100,7 @@ fn pack(lab: &Lab, tuning: &Tuning, members: &[Trained]) -> GpuPack {
     GpuPack::with_tuning(lab.compute(tuning), *tuning, &members).unwrap()
 }
 
-/// Trains on `order`; gives what was said.
+/// Trains on `order`; returns the metrics.
 fn train(pack: &mut GpuPack, data: &Dataset, order: &[u32]) -> Vec<MemberMetrics> {
     let (mut metrics, mut start) = (Vec::new(), 0);
     while start < order.len() {
@@ -122,7 +123,7 @@ fn of_member(metrics: &[MemberMetrics], member: usize) -> Vec<BatchMetrics> {
     metrics.iter().filter(|it| it.member == member).map(|it| it.metrics).collect()
 }
 
-/// The same by itself, by the same schedule.
+/// Trains a network separately, with the same schedule.
 fn alone(lab: &Lab, tuning: &Tuning, it: &Trained, data: &Dataset, order: &[u32]) -> Outcome {
     let compute = lab.compute(tuning);
     let Trained { network, parameters, options } = it;
@@ -138,7 +139,7 @@ fn alone(lab: &Lab, tuning: &Tuning, it: &Trained, data: &Dataset, order: &[u32]
     (block(engine.parameters()).unwrap(), block(engine.snapshot()).unwrap().1, metrics, outputs)
 }
 
-/// Parameters, state, what the batches said, outputs of all rows.
+/// Parameters, state, metrics of the batches, outputs of all rows.
 type Outcome = (Parameters, EngineState, Vec<BatchMetrics>, Vec<f32>);
 
 fn in_pack(pack: &mut GpuPack, member: usize, metrics: &[MemberMetrics], data: &Dataset) -> Outcome {
@@ -147,7 +148,7 @@ fn in_pack(pack: &mut GpuPack, member: usize, metrics: &[MemberMetrics], data: &
     (parameters, pack.snapshot(member).unwrap().1, of_member(metrics, member), outputs)
 }
 
-/// Parameters and losses after twenty steps of the reference.
+/// Returns parameters and losses after twenty steps of the reference.
 fn reference(it: &Trained, data: &Dataset, order: &[u32]) -> (Vec<f64>, Vec<f64>) {
     let mut run =
         ReferenceRun::new(ReferenceNetwork::new(&it.network, &it.parameters), it.options.rule.clone());
@@ -173,7 +174,7 @@ fn flat(parameters: &Parameters) -> Vec<f32> {
     layers.chain(input).copied().collect()
 }
 
-/// Demands that parameters and losses of a member are those of the reference after twenty steps.
+/// Checks parameters and losses of a member against the reference after twenty steps.
 fn assert_near(
     pack: &mut GpuPack,
     number: usize,
@@ -182,7 +183,7 @@ fn assert_near(
 ) {
     let got = flat(&pack.parameters(number).unwrap());
     let largest = want.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-    // Some hundred roundings a step, relative to the largest.
+    // About a hundred roundings per step, relative to the largest.
     let bound = 20.0 * 100.0 * f64::from(f32::EPSILON);
     assert_eq!(got.len(), want.len());
     for (got, want) in got.iter().zip(want) {
@@ -197,9 +198,9 @@ fn assert_near(
     }
 }
 
-/// Whatever their shapes, in any order, on rows that come to the device in several turns.
+/// Members of any shape and order, on rows that are transferred in several turns.
 #[test]
-fn members_that_are_evaluated_together_give_what_each_gives_by_itself() {
+fn members_evaluated_together_equal_separate_evaluation() {
     let (members, data, many) = (mixed(), data(), rows(1100));
     for lab in labs() {
         let _turn = lab.turn();
@@ -226,7 +227,7 @@ fn members_that_are_evaluated_together_give_what_each_gives_by_itself() {
     }
 }
 
-/// Numbers and two columns of categories, of which one has unknown ones.
+/// Returns a table of numbers and two columns of categories, one with unknown categories.
 fn table() -> Dataset {
     let number = |row: usize, column: usize| match column {
         2 => (row * 7 % 5) as f32,
@@ -250,7 +251,7 @@ fn input_layer() -> InputLayer {
     InputLayer::new(columns, true).unwrap()
 }
 
-/// Widths of hidden layers, activation, optimizer, whether there is dropout, a norm to clip to.
+/// Widths of hidden layers, activation, optimizer, dropout, and a norm for clipping.
 struct Shape {
     hidden: &'static [usize],
     activation: Activation,
@@ -284,7 +285,7 @@ const SHAPES: [Shape; 3] = [
 ];
 
 impl Shape {
-    /// The network number `number` of this shape: no two have the same numbers.
+    /// Returns the network `number` of this shape, all with different parameters.
     fn trained(&self, number: usize, input: Option<&InputLayer>) -> Trained {
         let share = if self.dropout == 0.0 { 0.0 } else { self.dropout + 0.1 * (number % 3) as f32 };
         let Self { activation, optimizer, .. } = *self;
@@ -302,13 +303,13 @@ impl Shape {
     }
 }
 
-/// Three networks of each shape, in turn: so neighbours belong to different groups.
+/// Returns three networks of each shape, in turn, so that neighbours belong to different groups.
 fn of_shapes(input: Option<&InputLayer>) -> Vec<Trained> {
     let number = |number: usize| SHAPES[number % SHAPES.len()].trained(number, input);
     (0..3 * SHAPES.len()).map(number).collect()
 }
 
-/// Demands that members of a pack are what the reference is, and each by itself, on every adapter.
+/// Checks members of a pack against the reference and separate training, on every adapter.
 fn check(members: &[Trained], data: &Dataset) {
     let order = order();
     let references: Vec<_> = members.iter().map(|it| reference(it, data, &order)).collect();
@@ -327,7 +328,7 @@ fn check(members: &[Trained], data: &Dataset) {
 }
 
 #[test]
-fn members_of_any_shape_are_what_the_reference_and_each_by_itself_are() {
+fn members_of_any_shape_equal_the_reference_and_separate_training() {
     check(&of_shapes(None).into_iter().chain(mixed()).collect::<Vec<_>>(), &data());
 }
 
@@ -337,12 +338,12 @@ fn a_pack_may_have_one_member() {
 }
 
 #[test]
-fn members_behind_an_input_layer_are_too() {
+fn members_with_an_input_layer_equal_them_too() {
     check(&of_shapes(Some(&input_layer())), &table());
 }
 
-/// Members that stop leave the grid and keep their bits, one that diverges spoils nobody's, and the others go on as if they were
-/// alone.
+/// Members that stop leave the grid and keep their bits, one that diverges does not affect others, and the
+/// others continue as if trained separately.
 #[test]
 fn members_that_stop_leave_the_grid() {
     let (data, order) = (data(), order());
@@ -368,7 +369,7 @@ fn members_that_stop_leave_the_grid() {
             let want = alone(lab, &tuning, &members[number], &data, &order);
             assert_eq!(in_pack(&mut pack, number, &metrics, &data), want, "member {number}");
         }
-        // Begun again from a state, one goes the same way.
+        // Restarted from a state, a member trains in the same way.
         pack.restore(4, &members[4].parameters, &EngineState::default()).unwrap();
         let again = train(&mut pack, &data, &order);
         let want = alone(lab, &tuning, &members[4], &data, &order);
@@ -376,7 +377,7 @@ fn members_that_stop_leave_the_grid() {
     }
 }
 
-/// More members than one dispatch has room for.
+/// More members than one dispatch supports.
 #[test]
 fn many_members_are_several_groups() {
     let shape = Shape { hidden: &[3], ..SHAPES[0] };
@@ -416,9 +417,9 @@ fn networks_that_no_pack_can_train_are_refused() {
     }
 }
 
-/// Values with a weight a row, of two losses.
+/// Values with row weights, for two losses.
 #[test]
-fn members_that_learn_weighted_values_are_what_each_is_by_itself() {
+fn members_with_weighted_values_equal_separate_training() {
     let values = (0..2 * SAMPLES).map(|at| (at * 29 % 41) as f32 / 20.0 - 1.0).collect();
     let data = Dataset {
         targets: Targets::Values { columns: 2, values },

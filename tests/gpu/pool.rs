@@ -24,11 +24,11 @@ fn formula(window: Window) -> impl Fn(ArrayView1<f64>) -> f64 {
     }
 }
 
-/// A maximum is exact. An element of a sum passes at most log2(width) additions in the windows of 1, 2, 4, ...
-/// elements, as many that put such windows together, and one a chunk of TEAM. Each is within eps / 2 of what it adds,
-/// which is together (log2(width) + width / TEAM / 2 + 1) eps of the sum of magnitudes (Higham, Accuracy and Stability
-/// of Numerical Algorithms, section 4.2); asked for is that with the whole of width / TEAM, and of a mean 4 eps more:
-/// WGSL promises 2.5 for the division, and the number of elements is rounded too.
+/// A maximum is exact. An element of a sum passes at most log2(width) additions in the windows of 1, 2, 4,
+/// ... elements, the same number for combining such windows, and one per chunk of TEAM. Each has an error of
+/// eps / 2 of its sum, together (log2(width) + width / TEAM / 2 + 1) eps of the sum of magnitudes (Higham,
+/// Accuracy and Stability of Numerical Algorithms, section 4.2); the bound uses the whole of width / TEAM,
+/// and for means 4 eps more: WGSL guarantees 2.5 for the division, and the number of elements is rounded too.
 fn bound(x: &Array2<f64>, window: Window, width: usize, team: usize) -> Array2<f64> {
     let reach = width.min(x.ncols()) as f64;
     let units = reach.log2() + reach / team as f64 + if window == Window::Mean { 5.0 } else { 1.0 };

@@ -1,4 +1,5 @@
-//! The cases of the GPU puzzles (`tests/cases/README.md`), 7 to 14, whose results are small integers and so exact.
+//! The cases of the GPU puzzles (`tests/cases/README.md`), 7 to 14, whose results are small integers and
+//! therefore exact.
 
 use ndarray::Array2;
 use serde_json::Value;
@@ -46,17 +47,18 @@ impl Case {
         floats(&self.inputs[name])
     }
 
-    /// An input as a matrix: of the shape that the case states, or else square.
+    /// Returns an input as a matrix: of the shape that the case states, or otherwise square.
     fn matrix(&self, name: &str) -> Array2<f32> {
         let values = self.input(name);
         let shape = self.shape.unwrap_or([values.len().isqrt(); 2]);
         Array2::from_shape_vec(shape, values).expect("the case states its shape")
     }
 
-    /// The tunings at which it runs: the shipped ones, and those whose workgroups have the threads of the puzzle.
+    /// Returns the tunings of the case: the shipped ones, and tunings whose workgroups have the threads of
+    /// the puzzle.
     fn tunings(&self) -> Vec<Tuning> {
         let [across, down] = self.threads;
-        // A thread of the product kernels owns 4 x 4 elements or more.
+        // A thread of the product kernels computes 4 x 4 elements or more.
         let products = [
             MatmulTile::Tiled { across, down, inner: across, split: 1 },
             MatmulTile::Direct { across, down },
@@ -71,7 +73,7 @@ impl Case {
         Tuning::ALL.into_iter().chain(of_the_puzzle).collect()
     }
 
-    /// What our kernels make of it, each in every form that the puzzle could take.
+    /// Returns the results of our kernels, in every form possible for the puzzle.
     fn results(&self, compute: &Compute) -> Vec<Vec<f32>> {
         let vector = |name| compute.vector(&self.input(name)).unwrap();
         let matrix = |name| compute.matrix(&self.matrix(name)).unwrap();
@@ -105,7 +107,7 @@ impl Case {
 }
 
 #[test]
-fn every_case_gives_exactly_what_is_expected() {
+fn every_case_gives_exactly_the_expected_result() {
     for case in cases() {
         for lab in labs() {
             let _turn = lab.turn();

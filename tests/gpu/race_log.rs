@@ -1,7 +1,8 @@
-//! Lets a shader write down every access to memory that its invocations share, and finds those that race.
+//! Logs every access of a shader to memory shared by its invocations, and finds races.
 //!
-//! Two accesses of one word by different invocations race if one of them is a write and nothing orders them: in a workgroup
-//! a barrier for that memory, between workgroups nothing at all. (WGSL, 15.2 "Memory model"; Vulkan's, "Data race".)
+//! Two accesses of one word by different invocations race if one of them is a write and nothing orders them:
+//! in a workgroup a barrier for that memory, between workgroups nothing at all. (WGSL, 15.2 "Memory model";
+//! Vulkan's, "Data race".)
 
 use std::collections::BTreeSet;
 
@@ -14,8 +15,8 @@ use tinytrain::gpu::Program;
 
 use crate::rewriting::{after_each, resolved, rewritten, text, transfers, validate};
 
-/// What every logged shader has besides its own. An entry of the log is the word, the site, the workgroup, and the invocation
-/// with the number of barriers that it has passed.
+/// Additional code of every logged shader. An entry of the log is the word, the site, the workgroup, and the
+/// invocation with its number of passed barriers.
 const HELPERS: &str = "
 struct RaceEntry {
     word: atomic<u32>,
@@ -48,28 +49,29 @@ fn race_access(word: u32, site: u32, memory: u32) {
 /// A workgroup has at most 1024 invocations.
 const THREAD_BITS: u32 = 11;
 
-/// Where a shader accesses shared memory.
+/// A place where a shader accesses shared memory.
 pub struct Site {
     is_store: bool,
     is_workgroup: bool,
     memory: String,
-    /// Words that are accessed at once.
+    /// Number of words accessed at once.
     words: u32,
-    /// The line in words.
+    /// Description of the line.
     line: String,
 }
 
-/// A program that logs, to one more binding at its end: the number of entries, three words of nothing, and the entries.
+/// A program that logs to one more binding at its end: the number of entries, three unused words, and the
+/// entries.
 pub struct Logged {
     pub program: Program,
     sites: Vec<Site>,
 }
 
-/// What a shader shares is logged.
+/// Returns a program that logs accesses to shared memory.
 pub fn logged(program: &Program) -> Logged {
     let binding = 1 + program.bindings().len();
     let helpers = HELPERS.replace("BINDING", &binding.to_string());
-    // naga wants functions before those that call them.
+    // naga requires functions before their callers.
     let source =
         helpers.replace("THREAD_BITS", &THREAD_BITS.to_string()) + &text(program, &resolved(program));
     let mut module = naga::front::wgsl::parse_str(&source).expect("a resolved shader parses");
@@ -113,7 +115,7 @@ fn vec3_u32(module: &mut Module) -> Handle<Type> {
     module.types.insert(Type { name: None, inner }, Span::UNDEFINED)
 }
 
-/// The argument of an entry point that has this value; one more where there is none.
+/// Returns the argument of an entry point with this built-in value, added if missing.
 fn argument(function: &mut Function, builtin: BuiltIn, ty: Handle<Type>) -> Handle<Expression> {
     let binding = Some(Binding::BuiltIn(builtin));
     let index = function.arguments.iter().position(|argument| argument.binding == binding);
@@ -139,7 +141,7 @@ impl Logging<'_> {
         function.body = body;
     }
 
-    /// What is logged behind a statement.
+    /// Returns the logging statements after a statement.
     fn after(&mut self, function: &mut Function, statement: &Statement) -> Block {
         let mut block = Block::new();
         let [_, barrier, access] = self.helpers;
@@ -174,7 +176,7 @@ impl Logging<'_> {
         block
     }
 
-    /// The shared memory that a pointer points into, and the word; nothing where only reads are possible.
+    /// Returns the shared memory of a pointer, and the word; `None` if only reads are possible.
     fn word(
         &self,
         function: &mut Function,
@@ -193,7 +195,7 @@ impl Logging<'_> {
             Expression::Access { base, index } => (base, Ok(index)),
             Expression::AccessIndex { base, index } => (base, Err(index)),
             Expression::LocalVariable(_) => return None,
-            // WGSL lets pointers to no other memory be passed.
+            // WGSL allows passing pointers only to this memory.
             Expression::FunctionArgument(_) => return None,
             ref other => panic!("no pointer of ours is {other:?}"),
         };
@@ -211,7 +213,7 @@ impl Logging<'_> {
         Some((variable, emitted(function, block, sum)))
     }
 
-    /// Words from the start of what a pointer points to until its element `index`.
+    /// Returns the offset of element `index` from a pointer's target, in words.
     fn offset(&self, pointer: Handle<Expression>, index: u32) -> u32 {
         let types = &self.module.types;
         match self.info[pointer].ty.inner_with(types) {
@@ -240,7 +242,7 @@ fn emitted(function: &mut Function, block: &mut Block, expression: Expression) -
     handle
 }
 
-/// Who accessed a word when.
+/// An access to a word: invocation and time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     group: u32,
@@ -250,13 +252,13 @@ struct Entry {
 }
 
 impl Logged {
-    /// Every pair of places where accesses race, in words.
+    /// Describes every pair of sites with racing accesses.
     pub fn races(&self, log: &[[u32; 4]]) -> BTreeSet<String> {
         let mut accesses = Vec::new();
         for [word, site, group, thread] in log.iter().copied() {
             let it = &self.sites[site as usize];
             let (thread, barriers) = (thread % (1 << THREAD_BITS), thread >> THREAD_BITS);
-            // Each workgroup has workgroup memory of its own.
+            // Each workgroup has separate workgroup memory.
             let owner = if it.is_workgroup { group } else { 0 };
             let entry = Entry { group, thread, barriers, site };
             accesses.extend((word..word + it.words).map(|word| ((&*it.memory, owner, word), entry)));
@@ -267,7 +269,7 @@ impl Logged {
         of_words.flat_map(|accesses| self.racing(accesses)).collect()
     }
 
-    /// The races of one word.
+    /// Returns the races of one word.
     fn racing(&self, accesses: &[((&str, u32, u32), Entry)]) -> Vec<String> {
         let mut found = Vec::new();
         for ((memory, _, word), store) in accesses {

@@ -1,4 +1,4 @@
-//! Invocations of a kernel do not race. Software adapters run them in an order that hides it; GPUs do not.
+//! Invocations of a kernel do not race. Software adapters run them in an order that hides races; GPUs do not.
 
 use std::collections::BTreeSet;
 
@@ -18,13 +18,13 @@ use crate::race_log::logged;
 use crate::rewriting::{resolved, shallow, text};
 use crate::variants::variants;
 
-/// More accesses than any kernel below makes.
+/// More accesses than any of the kernels below makes.
 const ENTRIES: usize = 1 << 22;
 
 /// Several workgroups share the work: of many rows, or of many columns.
 const SHAPES: [[usize; 3]; 2] = [[37, 9, 34], [9, 41, 34]];
 
-/// What logs, and where.
+/// Adapter and log for races.
 struct Watch<'a> {
     lab: &'a Lab,
     log: wgpu::Buffer,
@@ -36,7 +36,7 @@ impl<'a> Watch<'a> {
         Self { lab, log }
     }
 
-    /// The races of a program of this kernel, whose buffers hold 0, 1, 2, ...
+    /// Returns the races of a program of this kernel, whose buffers contain 0, 1, 2, ...
     fn races(
         &self,
         kernel: &dyn Kernel,
@@ -69,7 +69,8 @@ impl<'a> Watch<'a> {
         logged.races(&read(length)[1..])
     }
 
-    /// Tells of each barrier of a kernel what it is called, its number, and, if asked, whether the kernel races without it.
+    /// Returns each barrier of a kernel with its name, its number, and, if requested, whether the kernel
+    /// races without it.
     fn try_barriers(
         &self,
         kernel: &dyn Kernel,
@@ -91,7 +92,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The first race of each kernel that has one.
+    /// Returns the first race of each kernel that has one.
     fn first_races(&self, kernels: &[Box<dyn Kernel>], tuning: &Tuning, rows: usize) -> Vec<String> {
         let first = |kernel: &dyn Kernel| {
             let program = program(kernel, tuning, self.lab.context.transport);
@@ -102,7 +103,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Every kernel.
+/// Tests every kernel.
 #[test]
 fn no_kernel_races_on_real_gpus() {
     if !tests_all() {
@@ -117,14 +118,14 @@ fn no_kernel_races_on_real_gpus() {
     }
 }
 
-/// The shapes that `Tuning::GPU` has for tiles of products, and the still larger one of wide layers.
+/// Returns the tile shapes of products in `Tuning::GPU`, and the larger one of wide layers.
 fn shipped_tiles() -> [MatmulTile; 3] {
     let widest = MatmulTile::TiledTall { across: 16, down: 16, inner: 4 };
     [Tuning::GPU.product, Tuning::GPU.wide, widest]
 }
 
-/// The products of a training step: several tiles of any shape across, down and along the inner dimension, the last of them in
-/// part.
+/// Returns the products of a training step: several tiles of any shape across, down and along the inner
+/// dimension, the last of them partial.
 fn products(kind: ScheduleKind, tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let network = Network::classifier(&[75, 70, 69]).unwrap();
     let rule = UpdateRule::sgd(0.5);
@@ -138,7 +139,7 @@ fn products(kind: ScheduleKind, tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
 
 const ROWS_OF_PRODUCTS: usize = 67;
 
-/// Every product in every tile shape, as deep as it is shipped, and one of two transposed matrices.
+/// Tests every product in every tile shape, with its shipped depth, and a product of two transposed matrices.
 #[test]
 fn no_shipped_tile_races() {
     if !tests_all() {
@@ -169,7 +170,7 @@ fn no_shipped_tile_races() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Without variants that differ in what they compute alone.
+/// Without variants that differ only in their computation.
 #[test]
 fn no_kernel_races_under_other_tunings() {
     if !tests_all() {
@@ -185,7 +186,7 @@ fn no_kernel_races_under_other_tunings() {
     }
 }
 
-/// Under the tuning that shares the most: of the others, what is shared has been seen above.
+/// Under the tuning with the most sharing: the sharing of the others is tested above.
 #[test]
 fn no_variant_races() {
     if !tests_all() {
@@ -199,7 +200,7 @@ fn no_variant_races() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Without one of their barriers these race, in some shape.
+/// Without any one of their barriers these kernels race, in some shape.
 #[test]
 fn no_barrier_can_be_spared() {
     if !tests_all() {
@@ -207,7 +208,7 @@ fn no_barrier_can_be_spared() {
     }
     let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
-    // So few threads that layers do not fit workgroup memory.
+    // With a small number of threads, layers do not fit workgroup memory.
     let tuning = Tuning { row: 8, ..shallow(&Tuning::GPU) };
     let names = ["column", "convolve", "pool", "row", "scan", "softmax", "weight_gradient"];
     let (mut all, mut needed) = (BTreeSet::new(), BTreeSet::new());
@@ -233,8 +234,8 @@ fn no_barrier_can_be_spared() {
     );
 }
 
-/// Without one of the two barriers of its loop the body races in each tile shape, as deep as it is shipped; and where threads
-/// share the inner dimension, without one of the two round their sums.
+/// Without one of the two barriers of its loop the body races in each tile shape, with its shipped depth; and
+/// if threads share the inner dimension, without one of the two barriers around their sums.
 #[test]
 fn no_barrier_of_shipped_tiles_can_be_spared() {
     if !tests_all() {
@@ -252,9 +253,9 @@ fn no_barrier_of_shipped_tiles_can_be_spared() {
     }
 }
 
-/// Workgroups that write the same word race too, and barriers do not help.
+/// Workgroups that write the same word race too, and barriers do not prevent it.
 #[test]
-fn workgroups_race_whatever_stands_between() {
+fn workgroups_race_despite_barriers() {
     let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     let tuning = Tuning::GPU;

@@ -37,7 +37,7 @@ fn ten_million_elements_with_pairwise_accuracy() {
     for lab in labs() {
         let _turn = lab.turn();
         let compute = lab.compute(&Tuning::for_device(&lab.context));
-        // One after the other in f32, 0.1 ten million times would be off by 9 %.
+        // Summed in order in f32, 0.1 ten million times would be off by 9 %.
         let x = vec![0.1f32; 10_000_000];
         let want = 10_000_000.0 * f64::from(0.1f32);
         let sum = reduce(&compute, Reduction::Sum, &compute.vector(&x).unwrap()).unwrap();
@@ -64,7 +64,7 @@ fn nothing_has_a_sum_but_no_maximum() {
     });
 }
 
-/// Not promised by WGSL; so do the adapters that we have.
+/// WGSL does not guarantee this, but our adapters do it.
 #[test]
 fn nan_and_infinity_are_passed_on() {
     everywhere(|lab, tuning| {

@@ -1,4 +1,4 @@
-//! A program as a naga module that tests can change, and back.
+//! Converts a program to a naga module that tests can change, and back.
 
 use naga::proc::IndexableLength;
 use naga::valid::{Capabilities, ModuleInfo, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
@@ -8,7 +8,7 @@ use naga::{
 use tinytrain::gpu::{Access, Program};
 use tinytrain::kernels::{MatmulTile, Tuning};
 
-/// What is known of a module that is valid.
+/// Validates a module.
 pub fn validate(module: &Module) -> ModuleInfo {
     Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP | Capabilities::IMMEDIATES)
         .subgroup_stages(ShaderStages::COMPUTE)
@@ -17,7 +17,7 @@ pub fn validate(module: &Module) -> ModuleInfo {
         .expect("a rewritten shader is valid")
 }
 
-/// The program's module, every override constant in its place.
+/// Returns the program's module, with the values of all override constants.
 pub fn resolved(program: &Program) -> Module {
     let module = naga::front::wgsl::parse_str(program.source()).expect("our shaders parse");
     let constants = program.constants().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -30,7 +30,7 @@ pub fn resolved(program: &Program) -> Module {
     module
 }
 
-/// Arrays whose length is made of override constants keep it as an expression; WGSL text wants the number.
+/// Arrays whose length is an override expression keep it as an expression; WGSL text needs the number.
 fn resolve_lengths(module: &mut Module) {
     let resolved: Vec<_> = module
         .global_variables
@@ -52,23 +52,23 @@ fn resolve_lengths(module: &mut Module) {
     }
 }
 
-/// The text of a module made of a program's.
+/// Returns the text of a module derived from a program.
 pub fn text(program: &Program, module: &Module) -> String {
     let flags = naga::back::wgsl::WriterFlags::empty();
     let source =
         naga::back::wgsl::write_string(module, &validate(module), flags).expect("WGSL can be written");
-    // Native implementations neither need nor know the directive.
+    // Native implementations do not support the directive.
     let source = source.replace("enable subgroups;", "");
-    // The writer renames what is called like a built-in function.
+    // The writer renames functions that have names of built-in functions.
     source.replace(&format!("fn {}_(", program.entry()), &format!("fn {}(", program.entry()))
 }
 
-/// The program with this module, which has one more binding at the end.
+/// Returns the program with this module, which has one more binding at the end.
 pub fn rewritten(program: &Program, module: &Module) -> Program {
     program.rewritten(text(program, module), [program.bindings(), &[Access::Write]].concat())
 }
 
-/// Appends what `after` makes of it to every statement of a block and of the blocks in it.
+/// Appends the statements of `after` to every statement of a block and its nested blocks.
 pub fn after_each(
     function: &mut Function,
     block: &mut Block,
@@ -101,12 +101,12 @@ pub fn after_each(
 /// A load or a store through a pointer.
 pub struct Transfer {
     pub pointer: Handle<Expression>,
-    /// What is loaded or stored.
+    /// Loaded or stored value.
     pub value: Handle<Expression>,
     pub is_store: bool,
 }
 
-/// The loads and stores of a statement.
+/// Returns the loads and stores of a statement.
 pub fn transfers(function: &Function, statement: &Statement) -> Vec<Transfer> {
     match statement {
         Statement::Emit(range) => range
@@ -126,8 +126,8 @@ pub fn transfers(function: &Function, statement: &Statement) -> Vec<Transfer> {
     }
 }
 
-/// The same tile shapes, but products take one block of the inner dimension at a time: with what stands behind every access
-/// drivers would compile an unrolled loop for minutes.
+/// Returns the same tile shapes, but products process one block of the inner dimension at a time: with
+/// statements after every access drivers would compile an unrolled loop for minutes.
 pub fn shallow(tuning: &Tuning) -> Tuning {
     let tile = |tile| match tile {
         MatmulTile::Tiled { across, down, split, .. } => MatmulTile::Tiled { across, down, inner: 1, split },

@@ -1,4 +1,4 @@
-//! Against the reference in `src/check/whole_steps.rs`, which `check.rs` runs everywhere; here what it must not do.
+//! Special cases; `check.rs` runs the reference in `src/check/whole_steps.rs` everywhere.
 
 use tinytrain::kernels::{Row, StepRecord, StepShape, Tuning, blocks};
 use tinytrain::model::{Dense, Network};
@@ -7,14 +7,14 @@ use tinytrain::step::{Activation, Loss, UpdateRule};
 use crate::cross_entropy::metrics;
 use crate::lab::{Lab, batch, everywhere, labels, random};
 
-/// Activations with their deltas, and the metrics of slot 1, of samples of these classes; every word of parameters and sums
-/// is some number.
+/// Returns activations with their deltas, and the metrics of slot 1, for samples of these classes; parameters
+/// and sums are arbitrary numbers.
 fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, classes: &[u32], rows: usize) -> [Vec<f32>; 2] {
     let values: Vec<f32> = random(1, 4 * shape.layout().state_distance(), 1).into_iter().collect();
     run_with(lab, tuning, shape, &values, classes, rows)
 }
 
-/// The same with these parameters and sums.
+/// Returns the same with these parameters and sums.
 fn run_with(
     lab: &Lab,
     tuning: &Tuning,
@@ -42,7 +42,8 @@ fn run_with(
     [lab.floats(&activations), lab.floats(&output)]
 }
 
-/// A network of these sizes whose hidden layers are ReLU, or such that keep Z and such that do not, with dropout.
+/// Returns a network of these sizes whose hidden layers are ReLU, or a mix of activations that keep Z and
+/// that do not, with dropout.
 fn network(sizes: &[usize], mixed: bool) -> Network {
     let kinds = [Activation::Gelu, Activation::Tanh, Activation::Mish];
     let mut layers: Vec<Dense> = sizes[1..]
@@ -58,7 +59,7 @@ fn network(sizes: &[usize], mixed: bool) -> Network {
     Network::new(sizes[0], layers, Loss::CrossEntropy).unwrap()
 }
 
-/// The code of the last is for any network.
+/// The last one needs the code for any network.
 const SIZES: [&[usize]; 4] = [&[9, 7], &[3, 65, 33], &[5, 17, 63, 3], &[5, 6, 70, 9, 8, 3]];
 
 #[test]
@@ -110,7 +111,8 @@ fn a_target_that_is_no_class_has_an_infinite_loss() {
     });
 }
 
-/// The padding behind three logits is not the largest of them; 602 are more blocks than some workgroups have threads.
+/// The padding after three logits is not the largest of them; 602 are more blocks than the threads of some
+/// workgroups.
 #[test]
 fn logits_far_below_zero_have_the_loss_of_others() {
     everywhere(|lab, tuning| {
@@ -120,14 +122,14 @@ fn logits_far_below_zero_have_the_loss_of_others() {
             let values = vec![-200.0; 4 * shape.layout().state_distance()];
             let [_, counts] = run_with(lab, tuning, &shape, &values, &[1; 6], 3);
             let (loss, _) = metrics(&counts, tuning.batch_groups(3), 1);
-            // Each row's is a difference of logits of some hundreds.
+            // The loss of each row is a difference of logits of some hundreds.
             let (want, bound) = (3.0 * (outputs as f64).ln(), 3.0 * 1000.0 * f64::from(f32::EPSILON));
             assert!((loss - want).abs() <= bound, "{loss}, not {want}");
         }
     });
 }
 
-/// Of equal logits the first is predicted, of logits with NaN the first of those.
+/// Of equal logits the first is predicted, of logits with NaN the first NaN.
 #[test]
 fn the_first_of_the_largest_is_predicted() {
     everywhere(|lab, tuning| {
@@ -148,7 +150,7 @@ fn the_first_of_the_largest_is_predicted() {
     });
 }
 
-/// Of some networks so many that threads share them.
+/// Some networks have enough parts that threads share them.
 #[test]
 fn every_part_of_the_first_layer_is_added_once_and_the_bias_too() {
     everywhere(|lab, tuning| {
@@ -156,7 +158,7 @@ fn every_part_of_the_first_layer_is_added_once_and_the_bias_too() {
             let shape =
                 StepShape::new(&network(&[inputs, 3], false), &UpdateRule::sgd(0.1), false, 3, tuning)
                     .unwrap();
-            // Whatever its order, the sum of quarters is exact; each part has other numbers.
+            // The sum of quarters is exact in any order; each part has other numbers.
             let mut values = vec![0.25; 4 * shape.layout().state_distance()];
             let (parts, part) = (shape.parts(), 4 * shape.rows());
             let sums = values[4 * shape.layout().partials()..].chunks_mut(part).take(parts);

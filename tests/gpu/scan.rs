@@ -4,10 +4,10 @@ use tinytrain::reference::ops;
 
 use crate::lab::{labs, random};
 
-/// The shipped team, and small ones, so that many levels occur.
+/// The shipped team size, and small ones, so that there are many levels.
 const TEAMS: [usize; 6] = [2, 4, 8, 32, 64, 256];
 
-/// Runs `test` on every adapter with every team.
+/// Runs `test` on every adapter with every team size.
 fn everywhere(test: impl Fn(&Compute)) {
     for lab in labs() {
         let _turn = lab.turn();
@@ -59,7 +59,7 @@ fn two_runs_are_equal_bit_for_bit() {
 }
 
 #[test]
-fn nan_and_infinity_reach_only_what_comes_after() {
+fn nan_and_infinity_reach_only_later_elements() {
     everywhere(|compute| {
         for (special, length) in [(f32::NAN, 1200), (f32::INFINITY, 513), (f32::NEG_INFINITY, 70)] {
             for at in [0, 1, length / 2, length - 2, length - 1] {
@@ -78,7 +78,7 @@ fn nan_and_infinity_reach_only_what_comes_after() {
 }
 
 #[test]
-fn flags_count_what_is_not_zero() {
+fn flags_count_nonzero_elements() {
     everywhere(|compute| {
         let values: Vec<u32> = words(700).iter().map(|word| if word % 3 == 0 { *word } else { 0 }).collect();
         let ones: Vec<u32> = values.iter().map(|value| u32::from(*value != 0)).collect();
@@ -89,7 +89,7 @@ fn flags_count_what_is_not_zero() {
 }
 
 #[test]
-fn teams_that_are_no_power_of_two_are_refused() {
+fn team_sizes_other_than_powers_of_two_are_refused() {
     for team in [0, 1, 3, 48] {
         let compute = labs()[0].compute(&Tuning { team, ..Tuning::GPU });
         let x = compute.vector(&[1u32, 2, 3]).unwrap();

@@ -3,7 +3,8 @@ use tinytrain::reference::ops;
 
 use crate::lab::{everywhere, labels};
 
-/// Lengths and blocks: nothing to add, one element behind the first block, blocks of one vec4, a short last one.
+/// Lengths and blocks: nothing to add, one element after the first block, blocks of one vec4, a short last
+/// block.
 const SHAPES: [(usize, usize); 6] = [(1, 4), (4, 4), (5, 4), (63, 8), (1025, 512), (1500, 4)];
 
 #[test]

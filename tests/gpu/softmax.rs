@@ -41,7 +41,7 @@ fn rows_sum_to_one() {
     });
 }
 
-/// Not promised by WGSL; so do the adapters that we have.
+/// WGSL does not guarantee this, but our adapters do it.
 #[test]
 fn nan_wins() {
     everywhere(|lab, tuning| {

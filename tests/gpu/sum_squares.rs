@@ -12,7 +12,7 @@ fn odd_lengths() {
             lab.run(&SumSquares { length }, tuning, &[&lab.matrix(&g), &squares.buffer], batch(0));
             let got: f64 = lab.floats(&squares).into_iter().map(f64::from).sum();
             let want: f64 = g.iter().map(|g| f64::from(*g).powi(2)).sum();
-            // A thread adds up its share, four squares at a time; then a tree.
+            // A thread adds its share, four squares at a time; then a tree.
             let threads = groups * tuning.lanes * tuning.rows;
             let roundings = (4 * length.div_ceil(threads) + 16) as f64;
             let bound = roundings * f64::from(f32::EPSILON) * want;

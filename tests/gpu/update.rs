@@ -6,7 +6,7 @@ use tinytrain::step::UpdateRule;
 use crate::lab::{Lab, everywhere, random};
 use crate::optimized::{STEP, assert_row, optimized, rules, state};
 
-/// A layer's parameters, gradients and states, one matrix each, the bias below the weights.
+/// Parameters, gradients and states of a layer, one matrix each, the bias below the weights.
 struct Layer {
     p: Array2<f32>,
     g: Array2<f32>,
@@ -77,7 +77,7 @@ fn check(lab: &Lab, tuning: &Tuning, rule: &UpdateRule, sizes: &[usize]) {
                 .map(|column| {
                     let at = [row, column];
                     let g = f64::from(layer.g[at]) * scale;
-                    // The sum of the squares rounds relatively to itself, its root half as much.
+                    // The relative rounding error of the sum of squares is halved by its root.
                     let bound =
                         if rule.clip_norm.is_some() { 30.0 * f64::from(f32::EPSILON) * g.abs() } else { 0.0 };
                     let state = [0, 1].map(|n| layer.states.get(n).map_or(0.0, |state| f64::from(state[at])));
@@ -112,7 +112,7 @@ fn gradients_are_clipped_to_their_norm() {
     });
 }
 
-/// More layers than one dispatch takes.
+/// More layers than one dispatch supports.
 #[test]
 fn many_layers() {
     everywhere(|lab, tuning| {

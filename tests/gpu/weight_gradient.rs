@@ -11,19 +11,19 @@ use crate::forward::with_ones;
 use crate::lab::{Lab, ODD, assert_close, everywhere, indices, random, shuffled, wide};
 use crate::optimized::{STEP, assert_row, optimized, rules, state};
 
-/// dW and below it db, as the kernel stores them.
+/// Returns dW and below it db, as the kernel stores them.
 fn reference(x: &Array2<f64>, dy: &Array2<f64>) -> Array2<f64> {
     let (dw, db) = ops::weight_gradient(x.view(), dy.view());
     concatenate(Axis(0), &[dw.view(), stack(Axis(0), &[db.view()]).unwrap().view()]).unwrap()
 }
 
-/// What a check is about: most rows of a batch, those of this one, inputs, outputs; where X comes from.
+/// Parameters of a check: batch size, rows of this batch, inputs, outputs; the format of X.
 type Case = ([usize; 4], Option<FeatureFormat>);
 
-/// Where the batch begins in the order.
+/// Start of the batch in the order.
 const FIRST: usize = 5;
 
-/// X as the kernel reads it: its buffer, that of the order if it is read, and its live rows.
+/// X as input of the kernel: its buffer, the buffer of the order if it is read, and its live rows.
 struct Operand {
     source: LayerInputs,
     buffer: wgpu::Buffer,
@@ -45,13 +45,13 @@ fn operand(lab: &Lab, ([capacity, rows, inputs, _], stored): Case) -> Operand {
     Operand { source, buffer, order: Some(lab.upload(&order)), x }
 }
 
-/// The gradient, twice, and the update by a rule.
+/// Checks the gradient, twice, and the update by a rule.
 fn check_with(lab: &Lab, tuning: &Tuning, case: Case, rule: &UpdateRule) {
     let ([capacity, rows, inputs, outputs], stored) = case;
     let what = format!("weight_gradient {rows} of {capacity} x {inputs} x {outputs} {stored:?} {tuning:?}");
     let Operand { source, buffer, order, x } = operand(lab, case);
     let mut dy = random(capacity, outputs, 2);
-    // What an earlier, longer batch has left behind must not count.
+    // Values left by an earlier, longer batch must have no effect.
     dy.slice_mut(s![rows.., ..]).fill(f32::NAN);
     let live = wide(&dy).slice(s![..rows, ..]).to_owned();
     let gradient = reference(&x, &live);
@@ -71,7 +71,7 @@ fn check_with(lab: &Lab, tuning: &Tuning, case: Case, rule: &UpdateRule) {
     run(&kernel, &result.buffer);
     assert_eq!(got, lab.read(&result, inputs + 1, outputs), "{what}: again");
 
-    // The same, as an update of the second layer's parameters: those of the first stand before them.
+    // The same, as an update of the second layer's parameters, which follow the first layer's.
     let kind = rule.optimizer.kind;
     let layout = ParameterLayout::of_sizes(&[1, outputs, outputs]).with_states(kind.states());
     let above = layout.layers()[1].offset / blocks(outputs);

@@ -1,10 +1,11 @@
-//! Which file of `src/` uses which, by their `use` lines: no two use each other, and a folder uses those below it alone.
+//! Dependencies between files of `src/` by their `use` lines: no two files use each other, and a folder uses
+//! only folders below it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The folders and files of `src/`, those that use others first: the table of docs/ARCHITECTURE.md in its order.
+/// Folders and files of `src/`, users before used ones: the table of docs/ARCHITECTURE.md in its order.
 const ORDER: [&str; 31] = [
     "cli",
     "report",
@@ -39,13 +40,13 @@ const ORDER: [&str; 31] = [
     "random",
 ];
 
-/// A file: its code without comments and tests, and what its `use` lines name, publicly or not.
+/// A file: its code without comments and tests, and its `use` lines, public or not.
 struct File {
     code: String,
     uses: Vec<(bool, Vec<String>)>,
 }
 
-/// Files by their names below `src/`, which folder or file is a module's, and what is re-exported where.
+/// Files by their names below `src/`, the folder or file of each module, and re-exports.
 struct Sources {
     files: BTreeMap<String, File>,
     modules: BTreeMap<Vec<String>, String>,
@@ -55,13 +56,13 @@ fn words(path: &str) -> Vec<String> {
     path.split("::").map(|word| word.trim().to_owned()).collect()
 }
 
-/// The module of a file.
+/// Returns the module of a file.
 fn module(file: &str) -> Vec<String> {
     let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
     if path == "lib" { Vec::new() } else { path.split('/').map(str::to_owned).collect() }
 }
 
-/// The paths of a tree such as `a::{b, c::{d as e}}`, with the new name of what has one behind ` as `.
+/// Returns the paths of a tree such as `a::{b, c::{d as e}}`, with new names after ` as `.
 fn expanded(tree: &str) -> Vec<String> {
     let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
     for (place, letter) in tree.char_indices() {
@@ -127,7 +128,7 @@ impl Sources {
         Self { files, modules }
     }
 
-    /// The module that a path begins with, as seen from one, and what stands behind it.
+    /// Returns the module at the start of a path, as seen from a module, and the rest of the path.
     fn place(&self, from: &[String], path: &[String]) -> Option<(&str, Vec<String>)> {
         let above = path.iter().take_while(|word| *word == "super").count();
         let (mut at, path) = match path[0].as_str() {
@@ -145,11 +146,11 @@ impl Sources {
             }
         }
         let rest = path[at.len() - start..].to_vec();
-        // A name that is no module of this one is another crate's, or the file's own.
+        // A name that is not a module is from another crate, or from the file itself.
         if at == from { None } else { Some((self.modules.get(&at)?.as_str(), rest)) }
     }
 
-    /// The file in which a path's thing is defined, behind all re-exports, and its name there.
+    /// Returns the file that defines the item of a path, through all re-exports, and the item's name there.
     fn defined(&self, from: &[String], path: &[String]) -> Option<(&str, Option<String>)> {
         let (mut file, mut rest) = self.place(from, path)?;
         for _ in 0..8 {
@@ -169,8 +170,8 @@ impl Sources {
         panic!("{path:?} is exported in a ring")
     }
 
-    /// Which files each uses. What a folder's `mod.rs` only hands on is used where it is defined; a file in the folder of a type may
-    /// be a part of it, with an `impl` of its own.
+    /// Returns the files that each file uses. Re-exports of a folder's `mod.rs` count as uses of the defining
+    /// file; a file in the folder of a type may be a part of it, with a separate `impl`.
     fn edges(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let mut edges = BTreeMap::<&str, BTreeSet<&str>>::new();
         for (name, file) in &self.files {
@@ -194,7 +195,7 @@ impl Sources {
     }
 }
 
-/// All that can be reached from a file.
+/// Returns all files that can be reached from a file.
 fn reached<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &'a str) -> BTreeSet<&'a str> {
     let (mut all, mut next) = (BTreeSet::new(), vec![from]);
     while let Some(file) = next.pop() {
@@ -218,7 +219,7 @@ fn no_two_files_use_each_other() {
 }
 
 #[test]
-fn a_folder_uses_those_below_it() {
+fn a_folder_uses_only_folders_below_it() {
     let place = |file: &str| {
         let folder = file.split('/').next().unwrap().trim_end_matches(".rs");
         ORDER.iter().position(|name| *name == folder)
@@ -236,7 +237,7 @@ fn a_folder_uses_those_below_it() {
     }
 }
 
-/// The re-export of `crate::error` is for those who use the library.
+/// The re-export of `crate::error` is for users of the library.
 #[test]
 fn errors_are_named_where_they_are_defined() {
     for (name, file) in &Sources::read().files {
@@ -245,8 +246,8 @@ fn errors_are_named_where_they_are_defined() {
     }
 }
 
-/// A type has its methods in the file that defines it, or in a folder of the name of that file. The layers allow a single exception: what a
-/// model does with arrays stands above what trains.
+/// A type has its methods in the file that defines it, or in a folder of the file's name. The layers allow a
+/// single exception: methods of models for arrays are above training.
 #[test]
 fn a_type_has_its_methods_in_one_place() {
     const EXCEPTIONS: [(&str, &str); 1] = [("Model", "trainer/fitted.rs")];
@@ -256,7 +257,7 @@ fn a_type_has_its_methods_in_one_place() {
             line.strip_prefix("pub ").or_else(|| line.strip_prefix("pub(")?.split_once(") ")?.1.into());
         let rest = visible.unwrap_or(line);
         let rest = keywords.iter().find_map(|keyword| rest.strip_prefix(keyword))?;
-        // Behind the parameters of an `impl`, and without those of the type.
+        // After the parameters of an `impl`, and without the type's parameters.
         let rest = if rest.starts_with('<') { rest.split_once("> ")?.1 } else { rest.trim_start() };
         let name: String = rest.chars().take_while(|letter| letter.is_alphanumeric()).collect();
         let is_method = !line.contains(" for ") && !name.is_empty();
@@ -284,7 +285,7 @@ fn a_type_has_its_methods_in_one_place() {
     assert!(checked > 300, "{checked}");
 }
 
-/// The graph has what it is known to have.
+/// The graph has known contents.
 #[test]
 fn uses_are_found() {
     assert_eq!(expanded("a::{b, c::{d as e, f}}, g"), ["a::b", "a::c::d as e", "a::c::f", "g"]);

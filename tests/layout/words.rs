@@ -1,10 +1,10 @@
-//! What users read, README, pages, help and messages, has none of the phrases that had to be explained.
+//! Texts for users (README, pages, help and messages) contain no phrases that needed explanation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Phrases, each with what says the same. Blanks stand for any white space.
+/// Phrases and their replacements. A blank matches any white space.
 const PHRASES: [(&str, &str); 14] = [
     ("is found out", "is detected"),
     ("is told", "is printed, or is read from"),
@@ -22,7 +22,8 @@ const PHRASES: [(&str, &str); 14] = [
     ("mend what", "correct"),
 ];
 
-/// Habits that plain English avoids, and how often pages and comments of the code may show them: these numbers only fall.
+/// Habits that plain English avoids, and their maximum number in pages and in comments of the code: these
+/// numbers only decrease.
 const HABITS: [(&[&str], [usize; 2]); 9] = [
     (&["told", "tells", "says", "said"], [3, 82]),
     (&["those that", "those of", "that of"], [3, 140]),
@@ -35,14 +36,14 @@ const HABITS: [(&[&str], [usize; 2]); 9] = [
     (&["is what", "are what", "of what", "what it", "what is", "what a", "what the"], [2, 196]),
 ];
 
-/// Ordinary English in which such a phrase occurs.
+/// Ordinary English that contains such a phrase.
 const ORDINARY: [&str; 3] = ["there is no ", "is no longer", "is no better"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The phrases in a text, with some words around them.
+/// Returns the phrases in a text, with some words around them.
 fn found(text: &str) -> Vec<String> {
     let text = text.split_whitespace().collect::<Vec<&str>>().join(" ").to_lowercase();
     let mut found = Vec::new();
@@ -62,7 +63,7 @@ fn found(text: &str) -> Vec<String> {
     found
 }
 
-/// All files below a folder with this ending.
+/// Returns all files below a folder with this ending.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -76,7 +77,7 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The string literals of Rust code in front of its tests, each without the breaks of its lines.
+/// Returns the string literals of Rust code before its tests, with line breaks joined.
 fn literals(code: &str) -> Vec<String> {
     let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let (mut literals, mut rest) = (Vec::new(), code);
@@ -135,7 +136,7 @@ fn pages_are_in_plain_words() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// How often a text has these phrases, as whole words.
+/// Counts these phrases in a text, as whole words.
 fn count(text: &str, phrases: &[&str]) -> usize {
     let text = text.to_lowercase();
     let words: Vec<&str> =

@@ -1,4 +1,4 @@
-//! The program as users run it, in a folder of its own, and small data to give it.
+//! The program as users run it, in a separate folder, and small data for it.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::collections::BTreeSet;
@@ -11,17 +11,17 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Pixels of a side.
+/// Width and height of images, in pixels.
 pub const SIDE: usize = 8;
-/// Classes of the small data.
+/// Number of classes of the small data.
 pub const CLASSES: usize = 4;
 
-/// A folder to work in.
+/// A working folder.
 pub struct Workplace {
     folder: TempDir,
 }
 
-/// What a run of the program gave.
+/// Result of a run of the program.
 pub struct Outcome {
     pub code: i32,
     pub stdout: String,
@@ -33,7 +33,7 @@ impl Workplace {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// With the folder `data`: 400 rows to train on and 200 to test on, as IDX.
+    /// Creates a folder with `data`: 400 training rows and 200 test rows, as IDX.
     pub fn with_data() -> Self {
         let place = Self::new();
         place.write_idx("data/train", &Rows::new(400, 1));
@@ -59,7 +59,7 @@ impl Workplace {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tinytrain"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
-        // The user's own is none of the tests' business.
+        // Tests must not use the user's cache.
         command.env("TINYTRAIN_CACHE", "");
         command
     }
@@ -73,7 +73,7 @@ impl Workplace {
         }
     }
 
-    /// A run that must go well.
+    /// Runs the program, which must succeed.
     #[track_caller]
     pub fn succeed(&self, arguments: &[&str]) -> Outcome {
         let outcome = self.run(arguments);
@@ -81,14 +81,14 @@ impl Workplace {
         outcome
     }
 
-    /// `train` with these and some common options, in JSON.
+    /// Runs `train` with these and some common options, and returns its JSON.
     #[track_caller]
     pub fn train(&self, arguments: &[&str]) -> Vec<Value> {
         let common = ["train", "--hidden", "12", "--batch-size", "20", "--format", "json"];
         self.succeed(&[&common[..], arguments].concat()).objects()
     }
 
-    /// A model file, or that of a run, taken apart.
+    /// Reads a model file, or the model of a run.
     #[track_caller]
     pub fn model(&self, name: &str) -> SavedModel {
         let path = self.path(name);
@@ -101,7 +101,7 @@ impl Workplace {
         SavedModel { header, metadata, tensors: tensors.to_vec() }
     }
 
-    /// Every file and folder below.
+    /// Returns every file and folder below.
     pub fn entries(&self) -> BTreeSet<PathBuf> {
         fn gather(folder: &Path, found: &mut BTreeSet<PathBuf>) {
             for entry in std::fs::read_dir(folder).unwrap() {
@@ -117,7 +117,7 @@ impl Workplace {
         found
     }
 
-    /// The names of `devices` that go through a backend.
+    /// Returns the adapters of a backend that `devices` lists.
     pub fn adapters(&self, backend: &str) -> Vec<Value> {
         let list: Vec<Value> =
             serde_json::from_str(&self.succeed(&["devices", "--format", "json"]).stdout).unwrap();
@@ -133,38 +133,38 @@ pub struct SavedModel {
 }
 
 impl SavedModel {
-    /// A value of the metadata, by its JSON pointer.
+    /// Returns a value of the metadata, by its JSON pointer.
     #[track_caller]
     pub fn at(&self, pointer: &str) -> &Value {
         self.metadata.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {}", self.metadata))
     }
 
-    /// A setting that the run was trained with.
+    /// Returns a setting of the run.
     #[track_caller]
     pub fn setting(&self, name: &str) -> &str {
         self.at(&format!("/settings/{name}")).as_str().unwrap()
     }
 
-    /// The names of the inputs, as a JSON array.
+    /// Returns the names of the inputs, as a JSON array.
     pub fn columns(&self) -> String {
         let inputs = self.at("/data/schema/inputs").as_array().unwrap().iter();
         Value::from_iter(inputs.map(|input| input["name"].clone())).to_string()
     }
 
-    /// Sizes of the layers of the first network, inputs first.
+    /// Returns the sizes of the layers of the first network, inputs first.
     pub fn sizes(&self) -> Vec<u64> {
         let layers = self.at("/networks/0/layers").as_array().unwrap();
         let units = layers.iter().map(|layer| layer["units"].as_u64().unwrap());
         [self.at("/networks/0/inputs").as_u64().unwrap()].into_iter().chain(units).collect()
     }
 
-    /// `center` or `width` of each column of numbers that is scaled linearly.
+    /// Returns `center` or `width` of each numeric column that is scaled linearly.
     pub fn scaling(&self, name: &str) -> Vec<f64> {
         let columns = self.at("/transform/columns/columns").as_array().unwrap().iter();
         columns.filter_map(|column| column["number"]["map"]["affine"][name].as_f64()).collect()
     }
 
-    /// A tensor of f64.
+    /// Returns a tensor of f64.
     pub fn numbers(&self, name: &str) -> Vec<f64> {
         let place = |index: usize| self.header[name]["data_offsets"][index].as_u64().unwrap() as usize;
         let words = self.tensors[place(0)..place(1)].chunks_exact(8);
@@ -180,14 +180,14 @@ impl SavedModel {
 }
 
 impl Outcome {
-    /// The only line on standard error.
+    /// Returns the only line on standard error.
     #[track_caller]
     pub fn error(&self) -> &str {
         assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
         self.stderr.trim_end()
     }
 
-    /// Standard output, an object a line.
+    /// Parses standard output, one object per line.
     #[track_caller]
     pub fn objects(&self) -> Vec<Value> {
         self.stdout
@@ -202,7 +202,7 @@ impl Outcome {
     }
 }
 
-/// Numbers from 0 to 1.
+/// Returns numbers from 0 to 1.
 pub fn noise(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed;
     move || {
@@ -211,7 +211,8 @@ pub fn noise(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Rows of three numbers of very different sizes, of three classes: the first two tell which, the third is noise.
+/// Rows of three numbers of very different sizes, of three classes: the first two determine the class, the
+/// third is noise.
 pub struct Points {
     pub values: Vec<[f64; 3]>,
     pub classes: Vec<usize>,
@@ -223,7 +224,7 @@ impl Points {
         let classes: Vec<usize> = (0..count).map(|_| (noise() * 3.0) as usize).collect();
         let mut value = |middle: f64, width: f64| {
             let value = middle + width * (noise() - 0.5);
-            // As many digits as a table has.
+            // Rounded to the digits of a table.
             (value * 1e4).round() / 1e4
         };
         let values = classes
@@ -243,7 +244,7 @@ impl Points {
         self
     }
 
-    /// Rows without a header, the name of the class last.
+    /// Returns rows without a header, the name of the class last.
     pub fn rows(&self, names: [&str; 3]) -> String {
         self.values
             .iter()
@@ -252,13 +253,13 @@ impl Points {
             .collect()
     }
 
-    /// The same with a header: `a,b,c,kind`.
+    /// Returns the same with a header: `a,b,c,kind`.
     pub fn csv(&self, names: [&str; 3]) -> String {
         "a,b,c,kind\n".to_owned() + &self.rows(names)
     }
 }
 
-/// Rows of 8 x 8 pixels: the label says which quarter of them is bright.
+/// Rows of 8 x 8 pixels: the label is the quarter that is bright.
 pub struct Rows {
     pub pixels: Vec<[u8; SIDE * SIDE]>,
     pub classes: Vec<u8>,
@@ -293,7 +294,7 @@ impl Rows {
         idx(&[self.classes.len() as u32], &self.classes)
     }
 
-    /// Label first, with a header.
+    /// Returns CSV with a header and the label first.
     pub fn csv(&self) -> String {
         let names: Vec<String> = (0..SIDE * SIDE).map(|index| format!("p{index}")).collect();
         let mut text = format!("class,{}\n", names.join(","));
@@ -304,7 +305,7 @@ impl Rows {
         text
     }
 
-    /// Label last, with a header.
+    /// Returns CSV with a header and the label last.
     pub fn csv_label_last(&self) -> String {
         let turned = |line: &str| {
             let (first, rest) = line.split_once(',').unwrap();
@@ -314,7 +315,7 @@ impl Rows {
     }
 }
 
-/// An IDX file of unsigned bytes.
+/// Returns an IDX file of unsigned bytes.
 pub fn idx(dimensions: &[u32], values: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0, 0, 8, dimensions.len() as u8];
     dimensions.iter().for_each(|size| bytes.extend(size.to_be_bytes()));

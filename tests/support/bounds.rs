@@ -1,4 +1,4 @@
-//! Networks compared with the reference.
+//! Comparison of networks with the reference.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -7,7 +7,7 @@ use tinytrain::data::{Dataset, FeaturesRef};
 use tinytrain::model::Parameters;
 use tinytrain::reference::ReferenceNetwork;
 
-/// The rows of a data set as the reference takes them.
+/// Returns the rows of a data set for the reference.
 pub fn inputs(data: &Dataset) -> (Array2<f64>, Vec<usize>) {
     let values: Vec<f64> = match data.view().scaled(0..data.rows()) {
         FeaturesRef::Bytes(bytes) => bytes.iter().map(|value| f64::from(*value) / 255.0).collect(),
@@ -17,7 +17,7 @@ pub fn inputs(data: &Dataset) -> (Array2<f64>, Vec<usize>) {
     (x, data.labels().iter().map(|label| *label as usize).collect())
 }
 
-/// Fails with the first number that is further from `want` than its bound.
+/// Fails at the first number that is further from `want` than its bound.
 pub fn assert_within(what: &str, got: &Parameters, want: &ReferenceNetwork, bounds: &ReferenceNetwork) {
     let flat = |network: &ReferenceNetwork| -> Vec<Array1<f64>> {
         let both = network.weights.iter().zip(&network.biases);

@@ -1,4 +1,4 @@
-//! What the training tests share: engines on every device of the machine, and small data sets with a rule to learn.
+//! Shared parts of the training tests: engines on every device of the machine, and small learnable data sets.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -14,15 +14,15 @@ use tinytrain::random::{Purpose, normal, words};
 use tinytrain::schedule::ScheduleKind;
 use tinytrain::train::DataOptions;
 
-/// Makes an engine with these parameters.
+/// Creates an engine with these parameters.
 pub type Make = Box<dyn Fn(&Parameters, &Network, &EngineOptions) -> Box<dyn Engine>>;
 
-/// Whether all is tested, as `scripts/test --all` does.
+/// Returns whether all is tested, as by `scripts/test --all`.
 pub fn tests_all() -> bool {
     std::env::var_os("TINYTRAIN_TEST_LONG").is_some()
 }
 
-/// The adapters that engines are tested on; those of GL where there are no others, or all is tested.
+/// Returns the adapters for tests of engines; GL adapters only if there are no others, or all is tested.
 pub fn tested_adapters() -> Vec<Adapter> {
     let mut found = adapters(None);
     assert!(
@@ -35,8 +35,8 @@ pub fn tested_adapters() -> Vec<Adapter> {
     found
 }
 
-/// An adapter, opened once for all tests of a process, with what was compiled for it. GL has one context that no two may have at a
-/// time, so there each engine opens its own.
+/// Returns an adapter, opened once for all tests of a process, with its compiled kernels. GL has one context
+/// that only one device may use at a time, so each engine opens it separately.
 fn opened(adapter: &Adapter, device_options: &DeviceOptions) -> Compute {
     static OPENED: Mutex<Vec<(String, Compute)>> = Mutex::new(Vec::new());
     let open = || Compute::new(Context::open(&adapter.clone().with_options(device_options.clone())).unwrap());
@@ -53,8 +53,9 @@ fn opened(adapter: &Adapter, device_options: &DeviceOptions) -> Compute {
     compute
 }
 
-/// The engines that are tested: the CPU engine with one thread and with three, and each adapter under the tuning of real GPUs and its
-/// own, and each schedule. Where all is tested, under each shipped tuning, and checked, with offsets, under its own.
+/// Returns the engines for tests: the CPU engine with one thread and with three, and each adapter under the
+/// tuning of real GPUs and its default, with each schedule. If all is tested, under each shipped tuning, and
+/// also checked, with offsets, under its default.
 pub fn engines() -> Vec<(String, Make)> {
     let mut all: Vec<(String, Make)> = Vec::new();
     for threads in [1, 3] {
@@ -95,7 +96,7 @@ pub fn engines() -> Vec<(String, Make)> {
     all
 }
 
-/// The CPU engine and every adapter, as a user chooses them.
+/// Returns the CPU engine and every adapter, as selected by users.
 pub fn devices() -> Vec<Device> {
     let mut all = vec![Device::Cpu];
     all.extend(tested_adapters().into_iter().map(|adapter| Device::Gpu(Box::new(adapter))));
@@ -103,7 +104,7 @@ pub fn devices() -> Vec<Device> {
     all
 }
 
-/// Rows of normal numbers, and labels that are no rule at all.
+/// Returns rows of normal numbers, with unlearnable labels.
 pub fn noise(rows: usize, inputs: usize, classes: usize, seed: u64) -> Dataset {
     let value = |i: usize| normal(seed, Purpose::Weights, [i as u32, 99]) as f32;
     let label = |row: usize| words(seed, Purpose::Order, [row as u32, 98])[0] % classes as u32;
@@ -115,7 +116,7 @@ pub fn noise(rows: usize, inputs: usize, classes: usize, seed: u64) -> Dataset {
     }
 }
 
-/// The same as bytes, four of five of them 0.
+/// Returns the same as bytes, four of five of them 0.
 pub fn sparse_bytes(rows: usize, inputs: usize, classes: usize, seed: u64) -> Dataset {
     let value = |i: usize| {
         let [place, value, ..] = words(seed, Purpose::Order, [i as u32, 97]);
@@ -127,7 +128,7 @@ pub fn sparse_bytes(rows: usize, inputs: usize, classes: usize, seed: u64) -> Da
     }
 }
 
-/// Small pictures: each class has a pattern of bright pixels, with noise upon it.
+/// Small pictures: each class has a pattern of bright pixels, with added noise.
 pub struct Pictures {
     pub inputs: usize,
     pub pixels: Vec<u8>,
@@ -135,7 +136,7 @@ pub struct Pictures {
 }
 
 impl Pictures {
-    /// `rows` pictures of `inputs` pixels in `classes` classes.
+    /// Creates `rows` pictures of `inputs` pixels in `classes` classes.
     pub fn new(rows: usize, inputs: usize, classes: u32, seed: u64) -> Self {
         let mut pixels = Vec::with_capacity(rows * inputs);
         let mut labels = Vec::with_capacity(rows);
@@ -151,7 +152,7 @@ impl Pictures {
         Self { inputs, pixels, labels }
     }
 
-    /// As CSV, the label first.
+    /// Returns CSV, the label first.
     pub fn csv(&self) -> String {
         let rows = self.pixels.chunks(self.inputs).zip(&self.labels);
         rows.map(|(pixels, label)| {
@@ -161,7 +162,7 @@ impl Pictures {
         .collect()
     }
 
-    /// As an IDX pair: images and labels.
+    /// Returns an IDX pair: images and labels.
     pub fn idx_files(&self) -> (Vec<u8>, Vec<u8>) {
         let word = |n: usize| (n as u32).to_be_bytes();
         let rows = self.labels.len();
@@ -170,7 +171,7 @@ impl Pictures {
         (images, labels)
     }
 
-    /// A reader over them as an IDX pair.
+    /// Returns a reader of the IDX pair.
     pub fn idx(&self) -> Reader {
         let (images, labels) = self.idx_files();
         let (images, labels) = (std::io::Cursor::new(images), std::io::Cursor::new(labels));
@@ -179,18 +180,18 @@ impl Pictures {
     }
 }
 
-/// The labels of a table without a header come first.
+/// Returns options for a table without a header, with labels first.
 pub fn label_first() -> ReadOptions {
     let columns = Selection { target: Target::Column("0".to_owned()), ..Selection::default() };
     ReadOptions { columns, ..ReadOptions::default() }
 }
 
-/// Settings that divide values by 255, so that rows can train as they come.
+/// Returns settings that divide values by 255, so that rows can train while they are read.
 pub fn as_bytes() -> DataOptions {
     DataOptions { scale: Scale::Bytes, ..DataOptions::default() }
 }
 
-/// A reader over a CSV text whose labels come first.
+/// Returns a reader of a CSV text whose labels come first.
 pub fn csv_reader(text: impl Into<Vec<u8>>) -> Reader {
     let text = std::io::Cursor::new(text.into());
     Reader::from_csv(Path::new("table.csv"), text, &label_first()).unwrap()

@@ -1,4 +1,4 @@
-//! Every kernel in every variant that the host can ask for.
+//! Every kernel in every variant that the host can request.
 
 use tinytrain::kernels::{
     Activate, ActivateBackward, Axis, Column, Comparison, Convolve, CrossEntropy, Dot, Embed, EmbedGradient,
@@ -16,7 +16,7 @@ const INPUTS: usize = 7;
 const OUTPUTS: usize = 3;
 const SAMPLES: usize = 11;
 
-/// Every kernel in every variant; sizes that depend on a tuning are for this one.
+/// Returns every kernel in every variant; sizes that depend on a tuning are for this one.
 pub fn variants(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let samples = Samples { stored: FeatureFormat::Bytes, count: SAMPLES };
     let several = several([ROWS, INPUTS, OUTPUTS], samples, tuning);
@@ -30,7 +30,7 @@ fn segments(axis: Axis) -> Segments {
     Segments { axis, lines: 5, length: 70, block: 40, part: 20, pitch: 72, count: 0 }
 }
 
-/// The general kernels, and those of the step that have one variant.
+/// Returns the general kernels, and kernels of the step that have one variant.
 fn general(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let (rows, classes, columns) = (ROWS, OUTPUTS, 6);
     let mut all: Vec<Box<dyn Kernel>> = vec![
@@ -74,20 +74,20 @@ fn general(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// All activations, each with dropout and without.
+/// Returns all activations, each with dropout and without.
 fn nonlinearities() -> impl Iterator<Item = Nonlinearity> {
     let of = |activation| [None, Dropout::new(0.25, 1)].map(|dropout| Nonlinearity { activation, dropout });
     Activation::ALL.iter().copied().flat_map(of)
 }
 
-/// Where the inputs of a layer may come from.
+/// Possible sources of a layer's inputs.
 const SOURCES: [LayerInputs; 3] = [
     LayerInputs::Matrix,
     LayerInputs::DataSet(Samples { stored: FeatureFormat::Bytes, count: SAMPLES }),
     LayerInputs::DataSet(Samples { stored: FeatureFormat::Floats, count: SAMPLES }),
 ];
 
-/// Kernels with an activation.
+/// Returns kernels with an activation.
 fn activations() -> Vec<Box<dyn Kernel>> {
     let (rows, inputs, outputs, offset) = (ROWS, INPUTS, OUTPUTS, 2);
     let mut all: Vec<Box<dyn Kernel>> =
@@ -112,7 +112,7 @@ fn activations() -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// Kernels with a loss.
+/// Returns kernels with a loss.
 fn losses() -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
     for loss in Loss::ALL.iter().copied() {
@@ -126,7 +126,7 @@ fn losses() -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// Kernels with an optimizer.
+/// Returns kernels with an optimizer.
 fn updates() -> Vec<Box<dyn Kernel>> {
     let (rows, inputs, outputs) = (ROWS, INPUTS, OUTPUTS);
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
@@ -147,7 +147,7 @@ fn updates() -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// The kernels of an input layer.
+/// Returns the kernels of an input layer.
 fn input_layers() -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
     for scaled in [false, true] {
@@ -182,7 +182,7 @@ fn input_layers() -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// The kernels that do whole steps: of one layer and of several, whose activations differ.
+/// Returns the kernels for whole steps: of one layer and of several, whose activations differ.
 fn whole_steps(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
     let dense = |units, activation, dropout| Dense { units, activation, dropout };
@@ -205,8 +205,8 @@ fn whole_steps(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// The kernels of `fused` for two networks each: with dropout and two numbers of state, behind an input layer, and with gradients
-/// that are clipped.
+/// Returns the kernels of `fused` for two networks each: with dropout and two numbers of state, after an
+/// input layer, and with clipped gradients.
 pub fn several(
     [rows, inputs, outputs]: [usize; 3],
     samples: Samples,
@@ -242,7 +242,7 @@ pub fn several(
     all
 }
 
-/// A dispatch for two networks; for one where nothing is a network's own.
+/// Returns a dispatch for two networks; for one if no data are separate for each network.
 fn of_two(Dispatch { kernel, buffers, .. }: Dispatch, rows: usize, tuning: &Tuning) -> Members {
     use Buffer::{BatchTargets, Features, Metrics, Order, TableRows, Targets};
     // Predictions count from the place of the first.

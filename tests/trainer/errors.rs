@@ -1,4 +1,4 @@
-//! What is wrong with arrays and settings is one line with numbers.
+//! Errors of arrays and settings are one line with numbers.
 
 use tinytrain::data::{ReadOptions, Reader, Scale, Source};
 use tinytrain::ndarray::{Array2, array};
@@ -11,7 +11,7 @@ fn trainer() -> Trainer {
     with(TrainSettings::default())
 }
 
-/// The same with settings of its own.
+/// Returns the trainer with these settings.
 fn with(settings: TrainSettings) -> Trainer {
     let hidden = settings.hidden.clone().or(Some([4].into()));
     let epochs = settings.epochs.or(Some(1));
@@ -89,7 +89,7 @@ fn arrays_have_the_shape_and_the_values_of_rows() {
     let far = array![[1e9f32, 0.0], [1e9 + 64.0, 1.0], [1e9, 2.0], [1e9, 3.0], [1e9, 5.0], [1e9, 4.0]];
     let error = trainer.fit(&far, &Y).unwrap_err().to_string();
     assert!(error.starts_with("x, column 1: expected values that 32-bit floats can distinguish"), "{error}");
-    // Equal values may have been rounded to one, whole numbers below 2^23 not.
+    // Equal values may have been rounded to one, except whole numbers below 2^23.
     let constant = |value: f32| {
         let x = array![[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [0.0, 5.0], [0.0, 4.0f32]];
         x + array![value, 0.0]
@@ -101,7 +101,7 @@ fn arrays_have_the_shape_and_the_values_of_rows() {
 }
 
 #[test]
-fn rows_that_do_not_train_are_like_those_that_do() {
+fn held_out_rows_have_the_form_of_training_rows() {
     let (trainer, x) = (trainer(), x());
     assert_error(
         trainer.clone().validation(&x, &[0.5f32; 6]).fit(&x, &Y),
@@ -172,7 +172,7 @@ fn settings_go_with_one_another() {
 }
 
 #[test]
-fn rows_to_predict_are_like_those_in_training() {
+fn rows_to_predict_have_the_form_of_training_rows() {
     let x = x();
     let model = trainer().fit(&x, &Y).unwrap();
     assert_error(model.predict(&Array2::zeros((3, 4))), "x: expected 2 columns, as in training, found 4");

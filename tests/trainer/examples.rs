@@ -1,4 +1,4 @@
-//! The examples do what they say, and so does the readme.
+//! The examples and the readme work as described.
 
 use tinytrain::{DeviceRequest, TrainSettings, Trainer};
 
@@ -41,7 +41,7 @@ fn a_rule_stops_a_run() {
     assert!((6..500).contains(&epochs) && accuracy > 0.9, "{epochs} {accuracy}");
 }
 
-/// Lines of Rust between this line and the end of its block.
+/// Returns lines of Rust between this line and the end of its block.
 fn code(text: &str, after: &str) -> Vec<String> {
     let block = text.split_once(after).expect("such a line").1.split("```").nth(1).expect("a block of code");
     block.lines().skip(1).map(|line| line.trim().to_owned()).collect()

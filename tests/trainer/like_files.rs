@@ -1,4 +1,4 @@
-//! The same rows with the same settings give the same weights, from arrays as from files.
+//! The same rows with the same settings give the same weights, from arrays and from files.
 
 use tinytrain::ndarray::{Array2, s};
 use tinytrain::settings::{Embeddings, Parametrization, ScaleTarget, YesNo};
@@ -9,7 +9,7 @@ use tinytrain::{
 
 use crate::program::{Rows, SIDE, Workplace, noise};
 
-/// Rows of numbers, the last of which are a few whole ones, and which of three classes each is of.
+/// Returns rows of numbers, the last of which are small whole ones, and the class of each row, one of three.
 fn rows(count: usize, seed: u64) -> (Array2<f32>, Vec<u32>) {
     let mut noise = noise(seed);
     let x = Array2::from_shape_simple_fn((count, 4), || (noise() * 8.0 - 3.0) as f32);
@@ -19,7 +19,7 @@ fn rows(count: usize, seed: u64) -> (Array2<f32>, Vec<u32>) {
     (x, y)
 }
 
-/// A table with names, what the rows should give last; NaN is an empty cell.
+/// Returns a table with names, the target last; NaN is an empty cell.
 fn csv(x: &Array2<f32>, names: &str, y: impl Iterator<Item = String>) -> String {
     let line = |(row, y): (tinytrain::ndarray::ArrayView1<'_, f32>, String)| {
         let cells: Vec<String> =
@@ -33,14 +33,15 @@ fn labels(y: &[u32]) -> impl Iterator<Item = String> {
     y.iter().map(u32::to_string)
 }
 
-/// The bytes of all tensors of a model.
+/// Returns the bytes of all tensors of a model.
 fn tensors(model: &Model) -> Vec<u8> {
     let bytes = model.to_bytes().unwrap();
     let (length, rest) = bytes.split_at(8);
     rest[u64::from_le_bytes(length.try_into().unwrap()) as usize..].to_vec()
 }
 
-/// Trains on files with these options, and compares with a model of arrays. Of these no rows are held out that no setting names.
+/// Trains on files with these options, and compares with a model of arrays. Rows are held out only if a
+/// setting requires it.
 #[track_caller]
 fn assert_same(place: &Workplace, arguments: &[&str], model: &Model) {
     let is_divided =
@@ -49,7 +50,7 @@ fn assert_same(place: &Workplace, arguments: &[&str], model: &Model) {
     assert_same_by_default(place, &[arguments, plain].concat(), model);
 }
 
-/// The same, with the defaults of the program.
+/// Compares the same, with the defaults of the program.
 #[track_caller]
 fn assert_same_by_default(place: &Workplace, arguments: &[&str], model: &Model) {
     let device = if arguments.contains(&"--device") { &[][..] } else { &["--device", "cpu"] };
@@ -64,7 +65,7 @@ fn assert_same_by_default(place: &Workplace, arguments: &[&str], model: &Model) 
     }
 }
 
-/// A trainer with these settings, in TOML.
+/// Returns a trainer with these settings, in TOML.
 fn trainer(settings: &str) -> Trainer {
     Trainer::new(toml::from_str(settings).unwrap()).device(DeviceRequest::Cpu)
 }
@@ -72,7 +73,7 @@ fn trainer(settings: &str) -> Trainer {
 const NAMES: &str = "a,b,c,d,class";
 
 #[test]
-fn defaults_are_those_of_the_command_line() {
+fn defaults_match_the_command_line() {
     let (place, (x, y)) = (Workplace::new(), rows(300, 1));
     place.write("t.csv", csv(&x, NAMES, labels(&y)));
     assert_same(&place, &["--epochs", "3"], &trainer("epochs = 3").fit(&x, &y).unwrap());
@@ -81,7 +82,7 @@ fn defaults_are_those_of_the_command_line() {
         &["--epochs", "3"],
         &trainer("epochs = 3\npreset = \"table\"\nvalidation-fraction = 0.2").fit(&x, &y).unwrap(),
     );
-    // As many epochs as few rows take, and a batch of 16.
+    // Default number of epochs for a small number of rows, and a batch size of 16.
     assert_same(&place, &["--hidden", "none"], &trainer("hidden = []").fit(&x, &y).unwrap());
     let adam = trainer("epochs = 2\nhidden = 8\noptimizer = \"adam\"");
     assert_same(
@@ -168,7 +169,7 @@ fn tables_with_validation_rows_have_the_preset_for_tables() {
     let model = held_out("").fit(&x, &y).unwrap();
     assert!(model.network.input_layer().is_some());
     assert_same(&place, &options, &model);
-    // The same optimizer by its name alone has the betas of the preset.
+    // The same optimizer, given only by name, has the betas of the preset.
     let last = held_out("optimizer = \"adam\"\nkeep = \"last\"").fit(&x, &y).unwrap();
     assert_same(&place, &[&options[..], &["--optimizer", "adam", "--keep", "last"]].concat(), &last);
     let plain = held_out("preset = \"plain\"").fit(&x, &y).unwrap();
@@ -264,7 +265,7 @@ fn missing_values_categories_and_weights_are_as_in_files() {
     assert_same(&place, &[&options[..], &["--one-hot", "2"]].concat(), &model);
     let model = trainer.fit(&x, &names).unwrap();
     assert_same(&place, &options, &model);
-    // What was missing in training may be missing in rows to predict.
+    // Columns with missing values in training may have missing values in prediction.
     let predicted = model.predict(&x).unwrap();
     assert_eq!((predicted.unknown_cells, predicted.probabilities.dim()), (0, (200, 3)));
     place.write("p.csv", csv(&x, "a,b,c,d,w", (0..200).map(|_| "1".to_owned())));
@@ -276,7 +277,7 @@ fn missing_values_categories_and_weights_are_as_in_files() {
 
 #[test]
 fn images_train_in_the_same_order() {
-    // More rows than a block, the order of which differs in the first epoch.
+    // More rows than a block, whose order differs in the first epoch.
     let (place, rows) = (Workplace::new(), Rows::new(4500, 7));
     place.write("t.csv", rows.csv());
     let x = Array2::from_shape_fn((4500, SIDE * SIDE), |(row, pixel)| f32::from(rows.pixels[row][pixel]));

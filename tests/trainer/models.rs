@@ -32,7 +32,7 @@ fn labels_have_names_and_the_program_reads_the_model() {
     assert_eq!(score.accuracy, right as f64 / 200.0);
     assert!(score.accuracy > 0.95 && score.loss < 0.2, "{score:?}");
 
-    // The columns by position, with the labels behind them or without.
+    // The columns by position, with or without the labels after them.
     let rows: Vec<String> = x.rows().into_iter().map(|row| format!("{},{}", row[0], row[1])).collect();
     place.write("p.csv", rows.join("\n"));
     let printed = place.succeed(&["predict", "--model", "m", "p.csv", "--device", "cpu"]).stdout;
@@ -64,7 +64,7 @@ fn values_come_in_their_own_units_from_any_layout() {
     assert!((worst / scale).iter().all(|error| *error < 2.0));
 }
 
-/// In a file the wrong column may have been named; who gives an array knows its values.
+/// In a file the wrong column may have been named; users of arrays know their values.
 #[test]
 fn values_of_an_array_may_all_be_the_same() {
     for value in [0.0, 2.5, 1e12] {

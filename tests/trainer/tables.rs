@@ -1,4 +1,4 @@
-//! Tables in memory are as files that hold the same, and what is wrong with them is said.
+//! Tables in memory are treated like files with the same contents, and their faults are reported.
 
 use std::io::Cursor;
 use std::ops::Range;
@@ -23,7 +23,7 @@ fn number(row: usize) -> Option<f32> {
     (row % 13 != 4).then_some((row * 7 % 31) as f32 / 4.0)
 }
 
-/// Seconds to a time of each row.
+/// Returns the time of each row in seconds.
 fn time(row: usize) -> u64 {
     1_700_006_400 + row as u64 * 3_600 * 29
 }
@@ -71,7 +71,7 @@ fn rows_are_arranged_in_place_as_they_are_taken() {
     let paired: Vec<u32> = (0..ROWS as u32).map(|row| row ^ 1).collect();
     let same: Vec<u32> = (0..ROWS as u32).collect();
     let repeated: Vec<u32> = (0..ROWS as u32).map(|row| row / 2).collect();
-    // Some are left out, others come more than once; once one comes again behind another.
+    // Some rows are left out, others are repeated, once not adjacently.
     let counted: Vec<u32> =
         turned.iter().flat_map(|row| std::iter::repeat_n(*row, *row as usize % 4)).collect();
     let again = [&counted[..], &counted[..1]].concat();
@@ -116,7 +116,7 @@ fn the_order_in_which_texts_come_does_not_matter() {
     assert_eq!(one.taken(&[1, 1]).values(), [0.0, 0.0]);
 }
 
-/// Cells of these rows of the table, with texts in the order in which they come.
+/// Returns cells of these rows of the table, with texts in order of occurrence.
 fn piece(rows: Range<usize>, known: &mut Vec<usize>) -> Vec<Cells> {
     let before = known.len();
     let mut text = |row: usize| {
@@ -139,7 +139,7 @@ fn piece(rows: Range<usize>, known: &mut Vec<usize>) -> Vec<Cells> {
 }
 
 #[test]
-fn rows_that_come_in_pieces_are_those_of_whole_columns() {
+fn rows_added_in_pieces_equal_whole_columns() {
     let names = || ["size", "color", "at"].map(str::to_owned).to_vec();
     // The first row has no hour.
     for step in [1, 7, ROWS] {
@@ -149,7 +149,7 @@ fn rows_that_come_in_pieces_are_those_of_whole_columns() {
         }
         assert_eq!(format!("{:?}", builder.finish()), format!("{:?}", table()));
     }
-    // Dates without hours do not have them.
+    // Dates without hours have no input for hours.
     let mut days = TableBuilder::new(vec!["at".to_owned()], 0);
     days.add(vec![Cells::Times(vec![86_400.0])]).unwrap();
     days.add(vec![Cells::Times(vec![172_800.0, f64::NAN])]).unwrap();
@@ -181,7 +181,7 @@ fn a_table_without_names_is_an_array() {
     let of_table = trainer().fit_reader(reader.unwrap()).unwrap();
     assert_eq!(of_table.to_bytes().unwrap(), trainer().fit(&x, &y).unwrap().to_bytes().unwrap());
     assert_eq!(predicted(&of_table, Table::of_numbers(&x).unwrap()).len(), 80);
-    // A warm start: the loss goes on from where it was.
+    // A warm start: the loss continues from its last value.
     let start = |first: Option<&Model>| {
         let run = trainer().start(&x, &y).unwrap();
         let mut run = match first {
@@ -199,7 +199,7 @@ fn a_table_without_names_is_an_array() {
     assert_eq!(error.to_string(), "expected parameters of a 3-6-2 network, found others");
 }
 
-/// The rows of the table, as a pass takes them.
+/// Trains a pass over the rows of the table.
 fn pass(settings: &TrainSettings, model: Model, state: &EngineState) -> Result<Pass, Error> {
     let reader = reader(table());
     let info = settings.inspect(&reader, false, false);
@@ -211,7 +211,8 @@ fn pass(settings: &TrainSettings, model: Model, state: &EngineState) -> Result<P
     Pass::new(config, (model, state), (rows, &dictionaries), &Device::Cpu)
 }
 
-/// A pass over all rows, from an untrained network, is the first epoch of a run; those behind it go on with the optimizer.
+/// A pass over all rows, from an untrained network, is the first epoch of a run; later passes continue with
+/// the optimizer state.
 #[test]
 fn a_pass_is_an_epoch() {
     let settings =
@@ -231,7 +232,7 @@ fn a_pass_is_an_epoch() {
     let second = passed(first.model.clone(), &first.state);
     assert_eq!(second.state.step, 2 * first.state.step);
     assert!(second.score.loss < first.score.loss);
-    // Without what the optimizer remembers the steps are others.
+    // Without the optimizer state the steps differ.
     let forgot = passed(first.model.clone(), &EngineState::default());
     assert_ne!(forgot.model.parameters, second.model.parameters);
     let cosine = TrainSettings { lr_schedule: Some(RateSchedule::Cosine), ..settings.clone() };
@@ -245,7 +246,7 @@ fn a_pass_is_an_epoch() {
     assert!(matches!(error, Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. }), "{error}");
 }
 
-/// A run goes on with what the optimizer of another remembers.
+/// A run continues with the optimizer state of another run.
 #[test]
 fn a_run_takes_over_an_optimizer() {
     let settings = TrainSettings { optimizer: Some(OptimizerKind::Adam), ..trainer().settings };
@@ -263,12 +264,12 @@ fn a_run_takes_over_an_optimizer() {
     let (warm, cold) = (again(state.clone()), again(EngineState::default()));
     assert_eq!([warm.0, cold.0], [2 * state.step, state.step]);
     assert_ne!(warm.1, cold.1);
-    // That of another optimizer is none.
+    // The state of another optimizer is ignored.
     let other = EngineState { optimizer: state.optimizer[..1].to_vec(), ..state };
     assert_eq!(again(other), cold);
 }
 
-/// Groups, times and copies of rows in memory are those of a table in a file.
+/// Groups, times and copies of rows have the same effect in memory and in a file.
 #[test]
 fn rows_in_memory_are_held_out_together() {
     let held_out = |table: Table| {
@@ -312,15 +313,15 @@ fn dates_without_hours_fit_a_model_that_has_them_and_the_other_way_round() {
         .unwrap()
     };
     const DAY: f64 = 86_400.0;
-    // Beside a time with an hour a date has the hour 0.
+    // With times with an hour, a date has the hour 0.
     let alone = predicted(&model, days(&[DAY * 19_700.0]));
     assert_eq!(alone, predicted(&model, days(&[DAY * 19_700.0, DAY * 19_701.5]))[..2]);
-    // One that is missing is missing, alone too.
+    // A missing time is missing, also in a single row.
     assert_eq!(predicted(&model, days(&[f64::NAN])), predicted(&model, days(&[f64::NAN, DAY * 0.5]))[..2]);
 }
 
 #[test]
-fn what_is_wrong_with_a_table_is_said() {
+fn faults_of_a_table_are_reported() {
     let columns = |columns: Vec<(&str, Cells)>| {
         Table::of_columns(columns.into_iter().map(|(name, cells)| (name.to_owned(), cells)).collect())
     };

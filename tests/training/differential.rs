@@ -1,6 +1,7 @@
-//! Random networks, rules and batches on every engine against the reference: what nobody thought of writing a case for.
+//! Random networks, rules and batches on every engine compared with the reference, for cases that no one
+//! thought of.
 //!
-//! `TINYTRAIN_CASES` sets how many, `TINYTRAIN_FIRST_CASE` with which to begin: see docs/RELIABILITY.md.
+//! `TINYTRAIN_CASES` sets the number of cases, `TINYTRAIN_FIRST_CASE` the first: see docs/RELIABILITY.md.
 
 use tinytrain::data::{Dataset, Features, Targets};
 use tinytrain::engine::block;
@@ -14,14 +15,14 @@ use tinytrain::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule
 use crate::problem::{Expected, Problem, assert_near, number};
 use crate::support::{Make, engines, tests_all};
 
-/// Random choices, one after the other.
+/// A sequence of random choices.
 struct Draw {
     seed: u64,
     place: u32,
 }
 
 impl Draw {
-    /// From `least` to `most`, all equally probable.
+    /// Returns a number from `least` to `most`, all equally probable.
     fn between(&mut self, least: usize, most: usize) -> usize {
         self.place += 1;
         least + words(self.seed, Purpose::Sample, [self.place, 0])[0] as usize % (most - least + 1)
@@ -44,7 +45,8 @@ impl Draw {
     }
 }
 
-/// 0 to 4 hidden layers of 1 to 70 units behind 1 to 70 inputs, in front of 1 to 70 outputs; one in five behind an input layer.
+/// Returns a network of 0 to 4 hidden layers of 1 to 70 units, with 1 to 70 inputs and 1 to 70 outputs; one
+/// in five has an input layer.
 fn random_network(draw: &mut Draw) -> Network {
     let loss = draw.one_of(Loss::ALL);
     let depth = draw.between(0, 4);
@@ -70,7 +72,7 @@ fn random_network(draw: &mut Draw) -> Network {
     Network::new(layer.inputs(), layers, loss).unwrap().with_input_layer(layer).unwrap()
 }
 
-/// Every optimizer, with every setting of an update rule as usual or not.
+/// Returns a rule with any optimizer, and each setting of an update rule at its usual value or not.
 fn random_rule(draw: &mut Draw, network: &Network) -> UpdateRule {
     let kind = draw.one_of(OptimizerKind::ALL);
     let mut optimizer = kind.defaults();
@@ -96,7 +98,7 @@ fn random_rule(draw: &mut Draw, network: &Network) -> UpdateRule {
     }
 }
 
-/// Rows of bytes or floats, with classes or values, weighted or not.
+/// Returns rows of bytes or floats, with classes or values, weighted or not.
 fn random_data(draw: &mut Draw, network: &Network, rows: usize, weighted: bool) -> Dataset {
     let (inputs, outputs, seed) = (network.columns(), network.outputs(), draw.seed);
     let cells = rows * inputs;
@@ -105,7 +107,7 @@ fn random_data(draw: &mut Draw, network: &Network, rows: usize, weighted: bool) 
         None => Features::Floats((0..cells).map(|i| number(seed, 200, i)).collect()),
         Some(layer) => {
             let value = |i: usize| match layer.columns()[i % inputs] {
-                // The last one is unknown.
+                // The last category is unknown.
                 InputColumn::OneHot { categories } | InputColumn::Embedding { categories, .. } => {
                     draw.between(0, categories) as f32
                 }
@@ -139,24 +141,24 @@ fn random_problem(case: u64) -> Problem {
     Problem { network, options, parameters, data }
 }
 
-/// Steps that are tried, until one is far enough from every kink.
+/// Maximum number of steps until one is far enough from every kink.
 const MOST_STEPS: usize = 12;
-/// What a pre-activation is off is a tenth of this.
+/// Errors of pre-activations are a tenth of this.
 const NEAR: f64 = 2e-5;
 
-/// One in so many is trained on a GPU, too: its shaders take seconds to compile.
+/// One in this number of cases also trains on a GPU: its shaders take seconds to compile.
 const GPU_EVERY: usize = 6;
 
-/// What became of a configuration.
+/// Result of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Became {
     Cpu,
     Gpu(ScheduleKind),
-    /// Its loss grew beyond all measure before a step was compared.
+    /// The loss diverged before a step was compared.
     Diverged,
 }
 
-/// Outputs before the first step, one step after some others, its loss, and all steps again at once.
+/// Compares outputs before the first step, one step after some others, its loss, and all steps again at once.
 fn agrees(what: &str, problem: &Problem, make: &Make) -> Became {
     let Problem { network, options, parameters, data } = problem;
     let mut engine = make(parameters, network, options);
@@ -165,7 +167,7 @@ fn agrees(what: &str, problem: &Problem, make: &Make) -> Became {
     let (rows, batch) = (data.rows(), options.batch);
     let all: Vec<u32> = (0..MOST_STEPS * batch).map(|i| ((i * 77 + 5) % rows) as u32).collect();
     let (mut metrics, mut start) = (Vec::new(), 0);
-    // The step that is compared is on a batch that is not full, but for those of few rows.
+    // The compared step has an incomplete batch, except with few rows.
     let (first, short) = (rows % 4, (batch - rows % batch.min(7)).max(1));
     let end = loop {
         let (parameters, state) = block(engine.snapshot()).unwrap();
@@ -196,7 +198,7 @@ fn agrees(what: &str, problem: &Problem, make: &Make) -> Became {
     engine.description().schedule.map_or(Became::Cpu, |selected| Became::Gpu(selected.kind))
 }
 
-/// Outputs are off by less than 2e-5 of the largest, or of 1.
+/// Checks that outputs are off by less than 2e-5 of the largest, or of 1.
 fn outputs_agree(what: &str, problem: &Problem, engine: &mut dyn Engine) {
     let all: Vec<u32> = (0..problem.data.rows() as u32).collect();
     let reference = ReferenceNetwork::new(&problem.network, &problem.parameters);
@@ -211,8 +213,8 @@ fn variable(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
 
-/// Each on the CPU engine with one thread or three, and some on one of the GPU engines, which take turns: adapters, tunings,
-/// schedules.
+/// Tests each configuration on the CPU engine with one thread or three, and some on one of the GPU engines,
+/// which take turns: adapters, tunings, schedules.
 #[test]
 fn random_configurations_agree_with_the_reference() {
     let usual = if tests_all() { 200 } else { 60 };

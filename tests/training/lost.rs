@@ -1,4 +1,5 @@
-//! A device that is lost in the middle of a run: an error and no panic, and the CPU engine goes on from what was saved before.
+//! A device that is lost during a run: an error without panic, and the CPU engine continues from the last
+//! checkpoint.
 
 use tinytrain::Error;
 use tinytrain::engine::{CpuEngine, Drive, Engine, EngineOptions, GpuEngine};
@@ -14,7 +15,7 @@ use crate::support::noise;
 const BATCH: usize = 16;
 
 #[test]
-fn a_lost_device_is_an_error_and_the_processor_goes_on() {
+fn a_lost_device_is_an_error_and_the_cpu_continues() {
     let network = Network::classifier(&[13, 18, 5]).unwrap();
     let (parameters, data) = (Parameters::he_normal(&network, 4), noise(200, 13, 5, 11));
     let order: Vec<u32> = (0..160).map(|i| i * 77 % 200).collect();

@@ -1,4 +1,4 @@
-//! Loading overlaps with training, and changes nothing.
+//! Loading overlaps with training, without effect on results.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,7 +12,7 @@ use tinytrain::train::{Config, DataOptions, End, Event, train};
 
 use crate::support::{Pictures, as_bytes, csv_reader, devices, label_first};
 
-/// A source that gives its first part at once and the rest only when it is told to.
+/// A source that provides its first part at once and the rest only on request.
 struct Slow {
     first: std::io::Cursor<Vec<u8>>,
     rest: std::io::Cursor<Vec<u8>>,
@@ -51,13 +51,13 @@ fn config(batch_size: usize) -> Config {
     Config { hidden: vec![9], epochs: 2, batch_size, data: as_bytes(), ..Config::default() }
 }
 
-/// Weights and losses.
+/// Returns weights and losses.
 fn run(config: &Config, reader: Reader, device: &Device) -> (Parameters, Vec<f64>) {
     let summary = train(config, reader, None, device, &mut |_| Ok(())).unwrap();
     (summary.model.parameters, summary.epochs.iter().map(|epoch| epoch.train.loss).collect())
 }
 
-/// The same with everything read before training starts.
+/// Returns the same with everything read before training starts.
 fn run_loaded(config: &Config, mut reader: Reader, device: &Device) -> (Parameters, Vec<f64>) {
     reader.read_to_end().unwrap();
     run(config, reader, device)
@@ -81,12 +81,12 @@ fn training_starts_before_the_file_is_wholly_read() {
         let loaded = run_loaded(&config(64), csv_reader(text.as_str()), &device);
         for (reader, go_on) in [(table, table_goes_on), (idx, images_go_on)] {
             let mut trained = [0; 2];
-            // The source goes on when the first batches have been trained, and fails if that never happens.
+            // The source continues when the first batches have been trained, and fails if that never happens.
             let summary = train(&config(64), reader, None, &device, &mut |event| {
                 if let Event::Progress { epoch, rows, .. } = event {
                     assert!(rows > trained[epoch - 1], "epoch {epoch}: {rows} rows after {trained:?}");
                     trained[epoch - 1] = rows;
-                    // When it has all it needs, it listens no longer.
+                    // The source stops receiving once it is complete.
                     let _ = go_on.send(());
                 }
                 Ok(())
@@ -99,8 +99,8 @@ fn training_starts_before_the_file_is_wholly_read() {
     }
 }
 
-/// CSV passes through a window in the first epoch, IDX stays on the device from the start: the figures are the same,
-/// also for batches that straddle blocks and for a block that is exactly full.
+/// CSV passes through a window in the first epoch, IDX stays on the device from the start: the results are
+/// the same, also for batches that straddle blocks and for a block that is exactly full.
 #[test]
 fn csv_and_idx_train_to_the_same_bits() {
     for rows in [BLOCK_ROWS + 333, BLOCK_ROWS, 50] {
@@ -119,7 +119,8 @@ fn csv_and_idx_train_to_the_same_bits() {
     }
 }
 
-/// Why training on the first rows of `text` is refused when later ones come; where all are read first, it trains.
+/// Returns the error when later rows of `text` contradict the first ones in training; if all are read first,
+/// it trains.
 fn refused(text: &str, device: &Device) -> String {
     let error = train(&config(64), csv_reader(text), None, device, &mut |_| Ok(())).unwrap_err();
     assert!(error.remedy().is_some_and(|remedy| remedy.contains("--read-all")), "{error}");
@@ -142,7 +143,7 @@ fn a_new_class_in_a_later_block_is_refused() {
 }
 
 #[test]
-fn a_cell_that_is_no_byte_in_a_later_block_is_refused() {
+fn a_cell_that_is_not_a_byte_in_a_later_block_is_refused() {
     let bytes = Pictures::new(2 * BLOCK_ROWS, 64, 3, 6).csv();
     for device in devices() {
         let cells = ",9".repeat(62);
@@ -151,12 +152,12 @@ fn a_cell_that_is_no_byte_in_a_later_block_is_refused() {
     }
 }
 
-/// Blocks of one class each, one after the other, lead a network astray.
+/// Blocks of one class each would mislead the training.
 #[test]
-fn rows_that_are_sorted_by_label_behind_the_first_block_are_refused() {
+fn rows_sorted_by_label_after_the_first_block_are_refused() {
     let mixed = Pictures::new(3 * BLOCK_ROWS, 64, 2, 8).csv();
     let mut rows: Vec<&str> = mixed.lines().collect();
-    // In the first block both classes still occur.
+    // The first block still contains both classes.
     rows[BLOCK_ROWS..].sort_unstable();
     let sorted = rows.join("\n") + "\n";
     for device in devices() {
@@ -164,13 +165,13 @@ fn rows_that_are_sorted_by_label_behind_the_first_block_are_refused() {
         assert!(error.starts_with("table.csv, column 1: ") && error.contains("sorted by label"), "{error}");
         assert_eq!(run(&config(64), csv_reader(mixed.as_str()), &device).1.len(), 2);
     }
-    // Where the first block is in order, all rows are read before they train.
+    // If the first block is sorted, all rows are read before training.
     let mut rows: Vec<&str> = mixed.lines().collect();
     rows.sort_unstable();
     assert!(csv_reader(rows.join("\n")).is_complete() && !csv_reader(mixed).is_complete());
 }
 
-/// Standardised rows do not depend on when they come: nothing is trained before all are here.
+/// Standardised rows do not depend on their arrival: training waits for all rows.
 #[test]
 fn standardised_rows_are_the_same_whatever_their_unit() {
     let rows = BLOCK_ROWS + 500;
@@ -200,7 +201,7 @@ fn an_epoch_is_broken_off_when_the_time_is_over() {
         assert_eq!(summary.end, End::Time);
         let rows: Vec<usize> = summary.epochs.iter().map(|epoch| epoch.rows).collect();
         assert!(rows.len() == 1 && (1..40_000).contains(&rows[0]), "{device:?}: {rows:?}");
-        // What was trained is what a run of as many steps gives.
+        // The result equals a run with the same number of steps.
         assert_eq!(summary.steps as usize, rows[0].div_ceil(4));
         assert_eq!(summary.kept, 1);
     }

@@ -1,4 +1,4 @@
-//! The pictures of a profile show every kernel and every schedule, and are as high as what they show.
+//! The pictures of a profile show every kernel and every schedule, and their height fits the contents.
 
 use tinytrain::data::Reader;
 use tinytrain::engine::Device;
@@ -9,7 +9,7 @@ use tinytrain::train::Config;
 
 use crate::support::{Pictures, devices};
 
-/// A deeper network than most, so that there are many kernels.
+/// Profiles a deeper network, so that there are many kernels.
 fn profiles(device: &Device) -> Vec<Profile> {
     let images = Pictures::new(200, 12, 3, 5);
     let kinds: &[_] = match device {
@@ -29,7 +29,7 @@ fn profiles(device: &Device) -> Vec<Profile> {
     kinds.iter().map(made).collect()
 }
 
-/// Width and height, within which all of it is.
+/// Returns width and height, after checking that the contents are within them.
 #[track_caller]
 fn size(svg: &str, what: &str) -> [f64; 2] {
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{what}: {svg}");

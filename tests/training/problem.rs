@@ -1,4 +1,4 @@
-//! What is trained, how, and with which rows; and one step of it against the reference.
+//! A training problem: network, options and rows; and one step compared with the reference.
 
 use ndarray::Array2;
 use tinytrain::data::{Dataset, Targets};
@@ -9,7 +9,7 @@ use tinytrain::random::{Purpose, normal};
 use tinytrain::reference::{ReferenceNetwork, ReferencePass, ReferenceTargets, bounds, ops};
 use tinytrain::step::{Activation, Loss};
 
-/// What is trained, how, and with which rows.
+/// Network, training options, and rows.
 pub struct Problem {
     pub network: Network,
     pub options: EngineOptions,
@@ -17,13 +17,13 @@ pub struct Problem {
     pub data: Dataset,
 }
 
-/// A normal number as f32 holds it.
+/// Returns a normal number in f32.
 pub fn number(seed: u64, place: u32, index: usize) -> f32 {
     normal(seed, Purpose::Weights, [index as u32, place]) as f32
 }
 
 impl Problem {
-    /// The rows `order` for the reference: X, classes, values, weights.
+    /// Returns the rows `order` for the reference: X, classes, values, weights.
     pub fn batch(&self, order: &[u32]) -> Batch {
         let rows: Vec<usize> = order.iter().map(|row| *row as usize).collect();
         let matrix = |columns: usize, of: &dyn Fn(usize) -> Vec<f32>| {
@@ -46,7 +46,7 @@ impl Problem {
         }
     }
 
-    /// Trains on `order`; gives what every batch said.
+    /// Trains on `order`; returns the metrics of every batch.
     pub fn train(&self, engine: &mut dyn Engine, order: &[u32]) -> Vec<BatchMetrics> {
         let mut metrics = Vec::new();
         let mut sink = |batch: BatchMetrics| {
@@ -76,7 +76,7 @@ impl Batch {
     }
 }
 
-/// All numbers of a network, weights and bias of each layer in turn.
+/// Returns all numbers of a network, weights and bias of each layer in turn.
 pub fn flat(network: &ReferenceNetwork) -> Vec<f64> {
     let both = network.weights.iter().zip(&network.biases);
     let dense = both.flat_map(|(w, b)| w.iter().chain(b));
@@ -88,7 +88,7 @@ pub fn numbers(parameters: &Parameters) -> Vec<f64> {
     parameters.numbers().map(f64::from).collect()
 }
 
-/// Fails with the first number that is further from `want` than `bound`.
+/// Fails at the first number that is further from `want` than `bound`.
 pub fn assert_near(what: &str, got: &[f64], want: &[f64], bound: impl Fn(usize) -> f64) {
     assert_eq!(got.len(), want.len(), "{what}");
     for (i, (got, want)) in got.iter().zip(want).enumerate() {
@@ -98,18 +98,18 @@ pub fn assert_near(what: &str, got: &[f64], want: &[f64], bound: impl Fn(usize) 
     }
 }
 
-/// What a step should give, by the reference.
+/// Expected results of a step, from the reference.
 pub struct Expected {
-    /// For each number of the network: it and its two numbers of state, with their bounds.
+    /// Each number of the network with its two numbers of state, and their bounds.
     numbers: Vec<[[f64; 2]; 3]>,
-    /// The sum of the losses of the batch.
+    /// Sum of the losses of the batch.
     pub loss: f64,
-    /// How near a number comes to where a slope jumps: there a rounding decides on it, and no bound holds.
+    /// Least distance of a number from a jump of a slope: near it rounding decides, and no bound holds.
     pub kink: f64,
 }
 
 impl Expected {
-    /// The step on the rows `order` of a network with these parameters and this state.
+    /// Returns the step on the rows `order` of a network with these parameters and this state.
     pub fn of(problem: &Problem, parameters: &Parameters, state: &EngineState, order: &[u32]) -> Self {
         let Problem { network, options, .. } = problem;
         let (batch, rule, step) = (problem.batch(order), &options.rule, state.step);
@@ -123,7 +123,7 @@ impl Expected {
         Self { numbers, loss, kink: kink(&reference, &pass, &targets) }
     }
 
-    /// Fails where an engine after the step is further off than the bounds.
+    /// Fails if an engine after the step exceeds the bounds.
     pub fn assert_near(&self, what: &str, problem: &Problem, engine: &mut dyn Engine) {
         let state = block(engine.snapshot()).unwrap().1;
         assert_eq!(state.optimizer.len(), problem.options.rule.optimizer.kind.states(), "{what}");
@@ -136,8 +136,8 @@ impl Expected {
     }
 }
 
-/// How near a pre-activation comes to 0 where the slope of its activation jumps there, or an output to its target where
-/// that of the loss does.
+/// Returns the least distance of a pre-activation from 0 if its activation's slope jumps there, or of an
+/// output from its target if the loss' slope does.
 fn kink(network: &ReferenceNetwork, pass: &ReferencePass, targets: &ReferenceTargets<'_>) -> f64 {
     let jumps = |f: Activation| matches!(f, Activation::Relu | Activation::LeakyRelu | Activation::Selu);
     let hidden = network.hidden.iter().zip(&pass.pre_activations);

@@ -1,4 +1,4 @@
-//! Profiles: what they count, what their sums are, that looking changes nothing.
+//! Profiles: their counts and sums, and training that profiling does not change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tinytrain::{Error, Result};
 
 use crate::support::{Pictures, csv_reader, devices};
 
-/// Rows of the data; with batches of 16, 13 steps per epoch, of which the last is shorter.
+/// Rows of the data; with batches of 16, 13 steps per epoch, the last of them shorter.
 const ROWS: usize = 200;
 /// More than an epoch, and less than two.
 const STEPS: usize = 20;
@@ -30,7 +30,7 @@ fn config(schedule: Option<ScheduleKind>) -> Config {
     Config { hidden: vec![9, 7], batch_size: 16, schedule, epochs: 2, ..Config::default() }
 }
 
-/// A reader that is timed.
+/// Returns a timed reader.
 fn timed(pictures: &Pictures) -> Result<Reader> {
     let (images, labels) = pictures.idx_files();
     let (images, labels) = (std::io::Cursor::new(images), std::io::Cursor::new(labels));
@@ -50,8 +50,8 @@ fn made(device: &Device, config: &Config) -> Profile {
     profile(config, device, STEPS, &mut || timed(&pictures)).unwrap()
 }
 
-/// A step that one thread does while another gathers the next batch, where there are two: the phases are those of the
-/// one, without gathering beside them.
+/// A step that one thread does while another gathers the next batch, if there are two: the phases are the
+/// first thread's, without concurrent gathering.
 #[test]
 fn gathering_apart_is_none_of_the_phases() {
     let pictures = Pictures::new(ROWS, 300, 3, 5);
@@ -72,7 +72,7 @@ fn gathering_apart_is_none_of_the_phases() {
     }
 }
 
-/// Calls of each (kernel, shape), those counted singly that are timed as one.
+/// Counts calls of each (kernel, shape), with kernels timed as one counted separately.
 fn calls(made: &Profile) -> BTreeMap<(String, String), usize> {
     let mut calls = BTreeMap::new();
     for row in &made.report.kernels {
@@ -112,7 +112,8 @@ fn assert_sums(made: &Profile, what: &str) {
     }
 }
 
-/// The trace is JSON, and what the device did does not overlap. Gives the names on the device's track.
+/// Checks that the trace is JSON, and that operations of the device do not overlap. Returns the names on the
+/// device's track.
 #[track_caller]
 fn assert_trace(made: &Profile, what: &str) -> Vec<String> {
     let trace: Value = serde_json::from_str(&made.trace()).unwrap();
@@ -131,7 +132,7 @@ fn assert_trace(made: &Profile, what: &str) -> Vec<String> {
     let moment = |event: &Value, name: &str| event[name].as_f64().unwrap();
     let device = on("device");
     for pair in device.windows(2) {
-        // Whole nanoseconds, but decimals in f64 round when they are added.
+        // Whole nanoseconds, but decimals in f64 are rounded in the sum.
         let end = moment(pair[0], "ts") + moment(pair[0], "dur");
         assert!(end <= moment(pair[1], "ts") + 1e-4, "{what}: {pair:?}");
     }
@@ -145,7 +146,8 @@ fn assert_trace(made: &Profile, what: &str) -> Vec<String> {
     device.iter().map(|event| event["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Every kernel of every schedule, as often as it was scheduled, on every adapter, with its time stamps and without.
+/// Every kernel of every schedule is counted as scheduled, on every adapter, with its time stamps and
+/// without.
 #[test]
 fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
     use ScheduleKind::{Fused, Plain, TwoDispatch};
@@ -206,8 +208,8 @@ fn the_cpu_engine_is_profiled_by_phases() {
     let paired = [&["first_layer", "forward", "rows"][..], &["backward", "update"]];
     let by_columns =
         [&["first_layer", "forward", "forward", "loss"][..], &["backward", "backward", "update"]];
-    // One thread, and several, which divide the batch or the layers; what is done before the next batch is gathered, and
-    // what behind that.
+    // One thread, and several, which divide the batch or the layers; phases before the next batch is
+    // gathered, and after that.
     for (hidden, batch_size, [before, behind]) in
         [(vec![9], 16, paired), (vec![4000], 64, paired), (vec![900, 300], 64, by_columns)]
     {
@@ -239,7 +241,7 @@ fn the_cpu_engine_is_profiled_by_phases() {
     }
 }
 
-/// However closely it is looked at, training gives the same bits, run after run, as it does when nobody looks.
+/// Training gives the same bits with any profiling, in every run, as without.
 #[test]
 fn looking_changes_nothing() {
     let pictures = pictures();
@@ -260,7 +262,7 @@ fn looking_changes_nothing() {
         let trained = train(&config, csv_reader(pictures.csv()), None, &device, &mut |_| Ok(())).unwrap();
         assert_eq!(trained.model.parameters, two_epochs, "on {device:?}");
         assert_ne!(unseen, two_epochs);
-        // Rows that are all there from the beginning are trained in the same order.
+        // Rows that are completely read are trained in the same order.
         let mut open = || {
             let mut reader = csv_reader(pictures.csv());
             reader.read_to_end()?;
@@ -292,7 +294,7 @@ fn a_run_can_repeat_the_submissions_of_another() {
     }
 }
 
-/// A training run is profiled from its first epoch to its last, without the tests between them.
+/// Profiles a training run from its first epoch to its last, without the tests between them.
 #[test]
 fn a_whole_training_run() {
     let pictures = pictures();
@@ -322,7 +324,7 @@ fn a_whole_training_run() {
 }
 
 #[test]
-fn a_loss_that_is_no_number_ends_a_profile() {
+fn a_loss_that_is_not_finite_ends_a_profile() {
     let pictures = pictures();
     for device in devices() {
         let config = Config { learning_rate: 1e30, ..config(None) };
@@ -335,7 +337,7 @@ fn a_loss_that_is_no_number_ends_a_profile() {
     }
 }
 
-/// The first weights of a profile are those of training.
+/// The initial weights of a profile are the same as in training.
 #[test]
 fn a_trial_begins_with_the_seeds_weights() {
     let pictures = pictures();

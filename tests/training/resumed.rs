@@ -1,4 +1,4 @@
-//! Runs that go on from checkpoints end with the bits of runs that were never interrupted.
+//! Runs resumed from checkpoints end with the same bits as uninterrupted runs.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::support::{devices, tests_all};
 
 const ROWS: usize = 333;
 
-/// Rows of small whole numbers, as pixels are, or of others, which are read first and scaled.
+/// Returns rows of small whole numbers, like pixels, or of others, which are read first and scaled.
 fn table(of_bytes: bool, rows: usize) -> String {
     let mut text = String::from("a,b,c,d,e,class\n");
     for row in 0..rows {
@@ -39,7 +39,7 @@ fn run(config: &Config, of_bytes: bool, rows: usize, device: &Device) -> Run {
     Run::new(config.clone(), data, device.clone(), None).unwrap()
 }
 
-/// A run to its end; before every event whose number these divide it is broken off, and another one goes on.
+/// Runs to the end; interrupts before every event whose number one of `broken` divides, and resumes.
 fn ended(config: &Config, of_bytes: bool, device: &Device, broken: &[usize]) -> (Summary, usize) {
     let (mut current, mut events, mut breaks) = (run(config, of_bytes, ROWS, device), 0, 0);
     loop {
@@ -92,11 +92,12 @@ fn a_run_that_is_broken_off_anywhere_ends_with_the_same_bits() {
             }
             let of_bytes = number % 2 == 0;
             if of_bytes {
-                // Then the first epoch trains while rows are read, in another order than the others.
+                // Then the first epoch trains while rows are read, in another order than later ones.
                 config.data = DataOptions { scale: Scale::Bytes, ..DataOptions::default() };
             }
             let (whole, none) = ended(&config, of_bytes, &device, &[]);
-            // Each break opens an adapter and compiles for it again: the processor is broken off at more of them.
+            // Each interruption opens an adapter and compiles for it again, so the CPU engine is interrupted
+            // more often.
             let fewer = matches!(device, Device::Gpu(_)) && !tests_all();
             let broken = if fewer { &[5][..] } else { &[3, 5] };
             let (resumed, breaks) = ended(&config, of_bytes, &device, broken);
@@ -121,7 +122,7 @@ fn epochs_are_added_to_a_run_that_has_ended() {
         let mut first = run(&short, false, ROWS, &device);
         while first.next().unwrap().is_some() {}
         let checkpoint = first.checkpoint().unwrap().unwrap();
-        // As it is, there is nothing more to train.
+        // Unchanged, there is nothing more to train.
         let mut same = run(&short, false, ROWS, &device);
         same.resume(checkpoint.clone()).unwrap();
         assert!(matches!(same.next().unwrap(), Some(Event::Started(_))));
@@ -131,7 +132,8 @@ fn epochs_are_added_to_a_run_that_has_ended() {
         second.resume(checkpoint).unwrap();
         while second.next().unwrap().is_some() {}
         let second = second.summary().unwrap();
-        // The model says how many epochs were asked for, which are others where the kept one is of the first run.
+        // The model contains the number of requested epochs, which differs if the kept model is from the
+        // first run.
         assert_eq!(whole.model.parameters, second.model.parameters);
         assert_eq!((whole.kept, whole.epochs.len()), (second.kept, second.epochs.len()));
     }
@@ -156,7 +158,7 @@ fn a_checkpoint_of_other_data_or_settings_is_refused() {
     );
     let error = resumed(&own, false, ROWS - 30).unwrap_err();
     assert_eq!(error.to_string(), "expected the 267 training rows of the run, found 243");
-    // As many rows, of which one has another value; also where they are read while the first of them train.
+    // The same number of rows, one with another value; also if they are read during training.
     for of_bytes in [false, true] {
         let data = if of_bytes { Scale::Bytes } else { Scale::None };
         let own = Config { data: DataOptions { scale: data, ..DataOptions::default() }, ..own.clone() };
@@ -194,7 +196,7 @@ fn a_checkpoint_of_other_data_or_settings_is_refused() {
 }
 
 #[test]
-fn what_is_no_whole_checkpoint_is_refused() {
+fn invalid_checkpoints_are_refused() {
     let mut run = run(&config(OptimizerKind::ALL[1], 1), false, 40, &Device::Cpu);
     while run.next().unwrap().is_some() {}
     let bytes = run.checkpoint().unwrap().unwrap().to_bytes().unwrap();

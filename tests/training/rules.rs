@@ -1,6 +1,6 @@
-//! Steps with every activation, loss and optimizer, with dropout, weights, label smoothing, clipping and factors of the
-//! learning rate, on every engine and under every schedule, against a run of the reference; and the optimizer's state, taken
-//! and given back.
+//! Steps with every activation, loss and optimizer, with dropout, weights, label smoothing, clipping and
+//! factors of the learning rate, on every engine and under every schedule, compared with a run of the
+//! reference; and saving and restoring of the optimizer state.
 
 use tinytrain::data::{Dataset, Features, Targets};
 use tinytrain::engine::block;
@@ -18,7 +18,7 @@ const BATCH: usize = 16;
 /// Problems from this number on have an input layer.
 const WITHOUT_INPUT_LAYER: usize = 12;
 
-/// Number `number` of a list in which all activations, losses and optimizers have their turns.
+/// Returns number `number` of a list in which all activations, losses and optimizers take turns.
 fn problem(case: usize) -> Problem {
     let activation = |place: usize| Activation::ALL[(case + 3 * place) % Activation::ALL.len()];
     let loss = Loss::ALL[case % Loss::ALL.len()];
@@ -38,7 +38,7 @@ fn problem(case: usize) -> Problem {
     let input_layer = InputLayer::new(columns.to_vec(), !case.is_multiple_of(3)).unwrap();
     let network =
         if case < WITHOUT_INPUT_LAYER { network } else { network.with_input_layer(input_layer).unwrap() };
-    // In the second round another loss goes with each optimizer.
+    // In the second round each optimizer has another loss.
     let kind = OptimizerKind::ALL[case % OptimizerKind::ALL.len()];
     let mut optimizer = kind.defaults();
     optimizer.weight_decay = 0.01;
@@ -74,7 +74,7 @@ fn problem(case: usize) -> Problem {
     let weights = (0..ROWS).filter(|_| weighted).map(weight).collect();
     let inputs = network.columns();
     let value = |i: usize| match columns[i % inputs % columns.len()] {
-        // The last one is unknown.
+        // The last category is unknown.
         InputColumn::OneHot { categories } | InputColumn::Embedding { categories, .. }
             if network.input_layer().is_some() =>
         {
@@ -87,12 +87,12 @@ fn problem(case: usize) -> Problem {
     Problem { network, options, parameters, data }
 }
 
-/// Steps, the last of which has 5 rows less than the others.
+/// Returns the rows of steps, the last of which has 5 rows less than the others.
 fn order(steps: usize) -> Vec<u32> {
     (0..(BATCH * steps - 5) as u32).map(|i| (i * 77 + 5) % ROWS as u32).collect()
 }
 
-/// One step: every parameter, and its state, is as near to the reference as its gradient is.
+/// Compares one step: every parameter, and its state, is as near to the reference as its gradient is.
 fn one_step(what: &str, problem: &Problem, make: &Make) {
     let expected = Expected::of(problem, &problem.parameters, &EngineState::default(), &order(1));
     let mut engine = make(&problem.parameters, &problem.network, &problem.options);
@@ -101,8 +101,8 @@ fn one_step(what: &str, problem: &Problem, make: &Make) {
     expected.assert_near(&format!("{what}, one step"), problem, &mut *engine);
 }
 
-/// Twenty steps: parameters and states are off by less than a thousandth of how far the largest has moved, and losses by
-/// less than 1e-4.
+/// Compares twenty steps: parameters and states are off by less than a thousandth of the largest change, and
+/// losses by less than 1e-4.
 fn twenty_steps(what: &str, problem: &Problem, make: &Make) {
     let Problem { network, options, parameters, .. } = problem;
     let mut run = ReferenceRun::new(ReferenceNetwork::new(network, parameters), options.rule.clone());
@@ -139,7 +139,7 @@ fn twenty_steps(what: &str, problem: &Problem, make: &Make) {
     }
 }
 
-/// Ten steps, and ten of another engine that begins where the first ended, are twenty.
+/// Checks that ten steps, and ten of another engine that starts from the first one's state, equal twenty.
 fn continued(what: &str, problem: &Problem, make: &Make) {
     let Problem { network, options, parameters, .. } = problem;
     let (order, half) = (order(20), 10 * BATCH);
@@ -157,15 +157,15 @@ fn continued(what: &str, problem: &Problem, make: &Make) {
     assert_eq!(metrics, all, "{what}");
     let straight = end(straight);
     assert!(straight == end(second), "{what}: other bits");
-    // Without the state it is another run.
+    // Without the state the run differs.
     let mut fresh = made();
     fresh.restore(&problem.parameters, &EngineState::default()).unwrap();
     problem.train(&mut *fresh, &order);
     assert!(straight == end(fresh), "{what}: other bits from the start");
 }
 
-/// Runs `test` with each of these cases, on the CPU engine and under each schedule: the engines of a schedule (adapters,
-/// tunings) take turns.
+/// Runs `test` with each of these cases, on the CPU engine and under each schedule: the engines of a schedule
+/// (adapters, tunings) take turns.
 fn each(cases: impl Iterator<Item = usize> + Clone, test: impl Fn(&str, usize, &Make)) {
     let engines = engines();
     for kind in ["cpu", "plain", "fused", "two-dispatch"] {
@@ -201,7 +201,7 @@ fn a_state_that_is_restored_continues_with_the_same_bits() {
     });
 }
 
-/// A run of more steps than 32 bits can count: four steps about there, each from where the engine is.
+/// A run of more steps than 32 bits can count: four steps near this number, each from the engine's state.
 #[test]
 fn steps_are_counted_in_64_bits() {
     each([1, 3].into_iter(), |what, case, make| {

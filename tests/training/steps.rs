@@ -13,14 +13,15 @@ use tinytrain::train::{Config, Event, Summary, train};
 use crate::bounds::{assert_within, inputs};
 use crate::support::{Pictures, as_bytes, csv_reader, devices, engines, noise, sparse_bytes};
 
-/// The rows `order` of x, and their targets.
+/// Returns the rows `order` of x, and their targets.
 fn batch(x: &Array2<f64>, targets: &[usize], order: &[u32]) -> (Array2<f64>, Vec<usize>) {
     let rows: Vec<usize> = order.iter().map(|row| *row as usize).collect();
     (x.select(ndarray::Axis(0), &rows), rows.iter().map(|row| targets[*row]).collect())
 }
 
-/// Trains the reference on `order` in batches; also gives the sum over the steps of the bounds of their updates, times
-/// two: an error of the weights grows by a small factor a step, which over 20 steps of a rate of 0.1 stays below that.
+/// Trains the reference on `order` in batches; also returns the sum over the steps of the bounds of their
+/// updates, times two: an error of the weights grows by a small factor per step, which over 20 steps with a
+/// learning rate of 0.1 stays below two.
 pub fn reference_steps(
     reference: &mut ReferenceNetwork,
     data: &Dataset,
@@ -50,13 +51,13 @@ pub fn reference_steps(
     (total, loss)
 }
 
-/// One batch, twenty batches, and a last batch that is shorter: weights, losses and counts are those of the reference.
+/// One batch, twenty batches, and a shorter last batch: weights, losses and counts match the reference.
 #[test]
 fn one_step_and_twenty_steps_agree_with_the_reference() {
     let network = Network::classifier(&[37, 18, 11, 5]).unwrap();
     steps_agree(&network, &noise(200, 37, 5, 11));
     steps_agree(&network, &sparse_bytes(200, 37, 5, 11));
-    // So many inputs that the CPU engine gathers them on a thread of their own.
+    // Enough inputs that the CPU engine gathers them on a separate thread.
     steps_agree(&Network::classifier(&[300, 9, 5]).unwrap(), &sparse_bytes(200, 300, 5, 11));
     // Softmax regression, and one hidden layer.
     for sizes in [vec![37, 5], vec![37, 70, 5]] {
@@ -92,8 +93,8 @@ fn steps_agree(network: &Network, data: &Dataset) {
     }
 }
 
-/// Trains the first epoch in pieces with some rows in between, then epochs 2 and 3, the first again, and a part of
-/// another: by the engine's own order, or by the host's.
+/// Trains the first epoch in pieces with some rows in between, then epochs 2 and 3, the first again, and a
+/// part of another: in the engine's order, or in the host's.
 fn epochs(mut engine: Box<dyn Engine>, rows: &Rows<'_>, batch: usize, own: bool) -> (Parameters, Vec<usize>) {
     let (seed, count) = (0x1234_5678_9abc, rows.len());
     let mut sizes = Vec::new();
@@ -112,7 +113,7 @@ fn epochs(mut engine: Box<dyn Engine>, rows: &Rows<'_>, batch: usize, own: bool)
         (4, 0..33),
     ];
     for (epoch, positions) in pieces {
-        // Part of a later epoch is nothing that an engine is asked for by itself.
+        // Engines are never asked for only a part of a later epoch.
         if own && (epoch == 1 || positions == (0..count)) {
             engine.train_epoch(rows, seed, epoch, positions, &mut sink).unwrap();
         } else {
@@ -123,8 +124,9 @@ fn epochs(mut engine: Box<dyn Engine>, rows: &Rows<'_>, batch: usize, own: bool)
     (block(engine.parameters()).unwrap(), sizes)
 }
 
-/// Where an engine makes the order of an epoch itself it is the host's, so the results are the same bits: of a set
-/// that stays on the device, of one that passes through a window, and of one longer than the order used to be.
+/// An engine that computes the order of an epoch gets the same order as the host, so the results are the same
+/// bits: for a set that stays on the device, one that passes through a window, and one longer than the order
+/// used to be.
 #[test]
 fn engines_order_an_epoch_as_the_host_does() {
     let options = EngineOptions::sgd(16, 0.1);
@@ -136,7 +138,7 @@ fn engines_order_an_epoch_as_the_host_does() {
         };
         let own = run(data.view(), true);
         assert!(own == run(data.view(), false), "{name}");
-        // Their number is not known: they pass through a window, and no engine makes their order.
+        // The number of rows is unknown: they pass through a window, and no engine computes their order.
         assert!(own == run(Rows { total: None, ..data.view() }, false), "{name}, a window");
     }
     let config = Config { batch_size: 500, ..Config::default() };
@@ -156,7 +158,8 @@ fn engines_order_an_epoch_as_the_host_does() {
     }
 }
 
-/// The order of an epoch is made of whole blocks in the first, and of all rows in a later one: of rows that are still read, none is.
+/// The order of the first epoch consists of whole blocks, of later ones of all rows: no order is computed
+/// while rows are read.
 #[test]
 fn no_order_is_made_of_rows_that_are_still_to_be_read() {
     let network = Network::classifier(&[3, 2]).unwrap();
@@ -181,7 +184,7 @@ fn no_order_is_made_of_rows_that_are_still_to_be_read() {
     }
 }
 
-/// What the optimizer remembers, the parameters and the step are of one moment: there is no snapshot between two.
+/// Optimizer state, parameters and step are consistent: there is no snapshot between steps.
 #[test]
 fn no_snapshot_is_taken_while_steps_are_on_their_way() {
     let network = Network::classifier(&[3, 2]).unwrap();
@@ -199,7 +202,7 @@ fn no_snapshot_is_taken_while_steps_are_on_their_way() {
     }
 }
 
-/// Shaders trust the order, so the engine must not.
+/// Shaders trust the order, so the engine must check it.
 #[test]
 fn rows_that_are_not_there_are_refused() {
     let network = Network::classifier(&[3, 2]).unwrap();
@@ -256,8 +259,8 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
     }
 }
 
-/// An epoch with a short last batch comes to the same figures under every schedule; of a table, whose rows pass through
-/// a window, to the same bits as of images, whose rows stay on the device.
+/// An epoch with a short last batch gives the same results under every schedule; tables, whose rows pass
+/// through a window, give the same bits as images, whose rows stay on the device.
 #[test]
 fn schedules_end_an_epoch_alike() {
     let pictures = Pictures::new(5000, 36, 4, 7);
@@ -288,7 +291,8 @@ fn schedules_end_an_epoch_alike() {
     }
 }
 
-/// MNIST itself, a small net, one epoch on every device: the same accuracy within 0.3 points, and a good one.
+/// MNIST with a small network, one epoch on every device: the same accuracy within 0.3 points, and a good
+/// one.
 #[test]
 fn engines_end_within_a_third_of_a_point_on_mnist() {
     let sources = locate(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/mnist")).unwrap();
@@ -307,7 +311,7 @@ fn engines_end_within_a_third_of_a_point_on_mnist() {
     assert!(accuracies.iter().all(|(_, accuracy)| (accuracy - cpu).abs() < 0.003), "{accuracies:?}");
 }
 
-/// A loss that is no number ends the run, on every device, at the same step.
+/// A loss that is not finite ends the run, on every device, at the same step.
 #[test]
 fn a_diverging_run_ends_at_the_exact_step() {
     let pictures = Pictures::new(600, 16, 3, 2);
@@ -332,8 +336,8 @@ fn a_diverging_run_ends_at_the_exact_step() {
     assert!(steps.iter().all(|step| *step == steps[0] && *step > 1), "{steps:?}");
 }
 
-/// A batch whose losses are finite has a finite sum, however large, and so has a data set; the loss of a row that f32
-/// cannot hold is infinite. On every engine, under every schedule.
+/// A batch with finite losses has a finite sum, however large, and so has a data set; the loss of a row that
+/// exceeds f32 is infinite. On every engine, under every schedule.
 #[test]
 fn huge_losses_are_summed_alike() {
     let rows = 100;
@@ -368,7 +372,7 @@ fn huge_losses_are_summed_alike() {
     }
 }
 
-/// An error of the caller, such as a disk that is full, ends the run with that error.
+/// An error of the caller, such as a full disk, ends the run with that error.
 #[test]
 fn an_error_of_the_report_ends_the_run() {
     let pictures = Pictures::new(600, 16, 3, 2);

@@ -1,4 +1,4 @@
-//! The members of a sweep: each against a run of the reference, on every device.
+//! The members of a sweep: each compared with a run of the reference, on every device.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -40,7 +40,8 @@ fn sources() -> Sources {
     Sources::new(reader.unwrap(), None, None)
 }
 
-/// Members that differ in widths, depth, rate, activation, dropout, smoothing, decay, optimizer and seed.
+/// Returns members that differ in widths, depth, learning rate, activation, dropout, smoothing, decay,
+/// optimizer and seed.
 fn mixed() -> Vec<Config> {
     const HIDDEN: [&[usize]; 8] = [&[1], &[3], &[17, 3], &[63], &[65, 17], &[], &[8, 8, 8], &[31]];
     let config = |number: usize| {
@@ -98,7 +99,7 @@ fn swept_by(members: Vec<Member>, plan: Plan) -> Vec<FinishedMember> {
     all
 }
 
-/// The parameters of a member after its epoch, in f64, and before it.
+/// Returns the parameters of a member after its epoch, in f64, and before it.
 fn reference(config: &Config, data: &TrainingData) -> [ReferenceNetwork; 2] {
     let network = config.network_for(data, BATCH).unwrap();
     let rule = config.training_options(&network, BATCH, data.rows(), false).rule;
@@ -109,7 +110,7 @@ fn reference(config: &Config, data: &TrainingData) -> [ReferenceNetwork; 2] {
     let (Features::Floats(values), TargetsRef::Classes(labels)) = (rows.features, rows.targets) else {
         panic!("numbers and classes");
     };
-    // Where all rows are there before the first epoch, that has the order of a later one.
+    // If all rows are read before the first epoch, it has the order of a later one.
     let order = rows_at(config.seed, 1 + usize::from(data.is_fully_read()), ROWS, 0..ROWS);
     for (step, batch) in (0..).zip(order.chunks(BATCH)) {
         let row = |row: &u32| values[*row as usize * INPUTS..][..INPUTS].iter().copied().map(f64::from);
@@ -124,7 +125,8 @@ fn flat(network: &ReferenceNetwork) -> Vec<f64> {
     network.weights.iter().zip(&network.biases).flat_map(|(w, b)| w.iter().chain(b)).copied().collect()
 }
 
-/// Twenty steps, the last of which has fewer rows: parameters are off by less than a thousandth of how far the largest has moved.
+/// Twenty steps, the last with fewer rows: parameters are off by less than a thousandth of the largest
+/// change.
 #[test]
 fn every_member_of_a_mixed_sweep_is_the_reference() {
     let mut sources = sources();
@@ -132,7 +134,7 @@ fn every_member_of_a_mixed_sweep_is_the_reference() {
     let wanted: Vec<[ReferenceNetwork; 2]> =
         all.iter().map(|member| reference(&member.config, member.data[0].training())).collect();
     for (place, device) in devices().iter().enumerate() {
-        // Adapters open a device for each member; each has a few of its own.
+        // Adapters open a device for each member, so each adapter has only a few members.
         let is_mine = |member: &&Member| place == 0 || (3 * member.number + place).is_multiple_of(8);
         let mine: Vec<Member> = all.iter().filter(is_mine).cloned().collect();
         let count = mine.len();
@@ -157,7 +159,8 @@ fn every_member_of_a_mixed_sweep_is_the_reference() {
     }
 }
 
-/// One that diverges ends alone, one that there is alone is trained like among others, and none is none.
+/// A diverging member ends without effect on others, a single member trains as it does among others, and no
+/// members give no results.
 #[test]
 fn dead_members_and_few_members_change_nothing_for_the_others() {
     let mut sources = sources();
@@ -181,10 +184,10 @@ fn dead_members_and_few_members_change_nothing_for_the_others() {
     assert_eq!(swept(Vec::new(), &Device::Cpu, 2).len(), 0);
 }
 
-/// On the processor a thread trains members of the same batches together. Some end early, wait for the others of a stage, are
-/// dropped or diverge; what they have trained by then is what each has trained by itself.
+/// On the CPU a thread trains members with the same batches together. Some end early, wait for the others of
+/// a stage, are dropped or diverge; their results equal separate training.
 #[test]
-fn members_of_a_team_are_what_each_is_by_itself() {
+fn members_of_a_team_equal_separate_training() {
     let mut sources = sources();
     let mut configs = mixed();
     for (number, config) in configs.iter_mut().enumerate() {
@@ -240,14 +243,14 @@ fn members_of_a_team_are_what_each_is_by_itself() {
     assert!(runs.iter().enumerate().any(|(number, run)| run.epochs().len() < 4 && number != 6), "patience");
 }
 
-/// Eight members have room on a device, but not their rows and activations beside them: a pack of them is refused before it has
-/// trained anything, and smaller ones are what each is where there is room for all.
+/// Eight members fit on a device, but not with their rows and activations: a pack of them is rejected before
+/// training, and smaller packs give the same results as on a larger device.
 #[test]
-fn members_whose_rows_find_no_room_beside_them_are_smaller_packs() {
+fn packs_too_large_for_the_device_are_split() {
     let mut sources = sources();
     let config = |number: usize| Config {
         hidden: vec![2000],
-        // Activations take most of what a member takes.
+        // Activations take most of a member's memory.
         batch_size: 256,
         learning_rate: 0.01 * (1 + number) as f32,
         schedule: Some(ScheduleKind::Fused),
@@ -293,9 +296,10 @@ fn members_whose_rows_find_no_room_beside_them_are_smaller_packs() {
     assert!(tried > 0, "no driver of this machine tells what buffers take");
 }
 
-/// On a GPU members of the schedule `fused` are a pack: of two shapes, one of which clips gradients, and one that diverges.
+/// On a GPU members with the schedule `fused` are a pack: of two shapes, one with clipped gradients, and one
+/// member that diverges.
 #[test]
-fn members_that_share_the_dispatches_of_fused_are_what_each_is_by_itself() {
+fn members_that_share_fused_dispatches_equal_separate_training() {
     let mut sources = sources();
     let mut configs: Vec<Config> = mixed().into_iter().cycle().skip(3).take(7).collect();
     for (number, config) in configs.iter_mut().enumerate() {
@@ -336,7 +340,7 @@ fn members_that_share_the_dispatches_of_fused_are_what_each_is_by_itself() {
     }
 }
 
-/// What `tinytrain sweep --folds` does, by calls of the library.
+/// The steps of `tinytrain sweep --folds`, through the library.
 #[test]
 fn planned_members_train_on_folds_and_once_more_on_all_rows() {
     let base = TrainSettings { epochs: Some(1), hidden: Some(List(vec![3])), ..TrainSettings::default() };

@@ -1,4 +1,4 @@
-//! A run whose device is compared with the CPU engine first trains what it trains without that.
+//! A run whose device is first compared with the CPU engine trains the same as without the comparison.
 
 use tinytrain::data::{BLOCK_ROWS, Reader};
 use tinytrain::engine::Device;
@@ -8,7 +8,7 @@ use tinytrain::train::{Config, Run, TrainingData};
 
 use crate::support::{Pictures, as_bytes, csv_reader, devices};
 
-/// The parameters after the last epoch; nothing may be refused.
+/// Returns the parameters after the last epoch; nothing may be rejected.
 fn trained(config: &Config, reader: Reader, device: &Device, is_verified: bool) -> Parameters {
     let data = TrainingData::new(reader, None, None, &config.data).unwrap();
     let run = Run::new(config.clone(), data, device.clone(), None).unwrap();
@@ -20,7 +20,7 @@ fn trained(config: &Config, reader: Reader, device: &Device, is_verified: bool) 
 
 #[test]
 fn a_comparison_changes_nothing() {
-    // One table is shorter than what is compared; the other passes through a window in its first epoch.
+    // One table is shorter than the compared rows; the other passes through a window in its first epoch.
     for rows in [90, BLOCK_ROWS + 300] {
         let text = Pictures::new(rows, 16, 3, 3).csv();
         for device in devices() {

@@ -28,10 +28,10 @@ use crate::report::leaderboard::command;
 use crate::report::standing;
 use crate::report::text::unknown_cells;
 
-/// A third of the members goes on, twice.
+/// A third of the members continues, twice.
 const HALVING: [usize; 2] = [3, 3];
 
-/// The command line of a sweep, as its folder keeps it.
+/// The command line of a sweep, as stored in its folder.
 #[derive(Debug, Parser)]
 #[command(name = "tinytrain sweep", no_binary_name = true)]
 struct Line {
@@ -39,10 +39,10 @@ struct Line {
     options: Options,
 }
 
-/// Does what the options say. `matches` are those of the subcommand, `line` what stands behind it on the command line.
+/// Runs a sweep. `matches` are the options of the subcommand, `line` the command line after the subcommand.
 ///
 /// # Errors
-/// Those of the options, the data, the device and the output.
+/// Errors of the options, the data, the device and the output.
 pub fn run(
     options: &Options,
     matches: &ArgMatches,
@@ -60,7 +60,7 @@ pub fn run(
     train(options, None, line, interrupts, start)
 }
 
-/// The options with which the sweep in a folder began.
+/// Returns the options with which the sweep in a folder began.
 fn stored(folder: &Folder) -> Result<Options> {
     Line::try_parse_from(folder.command()?).map(|line| line.options).map_err(|error| {
         let text = crate::cli::output::usage_line(&error.render().to_string());
@@ -68,7 +68,7 @@ fn stored(folder: &Folder) -> Result<Options> {
     })
 }
 
-/// Refuses what a sweep has no use for.
+/// Rejects options that do not apply to sweeps.
 fn check(options: &Options) -> Result<()> {
     let text = match options {
         Options { train: train_options::Options { profile: Some(_), .. }, .. } => {
@@ -79,7 +79,7 @@ fn check(options: &Options) -> Result<()> {
     Err(Error::Config(text.to_owned()))
 }
 
-/// Trains what has not ended yet, and writes down the best.
+/// Trains the unfinished members, and saves the best model.
 fn train(
     options: &Options,
     resumed: Option<Folder>,
@@ -143,16 +143,16 @@ fn train(
         folder.keep();
         return Err(interrupts.ended(interrupted(&folder, options, prepared.planned.len())).into());
     }
-    // All finished trials are saved, so the next signal may end the program at once.
+    // All finished trials are saved, so the next signal may end the program immediately.
     interrupts.end_with(interrupted(&folder, options, prepared.planned.len()));
     if options.total_time.is_some() {
-        // A sweep without enough time can be given more.
+        // A sweep without enough time can be resumed with more.
         folder.keep();
     }
     finish(options, &prepared, &mut sources, &folder, report)
 }
 
-/// Writes down what a sweep gave that is over, and tells it.
+/// Saves and prints the results of a completed sweep.
 fn finish(
     options: &Options,
     prepared: &PreparedSweep,
@@ -189,7 +189,7 @@ fn finish(
     report.end(folder, &ranked, failed, finished?)
 }
 
-/// Writes the members down in the order of their scores; these, and how many have failed.
+/// Writes the members in the order of their scores; returns the members and the number of failures.
 fn write_leaderboard(folder: &Folder, are_on_folds: bool) -> Result<(Vec<RankedMember>, usize)> {
     folder.write(LEADERBOARD, &csv(&folder.records, command)?)?;
     let (page, ranked, failed) = standing(folder, are_on_folds)?;
@@ -197,10 +197,10 @@ fn write_leaderboard(folder: &Folder, are_on_folds: bool) -> Result<(Vec<RankedM
     Ok((ranked, failed))
 }
 
-/// The message with which a signal ends a sweep.
+/// Returns the message with which a signal ends a sweep.
 fn interrupted(folder: &Folder, options: &Options, all: usize) -> String {
     let (ended, path) = (folder.records.len(), folder.path().display());
-    // A call may want an ensemble where the sweep began without one.
+    // A call may add an ensemble to a sweep that began without one.
     let began = stored(folder).ok().and_then(|began| began.ensemble);
     let wanted = options.ensemble.filter(|_| began != options.ensemble);
     let more = wanted.map(|picks| format!(" --ensemble {picks}")).unwrap_or_default();
@@ -209,7 +209,7 @@ fn interrupted(folder: &Folder, options: &Options, all: usize) -> String {
     )
 }
 
-/// The folder of a new sweep.
+/// Returns the folder of a new sweep.
 fn place(options: &Options) -> Result<PathBuf> {
     match &options.train.out {
         Some(path) => {
@@ -220,9 +220,9 @@ fn place(options: &Options) -> Result<PathBuf> {
     }
 }
 
-/// Checks whether the members that have ended are those that would be trained now.
+/// Checks that the finished members are the same as now planned.
 fn compare(folder: &Folder, PreparedSweep { common, planned, .. }: &PreparedSweep) -> Result<()> {
-    // As options, not as words: they may have been written otherwise.
+    // Compares options instead of words, since spellings may differ.
     let options = |line: &Vec<String>| -> Result<toml::Table> {
         let line = config_file::Line::try_parse_from(line);
         config_file::table(&line.map_err(|error| Error::Config(error.to_string()))?.options)

@@ -14,7 +14,7 @@ use crate::cli::train_options;
 const SEARCH: &str = "Search";
 const TOOLS: &str = "Other tools";
 
-/// The default number of trials, and the one with a time limit.
+/// Default number of trials, and default with a time limit.
 const TRIALS: [usize; 2] = [64, 1000];
 
 /// Options of a call that may be combined with `--resume`.
@@ -80,43 +80,44 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether results go to programs.
+    /// Returns whether results are printed for programs.
     pub fn is_json(&self) -> bool {
         self.train.format == Format::Json
     }
 
-    /// Whether the network that the options describe is trained several times, and no settings are tried.
+    /// Returns whether the network that the options describe is trained several times, without trying
+    /// settings.
     pub fn repeats_one(&self) -> bool {
         let has_trials =
             self.trials.is_some() || self.space.is_some() || self.grid || self.settings.is_some();
         self.seeds.is_some() && !has_trials
     }
 
-    /// How often each of the settings is trained.
+    /// Returns the number of times that each of the settings is trained.
     pub fn seeds(&self) -> usize {
         self.seeds.unwrap_or(1)
     }
 
-    /// How many settings are drawn at random.
+    /// Returns the number of settings drawn at random.
     pub fn trials(&self) -> usize {
         self.trials.unwrap_or(TRIALS[usize::from(self.total_time.is_some())])
     }
 
-    /// Whether the number of members is fixed; otherwise time decides.
+    /// Returns whether the number of members is fixed; otherwise time decides.
     pub fn are_counted(&self) -> bool {
         let is_open = self.total_time.is_some() && self.trials.is_none() && !self.grid;
         !is_open || self.settings.is_some() || self.repeats_one()
     }
 
-    /// The seed from which settings are drawn.
+    /// Returns the seed for drawing settings.
     pub fn seed(&self) -> u64 {
         self.train.training.settings.seed.unwrap_or(Config::default().seed)
     }
 
-    /// The options of a sweep that began with these, and goes on by a call with those.
+    /// Returns the options of a sweep that began with `self` and is resumed by `call`.
     ///
     /// # Errors
-    /// [`Error::Config`] for an option of the call by which members would be others than they began as.
+    /// [`Error::Config`] for an option of the call that would change the members.
     pub fn go_on(mut self, call: &Self, matches: &ArgMatches) -> Result<Self> {
         let command = Self::augment_args(clap::Command::new("sweep"));
         let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
@@ -127,7 +128,7 @@ impl Options {
                 "--{option} cannot be combined with --resume: a sweep continues with its own settings"
             )));
         }
-        // As many as when it began, whether time ended it or not.
+        // The number from the start, whether time ended the sweep or not.
         self.trials = (!self.repeats_one()).then(|| self.trials());
         self.total_time = call.total_time;
         self.ensemble = call.ensemble.or(self.ensemble);

@@ -1,4 +1,4 @@
-//! What a sweep saves and tells while it goes on.
+//! Output of a sweep while it runs: saved files and printed lines.
 
 use crate::sweep::{
     Event, FinishedMember, Folder, Member, Models, RankedMember, Record, SavedEnsemble, SweepResult,
@@ -22,13 +22,14 @@ use crate::report::leaderboard::{
 };
 use crate::report::text::{counted, grouped, loss, percent, seconds, shell_word};
 
-/// How many of the best members are printed at the end.
+/// Number of best members printed at the end.
 const PRINTED: usize = 10;
 
-/// Fewer validation rows than these are named in a warning: the accuracy of 200 rows has a standard error of 1.5 points at 95 %.
+/// Number of validation rows below which a warning is printed: the accuracy of 200 rows has a standard error
+/// of 1.5 points at 95 %.
 const FEW_ROWS: usize = 200;
 
-/// Takes the events of a sweep.
+/// Handles the events of a sweep.
 pub struct Report<'a> {
     options: &'a Options,
     prepared: &'a PreparedSweep,
@@ -36,21 +37,21 @@ pub struct Report<'a> {
     members: HashMap<usize, &'a Member>,
     console: Console,
     start: Instant,
-    /// When members began to be trained.
+    /// Time at which training of members began.
     began: Instant,
     of_classes: bool,
-    /// Members in training by their numbers: the epoch, and the best score so far.
+    /// Members in training, by number: the epoch, and the best score so far.
     running: HashMap<usize, (usize, Option<Score>)>,
-    /// Members of a stage of halving that were dropped and are not saved yet.
+    /// Members dropped by a stage of halving that are not saved yet.
     dropped: Vec<FinishedMember>,
-    /// The best of those that have ended.
+    /// Best score of the finished members.
     best: Option<Score>,
-    /// How many members there are; nothing where time alone ends the sweep.
+    /// Number of members; `None` if only time ends the sweep.
     all: Option<usize>,
 }
 
 impl<'a> Report<'a> {
-    /// An empty report of a sweep that is `prepared`.
+    /// Creates an empty report of a `prepared` sweep.
     pub fn new(options: &'a Options, prepared: &'a PreparedSweep, console: Console, start: Instant) -> Self {
         let PreparedSweep { planned, members, .. } = prepared;
         Self {
@@ -69,7 +70,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What is trained.
+    /// Prints the settings of training.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -127,10 +128,10 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// Saves and prints what belongs to an event; `rows` are those trained, and all.
+    /// Saves and prints the results of an event; `rows` are the number of trained rows and of all rows.
     ///
     /// # Errors
-    /// When nothing can be written.
+    /// If nothing can be written.
     pub fn take(&mut self, event: Event, folder: &mut Folder, rows: [u64; 2]) -> anyhow::Result<()> {
         match event {
             Event::Tick => {}
@@ -177,7 +178,7 @@ impl<'a> Report<'a> {
         folder.records.last().map_or(Ok(()), |record| self.tell(record))
     }
 
-    /// Members that were dropped are saved together, so that a sweep that goes on finds all of them or none.
+    /// Saves dropped members together, so that a resumed sweep finds all of them or none.
     fn end_dropped(&mut self, folder: &mut Folder) -> anyhow::Result<()> {
         let (dropped, first) = (std::mem::take(&mut self.dropped), folder.records.len());
         let mut records = Vec::new();
@@ -188,7 +189,7 @@ impl<'a> Report<'a> {
         folder.records[first..].iter().try_for_each(|record| self.tell(record))
     }
 
-    /// What is saved of a member that has ended; `None` for one of another shard.
+    /// Returns the record and models to save of a finished member; `None` for a member of another shard.
     fn record(&self, ended: &FinishedMember) -> Result<Option<(Record, Models)>> {
         let both = (self.planned.get(&ended.member), self.members.get(&ended.member));
         let (Some(planned), Some(member)) = both else { return Ok(None) };
@@ -198,7 +199,7 @@ impl<'a> Report<'a> {
         Ok(Some((record, models)))
     }
 
-    /// Prints a member that has ended.
+    /// Prints a finished member.
     fn tell(&mut self, record: &Record) -> anyhow::Result<()> {
         let score = record.score();
         let is_best = score
@@ -221,7 +222,8 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// What is saved of a member: its model; of one that was trained on folds those of all of them, where an ensemble is wanted.
+    /// Returns the models to save of a member: its model; if trained on folds, the models of all folds when
+    /// an ensemble is wanted.
     fn models(&self, ended: &FinishedMember, member: &Member, record: &Record) -> Result<Models> {
         let mut runs = ended.runs.iter();
         let bytes = |run: &TrainedModel| as_saved(&run.model, &self.prepared.names).to_bytes();
@@ -234,12 +236,12 @@ impl<'a> Report<'a> {
         Ok(models)
     }
 
-    /// Takes the table of leaders away.
+    /// Removes the table of leaders.
     pub fn clear(&mut self) {
         self.console.progress().bar.clear();
     }
 
-    /// What the sweep gave.
+    /// Prints the results of the sweep.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -307,7 +309,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// How many members have ended, of all where they are counted, how many rows a second are trained, and the time that is left.
+/// Describes the progress: number of finished members, of all if it is fixed, rows per second, and time left.
 fn pace(
     ended: usize,
     all: Option<usize>,
@@ -324,7 +326,7 @@ fn pace(
     format!("{ended}{all} trials finished, {} rows/s{left}", grouped(rate as u64))
 }
 
-/// The leaders, best first, those that are still trained among them.
+/// Returns the leaders, best first, including members still in training.
 fn leaders(
     folder: &Folder,
     running: &HashMap<usize, (usize, Option<Score>)>,
@@ -345,7 +347,7 @@ fn leaders(
     all.iter().take(PRINTED).map(line).collect()
 }
 
-/// A member that has ended, for people.
+/// Returns the line of a finished member.
 fn member_line(record: &Record) -> String {
     let settings = settings_text(&record.settings);
     let settings = if settings.is_empty() { String::new() } else { format!(": {settings}") };
@@ -363,7 +365,7 @@ fn member_line(record: &Record) -> String {
     }
 }
 
-/// The figures of a member, the metric that orders trials first.
+/// Formats the score of a member, the metric that orders trials first.
 fn figures(record: &Record) -> String {
     let other = other_metric(record).map(|it| format!("{} {}", it.metric, chosen_value(it)));
     let accuracy = record.accuracy.map(|accuracy| format!("accuracy {}", percent(accuracy)));
@@ -371,7 +373,7 @@ fn figures(record: &Record) -> String {
     other.into_iter().chain(accuracy).chain([loss]).collect::<Vec<String>>().join(", ")
 }
 
-/// An ensemble for programs.
+/// Returns an ensemble as JSON.
 fn ensemble_json(ensemble: &SavedEnsemble) -> Value {
     let members: Vec<Value> =
         ensemble.members.iter().map(|(member, picks)| json!({ "member": member, "picks": picks })).collect();
@@ -389,7 +391,7 @@ fn ensemble_json(ensemble: &SavedEnsemble) -> Value {
     object
 }
 
-/// An ensemble for people.
+/// Returns the description of an ensemble.
 fn ensemble_text(ensemble: &SavedEnsemble) -> String {
     let picks: u32 = ensemble.members.iter().map(|(_, picks)| picks).sum();
     let figures = match ensemble.of_classes {

@@ -1,4 +1,4 @@
-//! What the options of a sweep ask for: its members with their data, on a device, and the command line of each.
+//! Setup of a sweep from its options: members with their data, a device, and the command line of each member.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,16 +21,16 @@ use crate::cli::data_text::{as_text, column_lines, mixed_column_lines, odd_label
 use crate::cli::open_data::{DataPaths, OpenData};
 use crate::cli::train_options;
 
-/// What all members have in common.
+/// Common parts of all members.
 pub struct SharedOptions {
-    /// The options that all have.
+    /// Options of all members.
     pub base: train_options::Options,
     /// Whether validation rows are held out automatically.
     pub holds_out: bool,
 }
 
 impl SharedOptions {
-    /// The shared options of a sweep.
+    /// Returns the shared options of a sweep.
     pub fn from_options(options: &Options) -> Self {
         let mut base = options.train.clone();
         let holds_out = !base.validates() && base.folds.is_none();
@@ -40,16 +40,16 @@ impl SharedOptions {
         Self { base, holds_out }
     }
 
-    /// The planner of members whose settings come from `origin`.
+    /// Returns the planner of members whose settings come from `origin`.
     pub fn planning<'a>(&'a self, options: &Options, origin: &'a str) -> TrialPlanner<'a> {
         let (base, info) = (&self.base.training.settings, self.base.info());
         TrialPlanner { base, info, origin, seeds: options.seeds() }
     }
 
-    /// The arguments of `tinytrain train` that train a member alone.
+    /// Returns the arguments of `tinytrain train` that train only this member.
     ///
     /// # Errors
-    /// [`Error::Config`] for settings that are no text.
+    /// [`Error::Config`] for settings that are not text.
     pub fn line(&self, planned: &TrialPlan) -> Result<Vec<String>> {
         let mut own = of_members(&self.base);
         own.training.settings = TrainSettings { threads: None, ..planned.settings.clone() };
@@ -64,28 +64,28 @@ impl SharedOptions {
     }
 }
 
-/// The options that members have of those of a sweep.
+/// Returns the options of members from the options of a sweep.
 fn of_members(options: &train_options::Options) -> train_options::Options {
     let mut common = options.clone();
     (common.out, common.profile, common.folds, common.training.settings.threads) = (None, None, None, None);
     common
 }
 
-/// Where the settings of trials come from.
+/// Source of the settings of trials.
 pub struct TrialSource {
-    /// Where settings come from, for messages.
+    /// Source of settings, for messages.
     pub origin: String,
-    /// The settings of each trial.
+    /// Settings of each trial.
     pub trials: Vec<Settings>,
-    /// The space they come from, if they come from one.
+    /// The space from which settings are drawn, if any.
     pub space: Option<Space>,
 }
 
 impl TrialSource {
-    /// The trials that the options of a sweep ask for, from the space `usual` unless they name another.
+    /// Returns the trials for the options of a sweep, from the space `usual` unless the options name another.
     ///
     /// # Errors
-    /// [`Error::Read`] and [`Error::Data`] for a file that tells of no settings.
+    /// [`Error::Read`] and [`Error::Data`] for a file without settings.
     pub fn from_options(options: &Options, usual: Space) -> Result<Self> {
         if let Some(path) = &options.settings {
             let trials: Vec<Settings> = lines(path)?.into_iter().map(|(_, settings)| settings).collect();
@@ -117,10 +117,10 @@ fn check<'a>(names: impl Iterator<Item = &'a str>, origin: &str) -> Result<()> {
     check_names(names, origin, &others)
 }
 
-/// The space of a sweep, and where it comes from.
+/// Returns the space of a sweep, and its origin.
 ///
 /// # Errors
-/// As [`TrialSource::from_options`].
+/// See [`TrialSource::from_options`].
 fn space(options: &Options, usual: Space) -> Result<(Space, String)> {
     let (space, origin) = match &options.space {
         Some(path) => (Space::from_toml(&text(path)?, path)?, path.display().to_string()),
@@ -130,15 +130,15 @@ fn space(options: &Options, usual: Space) -> Result<(Space, String)> {
     Ok((space, origin))
 }
 
-/// The text of a file, or of standard input.
+/// Reads the text of a file, or of standard input.
 fn text(path: &Path) -> Result<String> {
     if path == Path::new("-") { input::read_standard_input() } else { input::read_text(path, SETTINGS_BYTES) }
 }
 
-/// JSON, an object a line, each with the number of its line; empty lines count for nothing.
+/// Parses JSON, one object per line, each returned with its line number; empty lines are ignored.
 ///
 /// # Errors
-/// [`Error::Read`], and [`Error::Data`] with the row of anything else.
+/// [`Error::Read`], and [`Error::Data`] with the row of invalid text.
 fn lines<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<(u64, T)>> {
     let text = text(path)?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
@@ -151,37 +151,37 @@ fn lines<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<(u64, T)>> {
     lines.map(object).collect()
 }
 
-/// A sweep of which nothing is trained yet.
+/// A sweep before training.
 pub struct PreparedSweep {
-    /// What all members have in common.
+    /// Common parts of all members.
     pub common: SharedOptions,
-    /// Where the settings of trials come from.
+    /// Source of the settings of trials.
     pub tried: TrialSource,
-    /// Each member as it was planned.
+    /// Plan of each member.
     pub planned: Vec<TrialPlan>,
-    /// The members with their data.
+    /// Members with their data.
     pub members: Vec<Member>,
-    /// What model files say of them.
+    /// Names stored in model files.
     pub names: BTreeMap<String, String>,
-    /// What trains.
+    /// Device that trains.
     pub device: Device,
-    /// What people want to know of the device.
+    /// Notices about the device.
     pub notices: Vec<String>,
-    /// Warnings of held-out files whose rows train.
+    /// Warnings about held-out files whose rows are also training rows.
     pub doubts: Vec<String>,
 }
 
 impl PreparedSweep {
-    /// What the options of a sweep ask for, and where the data come from.
+    /// Prepares the sweep for its options, and returns the sources of its data.
     ///
     /// # Errors
-    /// Those of the options, the data and the device.
+    /// Errors of the options, the data and the device.
     pub fn prepare(options: &Options) -> anyhow::Result<(Self, Sources)> {
         let mut common = SharedOptions::from_options(options);
         let base = &mut common.base;
         base.check()?;
         let mut own = config_file::table(&of_members(&options.train))?;
-        // The settings of a member may decide whether factors of learning rates are of use.
+        // Settings of a member may decide whether factors of learning rates have an effect.
         own.retain(|name, _| !name.starts_with("lr-"));
         let opened = DataPaths::from_options(base)?.open(base, &own)?;
         // The preset for tables is the default, as in `tinytrain train`.

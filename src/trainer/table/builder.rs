@@ -1,4 +1,4 @@
-//! Tables in memory whose rows come piece by piece, so that no second copy of them is made.
+//! Tables in memory, built from pieces without a second copy of their rows.
 
 use std::mem::discriminant;
 
@@ -7,32 +7,32 @@ use crate::data::{DATE_PARTS, KeptTogether, date_of, is_missing};
 use crate::error::{Error, Place, Result};
 use crate::memory::room;
 
-/// Texts of a column that 32-bit floats can number.
+/// Number of texts of a column that 32-bit floats can number.
 const MOST_TEXTS: usize = 1 << 24;
 
-/// A [`Table`] whose rows come piece by piece.
+/// Builds a [`Table`] from pieces of rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TableBuilder {
-    /// [rows, inputs], row after row, with all parts of dates; of texts the numbers in the order in which they came.
+    /// [rows, inputs], row-major, with all parts of dates; texts are numbered in their order of arrival.
     values: Vec<f32>,
     rows: usize,
-    /// Rows that there will be.
+    /// Expected number of rows.
     expected: usize,
     columns: Vec<(Option<String>, Holds)>,
 }
 
 impl TableBuilder {
-    /// One without rows. `rows` is how many there will be, for which memory is taken at once.
+    /// Creates an empty builder and allocates memory for `rows` rows.
     pub fn new(names: Vec<String>, rows: usize) -> Self {
         let columns = names.into_iter().map(|name| (Some(name), Holds::Numbers)).collect();
         Self { expected: rows, columns, ..Self::default() }
     }
 
-    /// Adds rows: cells for each column, which are of one kind in all pieces.
+    /// Adds rows: cells for each column, of the same kind in all pieces.
     ///
     /// # Errors
-    /// [`Error::Data`](crate::Error::Data) for columns of different lengths or another number of them, for a row with a text that is not
-    /// there, for more than 2^24 texts, and for cells of another kind.
+    /// [`Error::Data`](crate::Error::Data) for columns of different lengths, a different number of columns, a
+    /// row with a text index that does not exist, more than 2^24 texts, and cells of a different kind.
     pub fn add(&mut self, cells: Vec<Cells>) -> Result<()> {
         if cells.len() != self.columns.len() {
             let expected = format!("{} columns", self.columns.len());
@@ -105,7 +105,8 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// The table, in which texts are in an order that does not depend on which comes first, and dates without hours have none.
+    /// Returns the table, with texts in an order independent of their arrival, and without hours in dates
+    /// that have none.
     pub fn finish(mut self) -> Table {
         let mut inputs: Vec<(bool, Option<Vec<f32>>)> = Vec::new();
         for (_, holds) in &mut self.columns {

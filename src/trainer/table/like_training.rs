@@ -1,4 +1,4 @@
-//! Tables whose columns are made like the columns of training.
+//! Conversion of tables to the columns of training.
 
 use super::{Holds, Table, Wanted, Zone};
 use crate::data::{ColumnEncoding, Transform};
@@ -7,7 +7,8 @@ use crate::model::Model;
 use crate::trainer::texts::TextsAre;
 
 impl Table {
-    /// The time zones of columns of dates, by the names of the columns: their times are local ones. Others have no zone.
+    /// Sets the time zones of date columns, by column name: their times are local times. Other columns have
+    /// no zone.
     #[must_use]
     pub fn with_zones(mut self, zones: &[(String, String)]) -> Self {
         for (name, holds) in &mut self.columns {
@@ -19,7 +20,7 @@ impl Table {
         self
     }
 
-    /// The time zones of columns of dates, or `None` where they have none, by the names of the columns.
+    /// Returns the time zones of date columns, or `None` for times without zone, by column name.
     pub fn zones(&self) -> Vec<(&str, Option<&str>)> {
         let dates = self.columns.iter().filter_map(|(name, holds)| match holds {
             Holds::Dates(_, zone) => Some((name.as_deref()?, zone.entry()?)),
@@ -28,7 +29,7 @@ impl Table {
         dates.collect()
     }
 
-    /// The names of the columns whose categories are kept byte for byte.
+    /// Returns the names of columns whose categories are compared byte for byte.
     pub fn exact(&self) -> Vec<&str> {
         let is_exact = |holds: &Holds| matches!(holds, Holds::ExactTexts(_));
         self.columns
@@ -38,7 +39,7 @@ impl Table {
             .collect()
     }
 
-    /// The columns that are categories, counted from 0.
+    /// Returns the columns that are categories, counted from 0.
     pub fn categories(&self) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
         columns
@@ -47,7 +48,7 @@ impl Table {
             .collect()
     }
 
-    /// The columns of a model whose categories are kept byte for byte, counted from 0.
+    /// Returns the columns of a model whose categories are compared byte for byte, counted from 0.
     pub fn exact_of(model: &Model) -> Vec<usize> {
         let Transform::Columns(encoding) = &model.transform else { return Vec::new() };
         let is_exact = |code: &ColumnEncoding| matches!(code, ColumnEncoding::Category { categories, .. } if categories.are_exact());
@@ -58,22 +59,23 @@ impl Table {
             .collect()
     }
 
-    /// The same as columns that a model takes: numbers as categories, where it has categories, text as numbers or dates, where it has
-    /// those, and as many parts of dates.
+    /// Converts the table to the columns of a model: numbers to categories, text to numbers or dates, and
+    /// dates to the same number of parts.
     ///
     /// # Errors
-    /// [`Error::Data`] for another number of columns, and for columns that hold something else than in training.
+    /// [`Error::Data`] for a different number of columns, and for columns with different content than in
+    /// training.
     pub fn fitted_to(self, model: &Model) -> Result<Self> {
         self.fitted(columns_of(model).into_iter().map(|(_, wanted)| wanted).collect())
     }
 
-    /// The columns that are categories of a model, counted from 0.
+    /// Returns the columns of a model that are categories, counted from 0.
     pub fn categorical_of(model: &Model) -> Vec<usize> {
         let columns = columns_of(model).into_iter().enumerate();
         columns.filter(|(_, (_, wanted))| *wanted == Wanted::Categories).map(|(column, _)| column).collect()
     }
 
-    /// The same as columns that hold these.
+    /// Converts the columns to this content.
     pub(super) fn fitted(mut self, wanted: Vec<Wanted>) -> Result<Self> {
         if wanted.len() != self.columns.len() {
             let expected = format!("{} columns, as in training", wanted.len());
@@ -110,7 +112,7 @@ impl Table {
             return Ok(Self { columns, ..self });
         }
         let rows = (0..self.rows).map(|row| &self.values[row * from..][..from]);
-        // A date without hours is at hour 0, if it is there.
+        // A date without hours is at hour 0, unless the date is missing.
         let of = |row: &[f32], at: usize, is_there| if is_there || row[at].is_nan() { row[at] } else { 0.0 };
         let values =
             rows.flat_map(|row| sources.iter().map(move |(at, is_there)| of(row, *at, *is_there))).collect();
@@ -118,7 +120,7 @@ impl Table {
     }
 }
 
-/// The columns of a model, with the first input of each.
+/// Returns the columns of a model, with the first input of each.
 fn columns_of(model: &Model) -> Vec<(usize, Wanted)> {
     let schema = model.data_schema.schema.as_ref();
     let inputs = model.transform.columns(model.network.columns());

@@ -1,4 +1,4 @@
-//! Tables in memory: columns with names, of numbers, categories and dates, as a reader would deliver them of a file.
+//! Tables in memory: named columns of numbers, categories and dates, as read from a file.
 
 mod builder;
 mod like_training;
@@ -24,32 +24,33 @@ use crate::error::{Error, Place, Result};
 /// Cells of a column of a table in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cells {
-    /// Numbers; NaN where one is missing.
+    /// Numbers; NaN for missing values.
     Numbers(Vec<f32>),
-    /// Categories that are numbers; NaN where one is missing.
+    /// Numeric categories; NaN for missing values.
     Categories(Vec<f32>),
-    /// Categories that are texts. Texts that stand for a missing value in files do so here: `NA`, for example.
+    /// Text categories. Texts for missing values in files, such as `NA`, also mean missing values here.
     Texts {
-        /// Which of the texts each row holds, counted from 0, with those of the pieces before; nothing where it is missing.
+        /// Index of each row's text, counted from 0, including the texts of earlier pieces; `None` for
+        /// missing values.
         rows: Vec<Option<u32>>,
-        /// The texts that no piece before has.
+        /// Texts that no earlier piece has.
         texts: Vec<String>,
     },
-    /// Categories that are texts, each kept byte for byte, as `Texts` are.
+    /// Text categories, as `Texts`, compared byte for byte.
     ExactTexts {
-        /// Which of the texts each row holds; nothing where it is missing.
+        /// Index of each row's text; `None` for missing values.
         rows: Vec<Option<u32>>,
-        /// The texts that no piece before has.
+        /// Texts that no earlier piece has.
         texts: Vec<String>,
     },
-    /// Booleans, 0 and 1; NaN where one is missing.
+    /// Booleans, 0 and 1; NaN for missing values.
     Booleans(Vec<f32>),
-    /// Seconds from 1970 to times in UTC, or to local times of a zone; NaN where one is missing.
+    /// Seconds since 1970 of times in UTC, or of local times of a zone; NaN for missing values.
     Times(Vec<f64>),
 }
 
 impl Cells {
-    /// Rows.
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         match self {
             Cells::Numbers(cells) | Cells::Categories(cells) | Cells::Booleans(cells) => cells.len(),
@@ -59,18 +60,18 @@ impl Cells {
     }
 }
 
-/// What the inputs of a column of a [`Table`] are.
+/// Content of the inputs of a column of a [`Table`].
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Holds {
     Numbers,
     Categories,
-    /// Numbers of these texts, counted from 0.
+    /// Indices of these texts, counted from 0.
     Texts(Vec<String>),
-    /// The same of texts that are kept byte for byte.
+    /// Indices of texts that are compared byte for byte.
     ExactTexts(Vec<String>),
-    /// Categories that are 0 for `False` and 1 for `True`.
+    /// Categories: 0 for `False` and 1 for `True`.
     Booleans,
-    /// This many parts of dates.
+    /// Dates with this number of parts.
     Dates(usize, Zone),
 }
 
@@ -82,7 +83,7 @@ impl Holds {
         }
     }
 
-    /// The content of columns like it.
+    /// Returns the required content of similar columns.
     pub(super) fn wanted(&self) -> Wanted {
         match self {
             Holds::Numbers => Wanted::Numbers,
@@ -94,10 +95,10 @@ impl Holds {
     }
 }
 
-/// A table in memory: rows without what they should give.
+/// A table in memory: rows without targets.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    /// [rows, inputs], row after row.
+    /// [rows, inputs], row-major.
     pub(super) values: Vec<f32>,
     pub(super) rows: usize,
     pub(super) columns: Vec<(Option<String>, Holds)>,
@@ -105,24 +106,25 @@ pub struct Table {
 }
 
 impl Table {
-    /// Columns of numbers without names, [rows, columns]; NaN where one is missing.
+    /// Creates a table of numeric columns without names, [rows, columns]; NaN for missing values.
     ///
     /// # Errors
-    /// [`Error::Config`] where the machine has no memory for them.
+    /// [`Error::Config`] if the machine has no memory for the table.
     pub fn of_numbers(x: &ArrayRef2<f32>) -> Result<Self> {
         Ok(Self::of_values(row_by_row(x, "x")?, x.ncols()))
     }
 
-    /// Columns of numbers without names, so many of them, row after row; NaN where one is missing.
+    /// Creates a table of `columns` numeric columns without names, row-major; NaN for missing values.
     pub fn of_values(values: Vec<f32>, columns: usize) -> Self {
         let (rows, kept_together) = (values.len() / columns.max(1), KeptTogether::default());
         Self { values, rows, columns: vec![(None, Holds::Numbers); columns], kept_together }
     }
 
-    /// Columns with their names. A column of dates without hours is days, month and day of the week; others have the hour, too.
+    /// Creates a table of named columns. Dates without hours have the parts day, month and day of the week;
+    /// other dates also have the hour.
     ///
     /// # Errors
-    /// Those of [`TableBuilder::add`].
+    /// Errors of [`TableBuilder::add`].
     pub fn of_columns(columns: Vec<(String, Cells)>) -> Result<Self> {
         let (names, cells): (Vec<String>, Vec<Cells>) = columns.into_iter().unzip();
         let mut builder = TableBuilder::new(names, cells.first().map_or(0, Cells::len));
@@ -130,35 +132,35 @@ impl Table {
         Ok(builder.finish())
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns.
+    /// Returns the number of columns.
     pub fn columns(&self) -> usize {
         self.columns.len()
     }
 
-    /// The names of the columns, where they have any.
+    /// Returns the names of the columns, if they have any.
     pub fn names(&self) -> Option<Vec<&str>> {
         self.columns.iter().map(|(name, _)| name.as_deref()).collect()
     }
 
-    /// The inputs, [rows, inputs], row after row: of a text its number, of a date its parts.
+    /// Returns the inputs, [rows, inputs], row-major: indices of texts, and parts of dates.
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 
-    /// Inputs of a row.
+    /// Returns the number of inputs of a row.
     pub(super) fn inputs(&self) -> usize {
         self.columns.iter().map(|(_, holds)| holds.width()).sum()
     }
 
-    /// These columns, counted from 0, are categories, whatever numbers stand there.
+    /// Marks columns, counted from 0, as categories, regardless of their numbers.
     ///
     /// # Errors
-    /// [`Error::Setting`] for columns that are not there, or that hold dates.
+    /// [`Error::Setting`] for columns that do not exist or contain dates.
     pub fn categorical(mut self, columns: &[usize]) -> Result<Self> {
         let count = self.columns.len();
         let has_dates = self.columns.iter().any(|(_, holds)| matches!(holds, Holds::Dates(..)));
@@ -176,43 +178,43 @@ impl Table {
         Ok(self)
     }
 
-    /// The rows of a group are held out together, where a share of the rows is. Groups are numbered from 0, one number a row.
+    /// Sets groups: if a fraction of rows is held out, rows of a group are held out together. One group index
+    /// per row, counted from 0.
     #[must_use]
     pub fn with_groups(mut self, groups: Vec<u32>) -> Self {
         self.kept_together.groups = groups;
         self
     }
 
-    /// The rows of the last times are held out, where a share of the rows is. One finite number a row.
+    /// Sets times: if a fraction of rows is held out, the latest ones are. One finite number per row.
     #[must_use]
     pub fn with_times(mut self, times: Vec<f64>) -> Self {
         self.kept_together.times = times;
         self
     }
 
-    /// Copies of a row are held out together, where a share of the rows is: rows with the same number, from 0. Groups and times go
-    /// before.
+    /// Sets copies: rows with the same index, counted from 0, are held out together. Groups and times take
+    /// precedence.
     #[must_use]
     pub fn with_copies(mut self, copies: Vec<u32>) -> Self {
         self.kept_together.copies = copies;
         self
     }
 
-    /// What a [`Predictor`](crate::train::Predictor) takes.
+    /// Returns the inputs for a [`Predictor`](crate::train::Predictor).
     ///
     /// # Errors
-    /// [`Error::Data`] for more different categories than a table may have.
+    /// [`Error::Data`] if there are more different categories than a table may have.
     pub fn features(self) -> Result<(Features, Vec<Dictionary>)> {
         self.cells().features(Path::new("x"))
     }
 
-    /// A reader that has read this table to its end. `targets` has one target per row; `names` are the names of the target columns, if
-    /// they have any. `weights` are row weights; empty is 1 for all. At most `threads` threads scan its columns,
-    /// by default one per core.
+    /// Returns a reader that has read this table. `targets` has one target per row; `names` are the names of
+    /// the target columns, if they have any. `weights` are row weights; empty means 1 for all rows. At most
+    /// `threads` threads scan its columns, by default one per core.
     ///
     /// # Errors
-    /// [`Error::Data`] for lengths that differ, infinite values, and weights that are negative or not
-    /// finite.
+    /// [`Error::Data`] for lengths that differ, infinite values, and weights that are negative or not finite.
     pub fn into_reader(
         self,
         targets: TargetData,
@@ -223,7 +225,7 @@ impl Table {
         self.into_named_reader(["x", "y"], targets, names, weights, threads)
     }
 
-    /// The same with names for inputs and targets in messages.
+    /// Returns the same reader, with names for inputs and targets in messages.
     pub(super) fn into_named_reader(
         mut self,
         [x, y]: [&str; 2],
@@ -294,7 +296,7 @@ impl Table {
         MemoryCells { inputs, values: self.values, categorical, texts }
     }
 
-    /// The columns as a [`Schema`](crate::data::Schema) has them.
+    /// Returns the columns for a [`Schema`](crate::data::Schema).
     fn placed(&self) -> Placed {
         let (mut placed, mut dates, mut zones) = (Vec::new(), Vec::new(), Vec::new());
         for (position, (name, holds)) in self.columns.iter().enumerate() {
@@ -314,7 +316,8 @@ impl Table {
     }
 }
 
-/// The column of each input; the first input of each column of dates with the number of its parts, and with its zone, if that is known.
+/// Column of each input; for each column of dates, its first input with the number of parts, and with its
+/// zone, if known.
 struct Placed {
     columns: Vec<Column>,
     dates: Vec<(usize, usize)>,

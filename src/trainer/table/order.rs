@@ -1,12 +1,12 @@
-//! Rows of a table in memory, in another order.
+//! Reordering of a table's rows in memory.
 
 use super::Table;
 
 impl Table {
-    /// These rows, in this order; one may come several times.
+    /// Returns these rows, in this order; a row may occur several times.
     ///
     /// # Panics
-    /// Where there is no such row.
+    /// If a row does not exist.
     #[must_use]
     pub fn taken(&self, rows: &[u32]) -> Self {
         let inputs = self.inputs();
@@ -17,10 +17,10 @@ impl Table {
         Self { values, rows: rows.len(), columns: self.columns.clone(), kept_together }
     }
 
-    /// As [`Table::taken`], in the memory of this table where no row comes again behind another one.
+    /// Reorders rows as [`Table::taken`] does, in place if repetitions of a row are adjacent.
     ///
     /// # Panics
-    /// Where there is no such row.
+    /// If a row does not exist.
     #[must_use]
     pub fn arranged(mut self, rows: &[u32]) -> Self {
         let mut order = rows.to_vec();
@@ -31,14 +31,15 @@ impl Table {
         if !order.iter().all(is_new) {
             return self.taken(rows);
         }
-        // Those that are not wanted go to the end, and are cut off there.
+        // Unused rows are moved to the end and truncated.
         order.extend((0..self.rows as u32).filter(|row| !waits[*row as usize]));
         waits.fill(true);
         let inputs = self.inputs();
         let place = |row: usize| row * inputs..(row + 1) * inputs;
         let mut first_values = vec![0.0; inputs];
         for first in 0..self.rows {
-            // Each row leaves its place to the one that comes there, until the first has to come.
+            // Follows a cycle of moves, each row overwritten by its replacement, until it returns to the
+            // first row.
             first_values.copy_from_slice(&self.values[place(first)]);
             let mut to = first;
             while std::mem::take(&mut waits[to]) {
@@ -53,7 +54,7 @@ impl Table {
         }
         self.values.truncate(different * inputs);
         self.values.resize(rows.len() * inputs, 0.0);
-        // From the last row on they make room for their copies.
+        // From the last row on, rows move to make space for their copies.
         let mut from = different;
         for to in (0..rows.len()).rev() {
             from -= usize::from(rows.get(to + 1) != Some(&rows[to]));

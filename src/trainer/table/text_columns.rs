@@ -1,4 +1,4 @@
-//! Columns of text of a table in memory become what they hold.
+//! Detection of types in text columns of a table in memory.
 
 use super::{Holds, Table};
 use crate::data::excerpt::quote;
@@ -7,12 +7,13 @@ use crate::error::{Error, Place, Result};
 use crate::trainer::texts::{TextNotes, Texts, TextsAre};
 
 impl Table {
-    /// Finds out what these columns of text hold, counted from 0, of a table to train on: numbers or dates where all cells are, otherwise
-    /// categories.
+    /// Detects the types of these text columns, counted from 0, of a training table: numbers or dates if all
+    /// cells are, otherwise categories.
     ///
     /// # Errors
-    /// [`Error::Data`](crate::Error::Data) that names the cells that are slips: a handful of text in a long column of numbers, and what is
-    /// no date where most cells are; and for numbers that are not finite.
+    /// [`Error::Data`](crate::Error::Data) that names cells that are probably typing errors: a few texts in a
+    /// long column of numbers, or non-dates in a column of mostly dates; also for numbers that are not
+    /// finite.
     pub fn understand_texts(&mut self, columns: &[usize]) -> Result<TextNotes> {
         let mut notes = TextNotes::default();
         let mut read_as = vec![None; self.columns.len()];
@@ -28,26 +29,26 @@ impl Table {
         self.read_texts(&read_as, "").map(|()| notes)
     }
 
-    /// The same as the columns of the table that is trained on: see [`Table::fitted_to`].
+    /// Converts the table to the columns of the training table: see [`Table::fitted_to`].
     ///
     /// # Errors
-    /// Those of [`Table::fitted_to`].
+    /// Errors of [`Table::fitted_to`].
     pub fn like(self, training: &Self) -> Result<Self> {
         self.fitted(training.columns.iter().map(|(_, holds)| holds.wanted()).collect())
     }
 
-    /// Makes numbers and dates of columns of text, one entry a column; what is none of text stays as it is. `like` ends what an error
-    /// expects.
+    /// Converts columns of text to numbers and dates, one entry of `read_as` per column; other columns are
+    /// unchanged. `like` is appended to errors.
     ///
     /// # Errors
-    /// [`Error::Data`](crate::Error::Data) for a text that is none.
+    /// [`Error::Data`](crate::Error::Data) for a text that cannot be parsed.
     pub(super) fn read_texts(&mut self, read_as: &[Option<TextsAre>], like: &str) -> Result<()> {
         let is_read =
             |holds: &Holds, read_as: &Option<TextsAre>| matches!(holds, Holds::Texts(_)) && read_as.is_some();
         if !self.columns.iter().zip(read_as).any(|((_, holds), read_as)| is_read(holds, read_as)) {
             return Ok(());
         }
-        // Of each column its first input, and of text what each is, so many numbers of it.
+        // For each column its first input and its width, and for text the numbers of each text.
         let (mut input, mut plan) = (0, Vec::new());
         for (index, ((name, holds), read_as)) in self.columns.iter().zip(read_as).enumerate() {
             let read = match (holds, read_as) {
@@ -64,7 +65,7 @@ impl Table {
             plan.push((input, holds.width(), read));
             input += holds.width();
         }
-        // From the last row on they make room for the parts of dates.
+        // From the last row on, values move to make space for the parts of dates.
         let widths =
             plan.iter().map(|(_, width, read)| read.as_ref().map_or(*width, |(_, as_what)| as_what.width()));
         let mut to = self.rows * widths.sum::<usize>();
@@ -97,7 +98,7 @@ impl Table {
         Ok(())
     }
 
-    /// What each of these texts is as a number, or as parts of a date. The rows hold them at `input`.
+    /// Parses each of these texts as a number, or as parts of a date. The rows hold text indices at `input`.
     fn numbers_of(
         &self,
         (texts, input): (&[String], usize),
@@ -105,7 +106,7 @@ impl Table {
         place: impl Fn(u64) -> Place,
         like: &str,
     ) -> Result<Vec<[f32; DATE_PARTS.len()]>> {
-        // Booleans are 0 and 1 where a column holds nothing else.
+        // Booleans are 0 and 1 if a column contains nothing else.
         let truth_of = |text: &String| truth(text.trim()).map(|truth| f32::from(u8::from(truth)));
         let are_truths = *as_what == TextsAre::Numbers
             && texts.iter().all(|text| truth_of(text).is_some() || is_missing(text.as_bytes()));
@@ -129,7 +130,7 @@ mod tests {
     use crate::trainer::Cells;
     use crate::trainer::table::Zone;
 
-    /// A table with this column of text behind one of numbers.
+    /// Returns a table with a numeric column and this text column.
     fn table(cells: &[&str]) -> Table {
         let mut texts: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
         texts.sort_unstable();
@@ -161,9 +162,9 @@ mod tests {
         assert_eq!(days.values()[8..], [2.0, 19_782.0, 2.0, 3.0]);
         let (times, _) = understood(&["1970-01-02", "1970-01-02T12:30"]).unwrap();
         assert_eq!(times.values(), [0.0, 1.0, 1.0, 4.0, 0.0, 1.0, 1.0, 1.0, 4.0, 12.5]);
-        // Nothing is numbers, too.
+        // An empty column is numeric, too.
         assert_eq!(understood(&["", "NA"]).unwrap().0.columns[1].1, Holds::Numbers);
-        // What is said to be categories stays so.
+        // Columns declared as categories stay categories.
         let mut told = table(&["1", "2"]);
         assert_eq!(told.understand_texts(&[]).unwrap(), TextNotes::default());
         assert_eq!(told, table(&["1", "2"]));

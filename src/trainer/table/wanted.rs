@@ -1,6 +1,6 @@
-//! The content of columns in training.
+//! Required content of columns, as in training.
 
-/// The content of a column in training.
+/// Content of a column in training.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::trainer) enum Wanted {
     Numbers,
@@ -8,10 +8,10 @@ pub(in crate::trainer) enum Wanted {
     Dates(usize, Zone),
 }
 
-/// The time zone of a column of dates.
+/// Time zone of a column of dates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::trainer) enum Zone {
-    /// As in files: offsets are taken off, times without one are as they are.
+    /// As in files: offsets are subtracted, times without offset are unchanged.
     #[default]
     OfFile,
     /// Times without a zone.
@@ -21,7 +21,7 @@ pub(in crate::trainer) enum Zone {
 }
 
 impl Wanted {
-    /// How errors name it.
+    /// Describes the content in errors.
     pub(super) fn said(&self) -> String {
         match self {
             Wanted::Numbers => "numbers".to_owned(),
@@ -32,12 +32,12 @@ impl Wanted {
 }
 
 impl Zone {
-    /// Whether times of this zone are as those of another one.
+    /// Returns whether times of both zones can be compared.
     pub(super) fn fits(&self, other: &Self) -> bool {
         self == other || *self == Zone::OfFile || *other == Zone::OfFile
     }
 
-    /// How errors name its times.
+    /// Describes the times in errors.
     pub(in crate::trainer) fn said(&self) -> String {
         match self {
             Zone::OfFile => "times".to_owned(),
@@ -46,7 +46,7 @@ impl Zone {
         }
     }
 
-    /// Its name, and `None` of times without a zone; nothing of those of files.
+    /// Returns the zone's name, `Some(None)` for times without a zone, `None` for times of files.
     pub(super) fn entry(&self) -> Option<Option<&str>> {
         match self {
             Zone::OfFile => None,
