@@ -1,4 +1,5 @@
-"""Trains tinytrain, models of scikit-learn, LightGBM and XGBoost on the same tables and writes docs/TABLES.md."""
+"""Trains tinytrain, models of scikit-learn, LightGBM and XGBoost on the same tables, and writes docs/TABLES.md and
+benches/results/tables.csv."""
 
 import json
 import statistics
@@ -13,8 +14,7 @@ import numpy
 import pandas
 import sklearn
 import xgboost
-from scipy.stats import rankdata
-from sklearn import ensemble, linear_model, neural_network
+from sklearn import ensemble, linear_model, metrics, neural_network
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
@@ -25,14 +25,19 @@ from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
 import common
 from benchmarks.problems import PROBLEMS
 
-SEEDS = range(5)
+SEEDS = range(3)
+# Options of `tinytrain train`, or of `tinytrain sweep`, whose ensemble is scored.
 OURS = {
-    "tinytrain": "",
-    "held out": "--validation-fraction 0.2",
-    "refit": "--validation-fraction 0.2 --refit",
-    "all rows": "--validation-fraction 0",
-    "plain": "--preset plain",
+    "tinytrain": "train",
+    "refit": "train --validation-fraction 0.2 --refit",
+    "all rows": "train --validation-fraction 0",
+    "plain": "train --preset plain",
+    "8 seeds": "sweep --seeds 8 --ensemble 8",
+    "sweep": "sweep --trials 24 --ensemble 16",
 }
+# Metrics of classes and of values, and whether smaller values are better.
+METRICS = {True: {"log_loss": True, "auc": False, "accuracy": False}, False: {"rmse": True, "r2": False}}
+RESULTS = common.ROOT / "benches/results/tables.csv"
 
 
 def numbers(model):
@@ -82,19 +87,24 @@ def parts(problem, seed):
 
 
 def ours(program, options, seed, train, test):
-    """Accuracy or R2 on the test rows, and seconds of the whole process."""
-    task, measure = ("classification", "test_accuracy") if is_class(train[1]) else ("regression", "test_r2")
+    """Metrics on the test rows, and seconds of the training process."""
+    of_classes = is_class(train[1])
+    task = "classification" if of_classes else "regression"
     with tempfile.TemporaryDirectory() as folder:
         for name, (frame, target) in (("train", train), ("test", test)):
             frame.assign(target=target).to_csv(f"{folder}/{name}.csv", index=False)
-        command = [program, "train", "--data", f"{folder}/train.csv", "--test", f"{folder}/test.csv", "--target", "target"]
-        command += ["--task", task, "--seed", seed, "--device", "cpu", "--format", "json"]
-        run = common.measured([*command, "--out", f"{folder}/model.safetensors", *options.split()])
-    return json.loads(run.output.splitlines()[-1])[measure], run.seconds
+        command, *options = options.split()
+        out = f"{folder}/out" if command == "sweep" else f"{folder}/model.safetensors"
+        data = ["--data", f"{folder}/train.csv", "--target", "target", "--task", task, "--seed", seed]
+        run = common.measured([program, command, *data, "--device", "cpu", "--quiet", "--out", out, *options])
+        model = f"{out}/ensemble.safetensors" if command == "sweep" else out
+        test = ["--model", model, "--data", f"{folder}/test.csv", "--format", "json", "--device", "cpu"]
+        found = json.loads(common.measured([program, "eval", *test]).output)
+    return {name: found[name] for name in METRICS[of_classes]} | {"seconds": run.seconds}
 
 
 def peer(name, seed, train, test):
-    """Accuracy or R2 on the test rows, and seconds of `fit`."""
+    """Metrics on the test rows, and seconds of `fit`."""
     (frame, target), (test_frame, test_target) = train, test
     model = PEERS[name](is_class(target), seed)
     if name not in TREES:
@@ -103,75 +113,87 @@ def peer(name, seed, train, test):
         text = [column for column in frame if not pandas.api.types.is_numeric_dtype(frame[column])]
         kinds = {column: pandas.CategoricalDtype(sorted(frame[column].dropna().unique())) for column in text}
         frame, test_frame = frame.astype(kinds), test_frame.astype(kinds)
-    if is_class(target):
+    of_classes = is_class(target)
+    if of_classes:
         names = LabelEncoder().fit(target)
         target, test_target = names.transform(target), names.transform(test_target)
     begun = time.perf_counter()
     with warnings.catch_warnings():
-        # The comparison uses defaults, even if they end before convergence.
+        # The defaults are what is compared, also where they end before convergence.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UserWarning)
         model.fit(frame, target)
         seconds = time.perf_counter() - begun
-        return model.score(test_frame, test_target), seconds
+        if not of_classes:
+            predicted = model.predict(test_frame)
+            rmse = metrics.root_mean_squared_error(test_target, predicted)
+            return {"rmse": rmse, "r2": metrics.r2_score(test_target, predicted), "seconds": seconds}
+        shares = model.predict_proba(test_frame)
+    areas = [metrics.roc_auc_score(test_target == label, shares[:, label]) for label in numpy.unique(test_target)]
+    return {
+        "log_loss": metrics.log_loss(test_target, shares, labels=numpy.arange(shares.shape[1])),
+        "auc": statistics.mean(areas),
+        "accuracy": metrics.accuracy_score(test_target, shares.argmax(axis=1)),
+        "seconds": seconds,
+    }
 
 
 def measured(tinytrain, wanted):
-    """For every problem and every program, the score and the seconds of every split."""
-    results = {}
+    """The metrics of each program on each split of each table, as rows of a frame."""
+    found = []
     for problem in wanted or PROBLEMS:
         for seed in SEEDS:
             train, test = parts(problem, seed)
             runs = {name: ours(tinytrain, options, seed, train, test) for name, options in OURS.items()}
             runs |= {name: peer(name, seed, train, test) for name in PEERS}
             for name, run in runs.items():
-                results.setdefault(problem, {}).setdefault(name, []).append(run)
-                print(f"{problem}, split {seed}, {name}: {run[0]:.4f} in {run[1]:.2f} s", file=sys.stderr, flush=True)
-    return results
+                found.append({"table": problem, "split": seed, "program": name, **run})
+                print(found[-1], file=sys.stderr, flush=True)
+    return pandas.DataFrame(found)
 
 
-def rows(results, cell):
-    lines = [common.row(problem, *map(cell, runs.values())) for problem, runs in results.items()]
-    return [common.head("table", *OURS, *PEERS), *lines]
+def ranks(found, metric, is_error):
+    """The mean over the tables of each program's rank by its mean metric; equal programs share a rank."""
+    means = found.dropna(subset=[metric]).groupby(["table", "program"])[metric].mean().round(4).unstack()
+    return means.rank(axis=1, ascending=is_error).mean()
 
 
-def score(runs):
-    shares = [100 * share for share, _ in runs]
-    return f"{statistics.mean(shares):.1f} ± {statistics.stdev(shares):.1f}"
+def summary(found):
+    """A row per program: mean ranks, and seconds of a fit."""
+    columns = {metric: ranks(found, metric, is_error) for of in METRICS.values() for metric, is_error in of.items()}
+    frame = pandas.DataFrame(columns)
+    frame["all"] = frame.mean(axis=1)
+    frame["seconds"] = found.groupby("program")["seconds"].mean()
+    frame = frame.sort_values("all")
+    titles = ["log loss", "AUC", "accuracy", "RMSE", "R2", "mean", "seconds"]
+    lines = [common.row(name, *(f"{value:.1f}" for value in row)) for name, row in zip(frame.index, frame.values)]
+    return [common.head("program", *titles), *lines]
 
 
-def seconds(runs):
-    return f"{statistics.mean(seconds for _, seconds in runs):.2f}"
-
-
-def ranks(results):
-    """The mean over the tables of each program's place by its mean score; equal ones share a place."""
-    places = []
-    for runs in results.values():
-        means = [round(statistics.mean(share for share, _ in run), 4) for run in runs.values()]
-        places.append(rankdata([-mean for mean in means]))
-    return numpy.mean(places, axis=0)
+def details(found):
+    """A row per table: log loss, or R2, of each program."""
+    lines = []
+    programs = list(dict.fromkeys(found["program"]))
+    for table, rows in found.groupby("table", sort=False):
+        of_classes = not rows["log_loss"].isna().all() if "log_loss" in rows else False
+        means = rows.groupby("program")["log_loss" if of_classes else "r2"].mean()
+        lines.append(common.row(f"{table}, {'log loss' if of_classes else 'R2'}", *(f"{means[name]:.3f}" for name in programs)))
+    return [common.head("table", *programs), *lines]
 
 
 def tables(*wanted):
     tinytrain = common.program()
     version = subprocess.run([tinytrain, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    results = measured(tinytrain, wanted)
-    mean_ranks = [f"{rank:.1f}" for rank in ranks(results)]
+    found = measured(tinytrain, wanted)
     section = [
         f"{time.strftime('%Y-%m-%d')}: {version}, scikit-learn {sklearn.__version__}, LightGBM {lightgbm.__version__},",
-        f"XGBoost {xgboost.__version__}; {common.processor()}.",
+        f"XGBoost {xgboost.__version__}; {common.processor()}; {len(SEEDS)} splits. Mean ranks of {len(OURS) + len(PEERS)} programs",
+        "(1 is best), and mean seconds of a fit:",
         "",
-        "Accuracy, or of values R2, on the test rows in percent: mean and standard deviation of the five splits. The last",
-        "line is the mean rank.",
-        "",
-        *rows(results, score),
-        common.row("mean rank", *mean_ranks),
-        "",
-        "Seconds for a fit: mean of the five splits.",
-        "",
-        *rows(results, seconds),
+        *summary(found),
     ]
     if not wanted:
+        RESULTS.parent.mkdir(exist_ok=True)
+        found.round(5).to_csv(RESULTS, index=False)
         common.replace_section("TABLES.md", "bench tables", section)
-    print("\n".join(section))
+    print("\n".join([*section, "", *details(found)]))
