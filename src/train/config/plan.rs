@@ -141,7 +141,7 @@ impl Config {
     /// Checks that memory holds all copies of the parameters of a network.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if not.
+    /// [`Error::Config`](crate::Error::Config) if memory is too small.
     pub(in crate::train) fn check_network_memory(&self, network: &Network) -> Result<()> {
         // The copy of the engine, gradients and states of the optimizer, and while saving, the copy of the
         // model and three forms of the file's contents.
