@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::model::{DataSchema, Network};
 use crate::timing::Span;
 
-/// A network in training, built for the columns and classes found at the start.
+/// A network in training, for the columns and classes found at the start.
 pub(super) struct ActiveRun {
     pub(super) network: Network,
     pub(super) transform: Transform,
@@ -35,8 +35,7 @@ pub(super) struct ActiveRun {
 }
 
 impl ActiveRun {
-    /// Returns the epoch of the current parameters, where `ended` epochs have ended: between two epochs, the
-    /// last ended one.
+    /// Returns the epoch of the current parameters; between two epochs, the last of the `ended` epochs.
     pub(super) fn model_epoch(&self, ended: usize) -> usize {
         if self.totals.batches == 0 { ended } else { self.epochs.epoch() }
     }
@@ -50,8 +49,8 @@ impl ActiveRun {
         end - begin
     }
 
-    /// Computes the score over some rows, with a warning if the network is not useful for these rows. The log
-    /// loss that selects the model is computed with the best temperature, if `is_calibrated`.
+    /// Computes the score over some rows, with a warning if the network is not useful for them. The log loss
+    /// that selects models is computed with the best temperature, if `is_calibrated`.
     pub(super) async fn evaluate(
         &mut self,
         rows: Option<&Dataset>,
@@ -100,7 +99,7 @@ impl ActiveRun {
         Ok(())
     }
 
-    /// Returns whether the loss over the training rows is finite, or with values to predict, all outputs.
+    /// Returns whether the training loss, or every predicted value, is finite.
     pub(super) async fn is_finite_on(&mut self, data: &TrainingData) -> Result<bool> {
         match data.view().targets {
             TargetsRef::Classes(_) => Ok(self.engine.evaluate(&data.view()).await?.loss.is_finite()),
@@ -110,8 +109,8 @@ impl ActiveRun {
         }
     }
 
-    /// Returns the warning for the training rows, for runs without validation and test rows. Evaluates the
-    /// rows only if the training score suggests a warning.
+    /// Returns the warning for the training rows, if there are no other rows. Evaluates the rows only if the
+    /// training score suggests a warning.
     pub(super) async fn training_rows_warning(
         &mut self,
         train: &Score,

@@ -1,4 +1,4 @@
-//! Agreement of the probabilities of predicted classes with accuracies.
+//! Calibration of the probabilities of predicted classes.
 
 /// Rows whose predicted class has a probability between two bounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -78,7 +78,7 @@ mod tests {
         assert!((bins[3].probability - 0.9).abs() < 1e-12);
         // |0 - 0.5| + |1 - 0.75| + |2 - 2.7|, of five rows
         assert!((error - 1.45 / 5.0).abs() < 1e-12, "{error}");
-        // |0 - 0.5| + |3 - 3 * 0.75| + |2 * 1 + 0.5 * 0 - (2 * 0.9 + 0.5 * 0.8)|, of rows that count 6.5
+        // |0 - 0.5| + |3 - 3 * 0.75| + |2 * 1 + 0.5 * 0 - (2 * 0.9 + 0.5 * 0.8)|, of a total weight of 6.5
         let Calibration { bins, error } = of(&[2.0, 0.5, 3.0, 0.0, 1.0]);
         assert_eq!((bins[3].rows, bins[3].accuracy()), (2.5, Some(0.8)));
         assert!((bins[3].probability - 2.2 / 2.5).abs() < 1e-12);

@@ -47,7 +47,7 @@ pub struct Progress {
     pub epoch: PartOfEpoch,
     /// Epoch of the kept model, counted from 1, and the warning about that model.
     pub kept: Option<(usize, Option<TrainingWarning>)>,
-    /// Order in which the rows of the current epoch were trained; `None` for a model that is not resumed.
+    /// Order of the trained rows of the current epoch; `None` for a model that is not resumed.
     pub order: Option<TrainedOrder>,
     /// Settings that decide a step, by the names of their options; empty for a model that is not resumed.
     pub settings: Settings,
@@ -144,7 +144,7 @@ pub struct PartOfEpoch {
 }
 
 impl Progress {
-    /// Returns whether the counts are possible and agree with an engine that has done `step` steps.
+    /// Returns whether the counts are possible for an engine that has done `step` steps.
     fn is_sound(&self, step: u64) -> bool {
         let PartOfEpoch { batches, rows, loss, correct, .. } = &self.epoch;
         let is_of_order = |order: &TrainedOrder| {
@@ -226,7 +226,7 @@ impl Checkpoint {
 }
 
 impl PartOfEpoch {
-    /// Adds the metrics of a batch, which is the given step of the run.
+    /// Adds the metrics of a batch, trained by this step of the run.
     ///
     /// # Errors
     /// [`Error::NonFiniteLoss`] if the loss is NaN or infinite.

@@ -7,7 +7,7 @@ pub struct ClassFigures {
     pub samples: f64,
     /// Rows predicted as this class.
     pub predicted: f64,
-    /// Rows of this class that were predicted as it (true positives).
+    /// Rows of this class predicted as such (true positives).
     pub correct: f64,
 }
 

@@ -7,8 +7,8 @@ use crate::engine::Evaluation;
 /// Maximum number of classes for the AUC and the average precision.
 const MOST_CLASSES: usize = 100;
 
-/// Computes the mean loss and the predictions of rows with these labels, weighted by `counts`, from the
-/// outputs of a network, [rows, classes].
+/// Computes the mean loss and the predictions of rows with these labels, weighted by `counts`, from network
+/// outputs, [rows, classes].
 pub(super) fn evaluation(outputs: &[f32], labels: &[u32], counts: &[f64]) -> Evaluation {
     let rows = || outputs.chunks_exact(outputs.len() / labels.len().max(1));
     let losses = rows().zip(labels).map(|(row, label)| log_sum_exp(row) - f64::from(row[*label as usize]));
@@ -37,8 +37,8 @@ pub(super) fn balanced_accuracy(labels: &[u32], predictions: &[u32], counts: &[f
     mean_of(&class_figures(labels, predictions, counts, classes), ClassFigures::recall)
 }
 
-/// Returns the AUC of rows with these labels from the outputs of a network, [rows, classes]; `None` for rows
-/// of one class, and for more than 100 classes.
+/// Returns the AUC of rows with these labels from network outputs, [rows, classes]; `None` for rows of one
+/// class, and for more than 100 classes.
 pub(super) fn auc(outputs: &[f32], labels: &[u32], counts: &[f64]) -> Option<f64> {
     Some(Classified::new(outputs, labels).auc(counts)).filter(|auc| auc.is_finite())
 }
@@ -84,7 +84,7 @@ impl<'a> Classified<'a> {
         Self { labels, predictions, losses, ranked, scores, classes }
     }
 
-    /// Returns the number of operations of one evaluation of [`Self::measures`].
+    /// Returns the number of operations of [`Self::measures`].
     pub(super) fn steps(&self) -> usize {
         self.labels.len() * (1 + self.ranked.len())
     }
@@ -145,7 +145,7 @@ impl<'a> Classified<'a> {
         found
     }
 
-    /// Returns the share of pairs of a row of the class and a row of another class in which the first has the
+    /// Returns the share of pairs of a row of the class and a row of another in which the first has the
     /// higher probability of the class; ties count half.
     fn area(&self, class: usize, counts: &[f64]) -> Option<f64> {
         let (mut below, mut inside, mut pairs) = (0.0, 0.0, 0.0);

@@ -63,8 +63,8 @@ impl EpochLoop {
         self
     }
 
-    /// Returns the order of the rows submitted in this epoch: the order of the checkpoint, until the rows for
-    /// the comparison have been read.
+    /// Returns the order of the rows submitted in this epoch: the checkpoint's, until the rows for a
+    /// comparison have been read.
     pub fn trained_order(&self, data: &TrainingData) -> TrainedOrder {
         self.expected.unwrap_or_else(|| self.own_order(data))
     }

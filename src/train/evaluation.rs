@@ -47,8 +47,8 @@ pub fn model_path(path: &Path) -> PathBuf {
 }
 
 /// Reads a data set and checks that it fits a model. Labels are indices of the model's classes. Also returns
-/// the number of cells with a category that no training row had, or without a value in a column whose
-/// training rows all had values.
+/// the unknown cells: categories that no training row had, and missing values in columns without any in
+/// training rows.
 ///
 /// # Errors
 /// [`Error::Data`] if the data do not fit the model.
@@ -88,7 +88,7 @@ pub fn engine(model: &Model, device: &Device) -> Result<Box<dyn Inference>> {
     engine_with_threads(model, device, None)
 }
 
-/// Creates an engine as [`engine`] does, with at most `threads` threads.
+/// Creates an [`engine`] with at most `threads` threads.
 fn engine_with_threads(model: &Model, device: &Device, threads: Option<usize>) -> Result<Box<dyn Inference>> {
     let config = Config { threads, ..Config::default() };
     let options = config.engine_options(config.batch_size);
@@ -169,14 +169,13 @@ impl Predictor {
         reader.refuse_header(&self.transform)
     }
 
-    /// Returns the numbers of cells so far, by column, with a category that no training row had, or without a
-    /// value in a column whose training rows all had values.
+    /// Returns the unknown cells so far, as in [`read_dataset_for`].
     pub fn unknown_cells(&self) -> &UnknownCells {
         &self.unknown
     }
 
     /// Predicts rows of values as in a file, with a dictionary for each column of categories. The results are
-    /// bitwise equal to those of [`evaluate`] for the same rows.
+    /// bitwise equal to [`evaluate`]'s for the same rows.
     ///
     /// # Errors
     /// Errors of the device.
@@ -220,7 +219,7 @@ impl OutputDecoder {
         self.predictions_by(outputs, 1)
     }
 
-    /// Converts outputs as [`Self::predictions`] does, on at most `threads` threads.
+    /// Converts outputs of whole rows on at most `threads` threads.
     fn predictions_by(&self, outputs: Vec<f32>, threads: usize) -> Predictions {
         if !self.of_classes {
             let values = self.target_scale.as_ref().map(|scale| scale.restored(&outputs));
@@ -250,7 +249,7 @@ pub(crate) fn test_set(
     reader.into_dataset_of(transform, classes)
 }
 
-/// Checks that rows have as many inputs as the network; the number is known before rows are read.
+/// Checks the number of inputs of rows, before the rows are read.
 pub(crate) fn check_inputs(path: &Path, found: usize, expected: usize) -> Result<()> {
     if found == expected {
         return Ok(());

@@ -39,9 +39,9 @@ pub struct ClassScores {
     /// Mean of -log of the probability of the true class.
     #[serde(with = "exact")]
     pub log_loss: f64,
-    /// Probability that a row of a class has a higher probability of the class than a row of another class,
-    /// as the mean over the classes that occur. Computed for the kept model at the end of the run, or after
-    /// every epoch on request; `None` for rows of one class, and for more than 100 classes.
+    /// Probability that a row of a class has a higher probability of the class than a row of another, as the
+    /// mean over the classes that occur. Computed for the kept model at the end, or after every epoch on
+    /// request; `None` for rows of one class, and for more than 100 classes.
     pub auc: Option<f64>,
 }
 
@@ -122,15 +122,15 @@ pub enum Event {
         /// Score over the rows so far.
         score: Score,
     },
-    /// Validation or test rows have categories that no training row had, or miss values in columns whose
-    /// training rows all had values.
+    /// Validation or test rows have categories that no training row had, or missing values in columns without
+    /// any in training rows.
     Unknown {
         /// `validation` or `test`.
         set: &'static str,
         /// Number of these cells by column.
         cells: UnknownCells,
     },
-    /// All validation or test rows are of one class: their metrics have little meaning, and there is no AUC.
+    /// All validation or test rows are of one class: their metrics mean little, and there is no AUC.
     OneClass {
         /// `validation` or `test`.
         set: &'static str,
@@ -168,7 +168,7 @@ pub type OnEvent<'a> = dyn FnMut(Event) -> Result<()> + 'a;
 pub enum End {
     /// All epochs were trained.
     Done,
-    /// No improvement for the number of epochs in [`Config::patience`](crate::train::Config::patience).
+    /// [`Config::patience`](crate::train::Config::patience) epochs brought no improvement.
     Patience,
     /// The target accuracy was reached.
     Accuracy,

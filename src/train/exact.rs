@@ -1,4 +1,4 @@
-//! Serialization of numbers as text, exactly, including NaN and infinities, which JSON numbers lack.
+//! Exact serialization of numbers as text, including NaN and infinities, which JSON numbers lack.
 
 use serde::{Deserialize, Deserializer, Serializer};
 

@@ -1,6 +1,6 @@
 //! Runs under adversarial schedules: all transfers between threads have random delays, readers deliver pieces
-//! of any size, the engine takes pieces of any length, and runs are interrupted and resumed at any event. The
-//! results are bitwise equal to an undisturbed run.
+//! of any size, the engine takes pieces of any length, and runs are interrupted and resumed anywhere. The
+//! results are bitwise equal to an undisturbed run's.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -395,7 +395,7 @@ fn swept(source: &Source, device: &Device, seed: u64) -> (Vec<Fared>, usize) {
 }
 
 /// Tests members of a sweep in teams and individually, with folds and halving, interrupted and resumed:
-/// results do not depend on the assignment of threads or on delays.
+/// results do not depend on threads and delays.
 #[test]
 fn a_sweep_ends_the_same_under_any_schedule() {
     let source = &sources(64)[2];

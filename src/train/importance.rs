@@ -40,7 +40,7 @@ pub struct Importance {
 /// columns.
 ///
 /// # Errors
-/// Errors of the device and of `progress`; [`Error::Config`] if the metric is undefined for the rows, and
+/// Errors of the device and of `progress`; [`Error::Config`] if the metric is undefined for the rows,
 /// [`Error::NonFiniteTest`] if the loss is not finite.
 pub fn importances(
     model: &Model,

@@ -13,8 +13,8 @@ use crate::model::Model;
 use crate::step::{RateSchedule, demand};
 use crate::threads::block;
 
-/// One pass over some rows, which continues from a model and the state of its optimizer. The encoding of
-/// columns, the classes and the shape of the network are those of the model, whatever the rows hold.
+/// One pass over some rows, which continues from a model and its optimizer state. The model decides the
+/// encoding of columns, the classes and the shape of the network.
 pub struct Pass {
     config: Config,
     model: Model,
@@ -121,7 +121,7 @@ impl Pass {
         })
     }
 
-    /// Returns the cells with values that were unknown when the model was created.
+    /// Returns the cells with values unknown to the model.
     pub fn unknown_cells(&self) -> &UnknownCells {
         &self.unknown
     }
@@ -147,7 +147,7 @@ impl Pass {
         Ok(taken > 0 || !ended.is_empty())
     }
 
-    /// Trains on all remaining batches and returns the results of the pass.
+    /// Trains on all remaining batches and returns the results.
     ///
     /// # Errors
     /// Errors of the device; [`Error::NonFiniteLoss`] and [`Error::NonFiniteModel`].

@@ -48,11 +48,10 @@ pub struct Measure {
 /// Metrics of classes: accuracy; balanced accuracy, the mean recall of the classes that have rows; F1, the
 /// mean over the classes that have rows or are predicted (0 for a class that is only predicted); log loss,
 /// the mean of -log of the probability of the true class; AUC, the probability that a row of a class has a
-/// higher probability of the class than a row of another class, as the mean over the classes that have rows;
-/// average precision, the sum over the thresholds of a class's probability of precision times the increase of
-/// recall, as the mean over the classes that have rows (AUC and average precision are NaN for more than 100
-/// classes). Metrics of values: RMSE, MAE and R2, of all targets together as in
-/// [`ValueErrors`](super::ValueErrors), and of each target if there are several.
+/// higher probability of the class than a row of another, and average precision, the sum over the thresholds
+/// of a class's probability of precision times the increase of recall, both the mean over the classes that
+/// have rows, and NaN for more than 100 classes. Metrics of values: RMSE, MAE and R2, of all targets together
+/// as in [`ValueErrors`](super::ValueErrors), and of each target if there are several.
 pub fn measures(outputs: &[f32], targets: TargetsRef<'_>, counts: &[f64]) -> Vec<Measure> {
     match targets {
         TargetsRef::Classes(labels) => {
@@ -205,8 +204,8 @@ mod tests {
         );
     }
 
-    /// The standard deviation of the accuracy of n rows is sqrt(p (1 - p) / n): the 95 % interval extends by
-    /// 1.96 times this value to either side.
+    /// The standard deviation of the accuracy of n rows is sqrt(p (1 - p) / n): the 95 % interval is 1.96
+    /// times this value to either side.
     #[test]
     fn intervals_are_as_wide_as_theory_says() {
         let rows = 2000;

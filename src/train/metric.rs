@@ -59,8 +59,8 @@ impl Metric {
         one_of(Self::ALL.iter().filter(|it| it.of_classes() == of_classes).map(|it| it.name()))
     }
 
-    /// Computes the metric of rows with these labels from the outputs of a network, [rows, classes], weighted
-    /// by `counts`; NaN if the metric is undefined, such as the AUC of rows of one class.
+    /// Computes the metric of rows with these labels from network outputs, [rows, classes], weighted by
+    /// `counts`; NaN if undefined, such as the AUC of rows of one class.
     pub(super) fn of_outputs(self, outputs: &[f32], labels: &[u32], counts: &[f64]) -> f64 {
         match self {
             Self::LogLoss => evaluation(outputs, labels, counts).loss,

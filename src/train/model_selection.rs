@@ -14,7 +14,7 @@ pub(crate) struct ModelSelection {
     /// Epoch with the best score.
     best_epoch: usize,
     pub(crate) kept: Option<SelectedModel>,
-    /// Whether the kept model is from this run; a model from before a resumption may have different settings.
+    /// Whether the kept model is from this run; a model from before resuming may have different settings.
     is_offered: bool,
 }
 
@@ -47,8 +47,8 @@ impl ModelSelection {
         is_kept
     }
 
-    /// Removes the kept model, if the next model will replace it, it is from this run, and there is no other
-    /// reference to it.
+    /// Removes the kept model, if the next model replaces it, it is from this run, and there is no other
+    /// reference.
     pub(crate) fn take_last(&mut self) -> Option<Model> {
         let SelectedModel { epoch, model, warning } = self.kept.take()?;
         let is_replaced = self.keep == Keep::Last && self.is_offered;

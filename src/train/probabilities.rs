@@ -9,8 +9,8 @@ pub(super) fn best(row: &[f32]) -> usize {
     (1..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best })
 }
 
-/// Returns the logarithm of the sum of exp of the outputs of a row, without overflow: the difference of an
-/// output and this value is the logarithm of the class's probability.
+/// Returns the logarithm of the sum of exp of the outputs of a row, without overflow: an output minus this
+/// value is the logarithm of the class's probability.
 #[inline]
 pub(super) fn log_sum_exp(row: &[f32]) -> f64 {
     let greatest = f64::from(row[best(row)]);

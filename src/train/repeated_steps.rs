@@ -49,7 +49,7 @@ impl<'a> RepeatedSteps<'a> {
     }
 
     /// Trains `steps` steps from the initial weights, reading during training as usual; `observer` records
-    /// the time of each kind of work. One window of its log is the whole run, including the opening of files.
+    /// the times. One window of its log is the whole run, including the opening of files.
     ///
     /// # Errors
     /// Errors of the data and the device; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or
@@ -113,7 +113,7 @@ impl<'a> RepeatedSteps<'a> {
         }
     }
 
-    /// Returns the total number of rows in the batches of the last run.
+    /// Returns the number of rows in the batches of the last run.
     pub fn rows(&self) -> usize {
         self.rows
     }

@@ -84,8 +84,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Creates a run. `observer` receives the times of work within epochs; with an observer, the performance
-    /// limits of the device are measured at the end.
+    /// Creates a run. An `observer` receives the times of work within epochs, and the performance limits of
+    /// the device, measured at the end.
     ///
     /// # Errors
     /// [`Error::Setting`] and [`Error::Config`] for invalid settings.
@@ -148,7 +148,7 @@ impl Run {
 
     /// Sets the initial parameters, for example of an earlier model, and the optimizer state, which is
     /// ignored for a different optimizer and for learning rates that depend on the number of steps.
-    /// [`Run::next`] fails if the parameters do not fit the network for the settings and the rows.
+    /// [`Run::next`] fails if the parameters do not fit the network.
     #[must_use]
     pub fn begin_with(self, parameters: Parameters, state: EngineState) -> Self {
         Self { first: Some((parameters, state)), ..self }
@@ -185,8 +185,7 @@ impl Run {
         self.trained = None;
     }
 
-    /// Sets the duration of the last epoch to the time attributed to this run, when several were trained
-    /// together.
+    /// Sets the duration of the last epoch, if other runs were trained at the same time.
     pub(crate) fn record_duration(&mut self, duration: Duration) {
         if let Some(epoch) = self.epochs.last_mut() {
             epoch.duration = duration;
@@ -228,7 +227,7 @@ impl Run {
         block(self.next_async())
     }
 
-    /// Continues as [`Run::next`] does, for threads that must not block, such as in browsers.
+    /// Continues as [`Run::next`] does, for threads that must not block, as in browsers.
     ///
     /// # Errors
     /// As [`Run::next`].
@@ -288,8 +287,7 @@ impl Run {
         })
     }
 
-    /// Returns whether all rows of the epoch are trained, and the validation and test rows are evaluated fast
-    /// enough.
+    /// Returns whether all rows of the epoch are trained, and evaluating the held-out rows is fast enough.
     fn can_end_epoch(&self) -> bool {
         let Some(ActiveRun { totals, epoch_began, .. }) = &self.trained else { return false };
         let known = self.held_out.as_ref().map(|sets| sets.iter().flatten().map(Dataset::rows).sum());

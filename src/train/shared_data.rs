@@ -59,7 +59,7 @@ impl SharedData {
         self.held_out[1].as_ref()
     }
 
-    /// Returns the cells of validation and test rows with values that no training row had.
+    /// Returns the unknown cells of the validation and test rows.
     pub fn unknown_cells(&self) -> &UnknownCells {
         &self.unknown
     }
@@ -99,8 +99,7 @@ impl RunData {
     }
 
     /// Reads the validation and test rows of data that are not shared, for a network with these inputs;
-    /// `unknown` receives the name of each set with values that no training row had, and the number of these
-    /// cells.
+    /// `unknown` receives the name of each set with unknown cells, and their number.
     pub(super) fn take_held_out(
         &mut self,
         inputs: usize,

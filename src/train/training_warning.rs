@@ -1,4 +1,4 @@
-//! Warnings about networks that have learnt nothing.
+//! Warnings about useless networks.
 
 use std::fmt;
 

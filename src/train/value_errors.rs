@@ -42,8 +42,8 @@ pub struct TargetErrors {
 }
 
 impl ValueErrors {
-    /// Computes the errors of the outputs of a network against `values`, both [rows, columns]. If the network
-    /// was trained on scaled values, the loss is measured on these, and all other metrics in the units of the
+    /// Computes the errors of network outputs against `values`, both [rows, columns]. If the network was
+    /// trained on scaled values, the loss is measured on these, and all other metrics in the units of the
     /// values. Rows are weighted by `counts`.
     pub fn from_outputs(
         loss: Loss,

@@ -87,7 +87,7 @@ pub struct Config {
     /// Epochs between two steps of the rate; `None` for a third of all.
     #[serde(rename = "lr_every")]
     pub rate_every: Option<u64>,
-    /// Number of steps at the start in which the learning rate rises from 0.
+    /// Number of steps in which the learning rate first rises from 0.
     pub warmup: u64,
     /// Factors of the learning rate of weights, biases and layers.
     #[serde(flatten)]
@@ -114,7 +114,7 @@ pub struct Config {
     /// Number of epochs without improvement on the validation rows after which the run ends.
     #[serde(skip)]
     pub patience: Option<usize>,
-    /// Accuracy on the validation rows, or without them on the training rows, after which the run ends.
+    /// Accuracy on the validation rows, or else on the training rows, after which the run ends.
     #[serde(skip)]
     pub target_accuracy: Option<f64>,
     /// Metric on the validation rows that selects the kept model and defines improvement; by default the
@@ -167,8 +167,7 @@ impl Default for Config {
 
 impl Config {
     /// Returns the default number of epochs for a number of training rows: 10, or enough for 40,960 rows in
-    /// total. An unknown number, of a table that is still being read, counts as large, as it exceeds a block
-    /// of rows.
+    /// total. An unknown number, of a table that is still being read, counts as large.
     pub fn default_epochs(rows: Option<usize>) -> usize {
         let rows = rows.unwrap_or(MANY_ROWS).clamp(1, MANY_ROWS);
         (Self::default().epochs * MANY_ROWS).div_ceil(rows).min(1000)
@@ -191,7 +190,7 @@ impl Config {
         }
     }
 
-    /// Returns the settings by their names, and the version of the program, as entries of a model file.
+    /// Returns the settings by name, and the program version, as entries of a model file.
     pub fn settings(&self) -> BTreeMap<String, String> {
         let version = ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
         let settings = settings::object(self).into_iter().filter(|(_, value)| !value.is_null());

@@ -8,8 +8,7 @@ use crate::step::{Activation, RateSchedule};
 use crate::train::{Config, TrainingData};
 
 impl Config {
-    /// Returns the network for these data, and the options for training it on this device, after checking its
-    /// memory.
+    /// Returns the network for these data, and the options for training it on this device, if both fit on it.
     ///
     /// # Errors
     /// [`Error::Setting`](crate::Error::Setting) and [`Error::Config`](crate::Error::Config) for settings
@@ -62,8 +61,8 @@ impl Config {
         (are_fit && self.rate_schedule == RateSchedule::Constant).then_some(state)
     }
 
-    /// Returns the options for training with these settings, in batches of at most `batch` of `rows` rows, if
-    /// known; `weighted` is whether rows have weights.
+    /// Returns the options for training in batches of at most `batch` of `rows` rows, if known; `weighted` is
+    /// whether rows have weights.
     pub fn training_options(
         &self,
         network: &Network,
@@ -82,8 +81,8 @@ impl Config {
         options
     }
 
-    /// Returns the same as [`Config::training_options`], for an unknown number of rows, without weights, and
-    /// with rates that do not depend on layer sizes.
+    /// Returns [`Config::training_options`] for an unknown number of rows, without weights, and with rates
+    /// that do not depend on layer sizes.
     pub fn engine_options(&self, batch: usize) -> EngineOptions {
         let (schedule, threads) = (self.schedule, self.threads);
         EngineOptions { batch, rule: self.rule(batch, None), weighted: false, schedule, threads }
@@ -143,8 +142,8 @@ impl Config {
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) if memory is too small.
     pub(in crate::train) fn check_network_memory(&self, network: &Network) -> Result<()> {
-        // The copy of the engine, gradients and states of the optimizer, and while saving, the copy of the
-        // model and three forms of the file's contents.
+        // The engine's copy, gradients and states of the optimizer, and while saving, the model's copy and
+        // three forms of the file's contents.
         let gradients = usize::from(!self.rule(self.batch_size, None).is_plain_sgd());
         let copies = 5 + gradients + self.optimizer.kind.states();
         let bytes = (network.parameter_count() as u128).saturating_mul((copies * size_of::<f32>()) as u128);

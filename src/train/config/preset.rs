@@ -6,7 +6,7 @@ use crate::step::{Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateS
 use crate::train::{Clip, Config, DataOptions, InputOptions, Metric};
 
 impl Config {
-    /// Returns gradient descent at the default learning rate for a loss, with all other settings at their
+    /// Returns gradient descent at the default learning rate for a loss, with other settings at their
     /// defaults.
     pub fn plain(loss: Loss) -> Self {
         let config = Self { loss, ..Self::default() };

@@ -1,5 +1,5 @@
-//! Counting of batches, and the end of an epoch: evaluation, choice of the kept model, and the decision to
-//! end the run.
+//! The batches of an epoch, and its end: evaluation, choice of the kept model, and the decision to end the
+//! run.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Run {
     /// Evaluates the network, reports the epoch, and starts the next.
     pub(super) async fn end_epoch(&mut self) -> Result<()> {
         let is_last = self.epochs.len() + 1 == self.config.epochs;
-        // The warning requires an evaluation of all training rows, for which a time limit leaves no time.
+        // A time limit leaves no time for the warning, which requires an evaluation of all training rows.
         let has_time = self.config.max_time.is_none();
         let Some(trained) = &mut self.trained else { return Ok(()) };
         let duration = trained.end_epoch(&self.observer);

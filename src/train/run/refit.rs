@@ -11,11 +11,11 @@ use crate::model::Model;
 use crate::threads::block;
 use crate::train::{Config, DataOptions, Event, OnEvent, Score, Summary, TrainingData};
 
-/// Trains the network of a run again, on its training rows and the validation rows among them: up to the
-/// epoch of the kept model, with the same learning rates. The new model and its test score replace the model
-/// in `summary` and the test score of its epoch. `config` is the configuration of the run; `reader` has the
-/// rows of its training file, `test` the rows of a test file. The temperature of the first model is also used
-/// for the second, as no rows are left to determine a new temperature.
+/// Trains the network of a run again, on its training and validation rows from the training file: up to the
+/// epoch of the kept model, with the same learning rates, and with the model's temperature, as no rows are
+/// left to determine another. The new model and its test score replace the model in `summary` and the test
+/// score of its epoch. `config` is the configuration of the run; `reader` has the rows of its training file,
+/// `test` the rows of a test file.
 ///
 /// # Errors
 /// Errors of the data, of the run and of `on_event`, which receives progress.

@@ -19,8 +19,7 @@ pub const TESTED_ROWS: &str = "tested_rows";
 
 /// Validation or test rows.
 pub(crate) enum HeldOut {
-    /// Rows held out of the training file, and the number of cells with values that the training rows did not
-    /// have.
+    /// Rows held out of the training file, and the number of their unknown cells.
     Rows(Dataset, UnknownCells),
     /// A separate file, whose first rows may have been read.
     File(Box<Reader>),
@@ -270,7 +269,7 @@ impl TrainingData {
     }
 
     /// Returns the validation rows and the test rows, for a network with these inputs; `unknown` receives the
-    /// name of each set with values that no training row had, and the number of these cells.
+    /// name of each set with unknown cells, and their number.
     pub(super) fn held_out_rows_for(
         &mut self,
         inputs: usize,
@@ -387,8 +386,8 @@ impl TrainingData {
 }
 
 impl HeldOut {
-    /// Returns the rows, whose labels are indices of the classes of a network with these inputs, and the
-    /// number of their cells with values that the training rows did not have.
+    /// Returns the rows, with labels as class indices, for a network with these inputs, and the number of
+    /// unknown cells.
     pub(crate) fn rows(
         self,
         inputs: usize,
