@@ -1,4 +1,4 @@
-//! A network in training, and what it gives for rows that do not train.
+//! A network in training, and its evaluation on validation and test rows.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use crate::error::Result;
 use crate::model::{DataSchema, Network};
 use crate::timing::Span;
 
-/// A network in training, made for what the rows had shown when it began.
+/// A network in training, for the columns and classes found at the start.
 pub(super) struct ActiveRun {
     pub(super) network: Network,
     pub(super) transform: Transform,
     pub(super) data_schema: DataSchema,
-    /// The run's settings, as models have them.
+    /// Settings of the run, as stored in models.
     pub(super) settings: BTreeMap<String, String>,
     pub(super) engine: Box<dyn Engine>,
-    /// The metric that chooses models, if it is not the default.
+    /// Metric that selects the model, if not the default.
     pub(super) metric: Option<Metric>,
     pub(super) epochs: EpochLoop,
     pub(super) totals: PartOfEpoch,
@@ -35,12 +35,12 @@ pub(super) struct ActiveRun {
 }
 
 impl ActiveRun {
-    /// The epoch whose model the parameters are, after `ended` epochs: between two epochs the one before.
+    /// Returns the epoch of the current parameters; between two epochs, the last of the `ended` epochs.
     pub(super) fn model_epoch(&self, ended: usize) -> usize {
         if self.totals.batches == 0 { ended } else { self.epochs.epoch() }
     }
 
-    /// The time of an epoch that has just ended.
+    /// Returns the duration of an epoch that has just ended, and records it for the observer.
     pub(super) fn end_epoch(&mut self, observer: &Observer) -> Duration {
         let (begin, end) = (self.epoch_began, Instant::now());
         if let Some(recorder) = observer {
@@ -49,8 +49,8 @@ impl ActiveRun {
         end - begin
     }
 
-    /// The score over some rows, and a warning if the network is not useful there. The log loss that chooses models is computed with the
-    /// best temperature, if `is_calibrated`.
+    /// Computes the score over some rows, with a warning if the network is not useful for them. The log loss
+    /// that selects models is computed with the best temperature, if `is_calibrated`.
     pub(super) async fn evaluate(
         &mut self,
         rows: Option<&Dataset>,
@@ -69,7 +69,7 @@ impl ActiveRun {
             return Ok((Some(Score { chosen, ..Score::of_values(errors) }), warning));
         }
         let labels = rows.labels();
-        // An engine evaluates rows that count alike.
+        // Engines evaluate rows without weights only.
         let (evaluation, chosen) = if self.metric.is_some() || !rows.weights.is_empty() {
             let outputs = self.engine.outputs(&rows.view()).await?;
             let measure = if is_calibrated { Metric::of_calibrated } else { Metric::of_outputs };
@@ -88,7 +88,8 @@ impl ActiveRun {
         Ok((Some(Score { loss: *loss, accuracy, values: None, classes, chosen }), warning))
     }
 
-    /// Completes the score over some rows by the AUC, if it lacks one. The engine has the parameters of the score.
+    /// Adds the AUC to the score over some rows, if it is missing. The engine must hold the parameters of the
+    /// score.
     pub(super) async fn complete(&mut self, score: Option<&mut Score>, rows: Option<&Dataset>) -> Result<()> {
         let classes = score.and_then(|score| score.classes.as_mut()).filter(|classes| classes.auc.is_none());
         if let (Some(classes), Some(rows)) = (classes, rows) {
@@ -98,7 +99,7 @@ impl ActiveRun {
         Ok(())
     }
 
-    /// Whether the loss over the training rows is a finite number.
+    /// Returns whether the training loss, or every predicted value, is finite.
     pub(super) async fn is_finite_on(&mut self, data: &TrainingData) -> Result<bool> {
         match data.view().targets {
             TargetsRef::Classes(_) => Ok(self.engine.evaluate(&data.view()).await?.loss.is_finite()),
@@ -108,7 +109,8 @@ impl ActiveRun {
         }
     }
 
-    /// The warning for the training rows, where there are no others. They are evaluated only if the training score suggests it.
+    /// Returns the warning for the training rows, if there are no other rows. Evaluates the rows only if the
+    /// training score suggests a warning.
     pub(super) async fn training_rows_warning(
         &mut self,
         train: &Score,
@@ -118,7 +120,7 @@ impl ActiveRun {
         if let TargetsRef::Values { values, columns } = data.view().targets {
             let outputs = self.engine.outputs(&data.view()).await?;
             return Ok(TrainingWarning::for_values(
-                // How good they are is the same in any unit.
+                // Independent of the unit of the values.
                 &ValueErrors::from_outputs(self.network.loss(), &outputs, values, columns, None, &counts),
                 "training",
             ));
@@ -127,7 +129,7 @@ impl ActiveRun {
         let classes = &self.data_schema.classes;
         let figures = class_figures(labels, labels, &counts, classes.len());
         let most = figures.iter().map(|class| class.samples).fold(0.0, f64::max) / labels.len().max(1) as f64;
-        // The accuracy is one of rows that count alike.
+        // The training accuracy ignores row weights.
         if !data.has_row_weights() && train.accuracy > most + 0.1 * (1.0 - most) {
             return Ok(None);
         }

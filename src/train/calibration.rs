@@ -1,36 +1,38 @@
-//! Whether the probabilities of predicted classes say how often they are right.
+//! Calibration of the probabilities of predicted classes.
 
 /// Rows whose predicted class has a probability between two bounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CalibrationBin {
-    /// How many rows there are, each as often as it counts.
+    /// Number of rows, weighted.
     pub rows: f64,
-    /// The number of correct predictions among them.
+    /// Number of correct predictions, weighted.
     pub correct: f64,
-    /// The mean probability of their predicted classes; 0 where there are no rows.
+    /// Mean probability of the predicted classes; 0 without rows.
     pub probability: f64,
 }
 
 impl CalibrationBin {
-    /// Which share of the predictions is right; nothing where there are no rows.
+    /// Returns the share of correct predictions; `None` without rows.
     pub fn accuracy(&self) -> Option<f64> {
         (self.rows > 0.0).then(|| self.correct / self.rows)
     }
 }
 
-/// How well probabilities are calibrated (Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks", 2017).
+/// Calibration of probabilities (Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks",
+/// 2017).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
-    /// Bins of the same width: bin i of n has the rows whose predicted class has a probability above i / n, up to (i + 1) / n.
+    /// Bins of equal width: bin i of n has the rows whose predicted class has a probability above i / n, up
+    /// to (i + 1) / n.
     pub bins: Vec<CalibrationBin>,
-    /// The expected calibration error: the mean over the rows of | accuracy - mean probability | of their bin. With the sum w(b) of
-    /// what the rows of bin b count, and w of all rows, it is the sum over the bins of w(b) / w * | accuracy(b) - mean
-    /// probability(b) |, both of which are means by what the rows count.
+    /// Expected calibration error: the mean over the rows of |accuracy - mean probability| of their bin. With
+    /// the weight w(b) of the rows of bin b, and w of all rows, the error is the sum over the bins of w(b) /
+    /// w * |accuracy(b) - mean probability(b)|, both weighted means.
     pub error: f64,
 }
 
-/// The calibration of rows with these labels and predicted classes, weighted by `counts`, from the probabilities of all classes, [rows,
-/// classes], in `bins` bins.
+/// Computes the calibration of rows with these labels and predicted classes, weighted by `counts`, from the
+/// probabilities of all classes, [rows, classes], in `bins` bins.
 pub fn calibration(
     probabilities: &[f64],
     labels: &[u32],
@@ -47,7 +49,7 @@ pub fn calibration(
         let bin = &mut found[((probability * bins as f64).ceil() as usize).clamp(1, bins) - 1];
         bin.rows += count;
         bin.correct += if label == prediction { *count } else { 0.0 };
-        // The sum, until all rows are here.
+        // A sum, divided after all rows.
         bin.probability += count * probability;
     }
     let distance = |bin: &CalibrationBin| (bin.correct - bin.probability).abs();
@@ -67,7 +69,7 @@ mod tests {
         let Calibration { bins, error } = of(&[1.0; 5]);
         assert_eq!(bins[0], CalibrationBin::default());
         assert_eq!(bins[0].accuracy(), None);
-        // The bounds belong to the bins below them.
+        // Bins include their upper bounds.
         assert_eq!(
             [bins[1], bins[2]].map(|bin| (bin.rows, bin.correct, bin.probability)),
             [(1.0, 0.0, 0.5), (1.0, 1.0, 0.75)]
@@ -76,7 +78,7 @@ mod tests {
         assert!((bins[3].probability - 0.9).abs() < 1e-12);
         // |0 - 0.5| + |1 - 0.75| + |2 - 2.7|, of five rows
         assert!((error - 1.45 / 5.0).abs() < 1e-12, "{error}");
-        // |0 - 0.5| + |3 - 3 * 0.75| + |2 * 1 + 0.5 * 0 - (2 * 0.9 + 0.5 * 0.8)|, of rows that count 6.5
+        // |0 - 0.5| + |3 - 3 * 0.75| + |2 * 1 + 0.5 * 0 - (2 * 0.9 + 0.5 * 0.8)|, of a total weight of 6.5
         let Calibration { bins, error } = of(&[2.0, 0.5, 3.0, 0.0, 1.0]);
         assert_eq!((bins[3].rows, bins[3].accuracy()), (2.5, Some(0.8)));
         assert!((bins[3].probability - 2.2 / 2.5).abs() < 1e-12);

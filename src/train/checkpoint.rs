@@ -1,4 +1,4 @@
-//! What a run needs to go on as if it had never ended.
+//! State of a run, from which training resumes with the same results.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,75 +15,75 @@ use crate::error::{Error, Place, Result, excerpt};
 use crate::model::{Contents, Model, Parameters};
 use crate::step::OptimizerKind;
 
-/// The names of the numbers beside the weights: of the optimizer, followed by a number, and of the model that is kept.
+/// Names of tensors other than the weights: of the optimizer, followed by a number, and of the kept model.
 const OPTIMIZER: &str = "optimizer";
 const KEPT: &str = "kept";
 
-/// More steps, or rows of an epoch, than any machine trains: counts that go on from here do not overflow.
+/// Limit of steps, and of rows of an epoch, which prevents overflow when counting continues.
 const MOST_STEPS: u64 = 1 << 53;
 
-/// A run between two steps. As a file it is a model file, whose weights are those after the last step; beside them stand what the
-/// optimizer remembers (`optimizer1.w1`, ...) and the model that is kept so far (`kept.w1`, ...).
+/// A run between two steps. The file is a model file with the weights after the last step, the state of the
+/// optimizer (`optimizer1.w1`, ...) and the kept model (`kept.w1`, ...).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint {
-    /// The network as the last step left it.
+    /// The network after the last step.
     pub model: Model,
-    /// What the optimizer remembers.
+    /// State of the optimizer.
     pub state: EngineState,
-    /// The parameters of the model that is kept so far, if an epoch has ended.
+    /// Parameters of the kept model, if an epoch has ended.
     pub kept: Option<Parameters>,
-    /// How far the run has come.
+    /// Progress of the run.
     pub progress: Progress,
 }
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Steps since the run began.
+    /// Steps since the start of the run.
     pub steps: u64,
-    /// The whole epochs.
+    /// Complete epochs.
     pub epochs: Vec<Epoch>,
-    /// What the epoch has given that the run is in.
+    /// Sums over the current epoch.
     pub epoch: PartOfEpoch,
-    /// The epoch of the model that is kept, counted from 1, and what speaks against that model.
+    /// Epoch of the kept model, counted from 1, and the warning about that model.
     pub kept: Option<(usize, Option<TrainingWarning>)>,
-    /// The order in which the rows of this part of the epoch were trained; nothing of a model that no run continues with.
+    /// Order of the trained rows of the current epoch; `None` for a model that is not resumed.
     pub order: Option<TrainedOrder>,
-    /// The settings that decide a step, by the names of their options; none of a model that no run continues with.
+    /// Settings that decide a step, by the names of their options; empty for a model that is not resumed.
     pub settings: Settings,
-    /// What the training rows were, where all had been read.
+    /// Identity of the training rows, if all had been read.
     pub rows: Option<TrainedRows>,
 }
 
-/// The identity of the training rows of a run.
+/// Identity of the training rows of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrainedRows {
-    /// How many.
+    /// Number of rows.
     pub count: usize,
-    /// The CRC-32 of their values, targets and weights as they stand in memory.
+    /// CRC-32 of the values, targets and weights in memory.
     pub sum: u32,
 }
 
-/// The identity of the order in which rows of an epoch were trained: a run that continues within an epoch has to take the
-/// rest of the same order.
+/// Identity of the order in which rows of an epoch were trained: a run that resumes within an epoch has to
+/// continue the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrainedOrder {
-    /// The seed.
+    /// Seed of the order.
     pub seed: u64,
-    /// The epoch as [`rows_at`](crate::data::rows_at) counts it: behind the first, the order is over all rows.
+    /// Epoch as counted by [`rows_at`](crate::data::rows_at): after epoch 1, the order is over all rows.
     pub epoch: usize,
     /// Rows of a batch.
     pub batch: usize,
-    /// Rows over which the order was made.
+    /// Number of ordered rows.
     pub rows: usize,
-    /// Positions that were trained.
+    /// Number of trained positions.
     pub position: usize,
-    /// The CRC-32 of the row numbers at these positions.
+    /// CRC-32 of the row numbers at these positions.
     pub sum: u32,
 }
 
 impl TrainedOrder {
-    /// Compares with the order of the run that goes on.
+    /// Compares with the order of the resumed run.
     ///
     /// # Errors
     /// [`Error::Config`] if they differ.
@@ -106,7 +106,7 @@ impl TrainedOrder {
 }
 
 impl TrainedRows {
-    /// The identity of a complete data set.
+    /// Computes the identity of a complete data set.
     pub fn from_rows(rows: &Rows<'_>) -> Self {
         let mut sum = Crc::new();
         match rows.features {
@@ -121,30 +121,30 @@ impl TrainedRows {
         Self { count: rows.len(), sum: sum.sum() }
     }
 
-    /// The identity of held-out rows, without their weights.
+    /// Computes the identity of held-out rows, without their weights.
     pub fn from_held_out(rows: &Dataset) -> Self {
         Self::from_rows(&Rows { weights: &[], ..rows.view() })
     }
 }
 
-/// Sums over the batches of an epoch that have been trained.
+/// Sums over the trained batches of an epoch.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PartOfEpoch {
-    /// Batches.
+    /// Number of batches.
     pub batches: u64,
-    /// Rows: the position in the epoch.
+    /// Number of rows, which is the position in the epoch.
     pub rows: usize,
-    /// The sum of their losses.
+    /// Sum of the losses of the rows.
     #[serde(with = "exact")]
     pub loss: f64,
-    /// Rows that were classified correctly.
+    /// Number of correctly classified rows.
     pub correct: u64,
-    /// Time that they took, up to the checkpoint.
+    /// Training time, up to the checkpoint.
     pub duration: Duration,
 }
 
 impl Progress {
-    /// Whether its counts are those of some run, whose engine has done `step` steps.
+    /// Returns whether the counts are possible for an engine that has done `step` steps.
     fn is_sound(&self, step: u64) -> bool {
         let PartOfEpoch { batches, rows, loss, correct, .. } = &self.epoch;
         let is_of_order = |order: &TrainedOrder| {
@@ -171,10 +171,10 @@ impl Progress {
 }
 
 impl Checkpoint {
-    /// The file's contents.
+    /// Returns the contents of the file.
     ///
     /// # Errors
-    /// Those of [`Model::to_bytes`].
+    /// As [`Model::to_bytes`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let progress = serde_json::to_value((self.state.step, &self.progress));
         let progress =
@@ -186,10 +186,10 @@ impl Checkpoint {
         self.model.to_bytes_with(&states, Some(progress))
     }
 
-    /// Reads the contents of a file; `path` stands in messages.
+    /// Reads the contents of a file; `path` is used in messages.
     ///
     /// # Errors
-    /// [`Error::Data`] if it is no checkpoint or not whole.
+    /// [`Error::Data`] if the contents are not a checkpoint or are incomplete.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
         let Contents { model, states, progress } = Model::from_bytes_with(bytes, path)?;
         let bad =
@@ -226,10 +226,10 @@ impl Checkpoint {
 }
 
 impl PartOfEpoch {
-    /// Counts a batch: what this step of the epoch gave.
+    /// Adds the metrics of a batch, trained by this step of the run.
     ///
     /// # Errors
-    /// [`Error::NonFiniteLoss`].
+    /// [`Error::NonFiniteLoss`] if the loss is NaN or infinite.
     pub(super) fn count(
         &mut self,
         &BatchMetrics { rows, loss, correct }: &BatchMetrics,

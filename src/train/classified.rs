@@ -1,14 +1,14 @@
-//! Predictions of classes beside the labels of their rows, and how good they are.
+//! Metrics of predicted classes.
 
 use super::class_figures::{ClassFigures, class_figures, mean_of};
 use super::probabilities::{best, log_sum_exp};
 use crate::engine::Evaluation;
 
-/// The most classes of which the AUC is computed.
+/// Maximum number of classes for the AUC and the average precision.
 const MOST_CLASSES: usize = 100;
 
-/// Mean loss and predictions of rows of these classes, weighted by `counts`, from the outputs of a network, [rows,
-/// classes].
+/// Computes the mean loss and the predictions of rows with these labels, weighted by `counts`, from network
+/// outputs, [rows, classes].
 pub(super) fn evaluation(outputs: &[f32], labels: &[u32], counts: &[f64]) -> Evaluation {
     let rows = || outputs.chunks_exact(outputs.len() / labels.len().max(1));
     let losses = rows().zip(labels).map(|(row, label)| log_sum_exp(row) - f64::from(row[*label as usize]));
@@ -16,7 +16,7 @@ pub(super) fn evaluation(outputs: &[f32], labels: &[u32], counts: &[f64]) -> Eva
     Evaluation { loss, predictions: rows().map(|row| best(row) as u32).collect() }
 }
 
-/// The sum of what each row has, as often as it counts. A row that does not may have what is infinite.
+/// Returns the sum of the values, weighted by `counts`. Values of rows with a count of 0 may be infinite.
 pub(super) fn weighted_sum(of_rows: impl IntoIterator<Item = f64>, counts: &[f64]) -> f64 {
     of_rows
         .into_iter()
@@ -26,26 +26,26 @@ pub(super) fn weighted_sum(of_rows: impl IntoIterator<Item = f64>, counts: &[f64
         .sum()
 }
 
-/// The share of the rows, weighted by `counts`, whose prediction is their label.
+/// Returns the share of the rows, weighted by `counts`, whose prediction equals their label.
 pub(super) fn accuracy(labels: &[u32], predictions: &[u32], counts: &[f64]) -> f64 {
     let correct = labels.iter().zip(predictions).map(|(label, prediction)| f64::from(label == prediction));
     weighted_sum(correct, counts) / counts.iter().sum::<f64>()
 }
 
-/// The mean recall of the classes that have rows: what the accuracy would be if all had as many.
+/// Returns the mean recall of the classes that have rows.
 pub(super) fn balanced_accuracy(labels: &[u32], predictions: &[u32], counts: &[f64], classes: usize) -> f64 {
     mean_of(&class_figures(labels, predictions, counts, classes), ClassFigures::recall)
 }
 
-/// AUC of rows of these classes from the outputs of a network, [rows, classes]; nothing of rows of one class, and of more
-/// than 100 classes.
+/// Returns the AUC of rows with these labels from network outputs, [rows, classes]; `None` for rows of one
+/// class, and for more than 100 classes.
 pub(super) fn auc(outputs: &[f32], labels: &[u32], counts: &[f64]) -> Option<f64> {
     Some(Classified::new(outputs, labels).auc(counts)).filter(|auc| auc.is_finite())
 }
 
-/// The rows in ascending order of their score of a class.
+/// Returns the rows in ascending order of their score of a class.
 fn ranks(scores: &[f64], classes: usize, class: usize) -> Vec<u32> {
-    // As integers they sort fastest.
+    // Integers sort fastest.
     let key = |score: f64| {
         let bits = score.to_bits() as i64;
         bits ^ (((bits >> 63) as u64) >> 1) as i64
@@ -56,7 +56,7 @@ fn ranks(scores: &[f64], classes: usize, class: usize) -> Vec<u32> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Rows with classes, as far as it is the same for every resample.
+/// Rows with classes, and values that all resamples share.
 pub(super) struct Classified<'a> {
     labels: &'a [u32],
     predictions: Vec<u32>,
@@ -84,12 +84,13 @@ impl<'a> Classified<'a> {
         Self { labels, predictions, losses, ranked, scores, classes }
     }
 
-    /// Steps that measuring them once takes.
+    /// Returns the number of operations of [`Self::measures`].
     pub(super) fn steps(&self) -> usize {
         self.labels.len() * (1 + self.ranked.len())
     }
 
-    /// Accuracy, balanced accuracy, F1, log loss, AUC and average precision, rows weighted by `counts`.
+    /// Returns accuracy, balanced accuracy, F1, log loss, AUC and average precision, with rows weighted by
+    /// `counts`.
     pub(super) fn measures(&self, counts: &[f64]) -> [f64; 6] {
         let Self { labels, predictions, losses, classes, .. } = self;
         let figures = class_figures(labels, predictions, counts, *classes);
@@ -103,7 +104,7 @@ impl<'a> Classified<'a> {
         ]
     }
 
-    /// The mean of the areas of the classes that occur, as others do.
+    /// Returns the mean of the areas of the classes that occur, as scikit-learn does.
     fn auc(&self, counts: &[f64]) -> f64 {
         self.mean(|class| self.area(class, counts))
     }
@@ -112,14 +113,14 @@ impl<'a> Classified<'a> {
         self.mean(|class| self.precision(class, counts))
     }
 
-    /// The mean over the classes of which `of` is defined; NaN for none.
+    /// Returns the mean over the classes for which `of` is defined; NaN if there are none.
     fn mean(&self, of: impl Fn(usize) -> Option<f64>) -> f64 {
         let found: Vec<f64> = (0..self.ranked.len()).filter_map(of).collect();
         found.iter().sum::<f64>() / found.len() as f64
     }
 
-    /// Average precision of a class: the sum over the thresholds of precision times the increase of recall. `None` without rows of the
-    /// class, or of others.
+    /// Returns the average precision of a class: the sum over the thresholds of precision times the increase
+    /// of recall. `None` without rows of the class, or of other classes.
     fn precision(&self, class: usize, counts: &[f64]) -> Option<f64> {
         let (mut inside, mut all, mut sum) = (0.0, 0.0, 0.0);
         for equal in self.ranked[class].chunk_by(|a, b| self.score(*a, class) == self.score(*b, class)).rev()
@@ -135,7 +136,7 @@ impl<'a> Classified<'a> {
         self.scores[row as usize * self.classes + class]
     }
 
-    /// The counts of the rows of a class, and of the other rows.
+    /// Returns the counts of the rows of a class, and of the other rows.
     fn count_of(&self, class: usize, rows: &[u32], counts: &[f64]) -> [f64; 2] {
         let mut found = [0.0; 2];
         for row in rows.iter().map(|row| *row as usize) {
@@ -144,8 +145,8 @@ impl<'a> Classified<'a> {
         found
     }
 
-    /// The share of pairs of a row of the class and another in which the first has the higher probability of the class;
-    /// equal ones count half.
+    /// Returns the share of pairs of a row of the class and a row of another in which the first has the
+    /// higher probability of the class; ties count half.
     fn area(&self, class: usize, counts: &[f64]) -> Option<f64> {
         let (mut below, mut inside, mut pairs) = (0.0, 0.0, 0.0);
         for equal in self.ranked[class].chunk_by(|a, b| self.score(*a, class) == self.score(*b, class)) {

@@ -1,4 +1,4 @@
-//! What is done to the rows of a file.
+//! Options for the preparation of rows.
 
 use serde::Serialize;
 
@@ -7,43 +7,43 @@ use crate::data::{Scale, Split};
 use crate::error::{Error, Result};
 use crate::named::named;
 
-/// Whether scaled numbers are clipped smoothly: see [`Encoding::clipped`](crate::data::Encoding::clipped).
+/// Smooth clipping of scaled numbers: see [`Encoding::clipped`](crate::data::Encoding::clipped).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Clip {
-    /// They are left as they are.
+    /// No clipping.
     #[default]
     None,
-    /// They are clipped; an error where no value would be.
+    /// Clipping; an error if no values could be clipped.
     Smooth,
-    /// They are clipped where columns are scaled, each by itself, otherwise than by ranks.
+    /// Clipping if columns are scaled individually, except by ranks.
     Auto,
 }
 
 named!(Clip { None = "none", Smooth = "smooth", Auto = "auto" });
 
-/// What is done to the rows of a file before they train.
+/// Options for the preparation of rows before training.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct DataOptions {
-    /// How values become inputs.
+    /// Conversion of values to inputs.
     pub scale: Scale,
-    /// Which rows are left out of training.
+    /// Rows excluded from training.
     #[serde(flatten)]
     pub split: Split,
     /// Whether values to predict are standardised for training.
     #[serde(rename = "scale_target")]
     pub standardise_targets: bool,
-    /// Whether scaled values are clipped smoothly.
+    /// Smooth clipping of scaled values.
     pub clip: Clip,
-    /// What is learnt before the first dense layer.
+    /// Layers learnt before the first dense layer.
     #[serde(flatten)]
     pub inputs: InputOptions,
 }
 
 impl DataOptions {
-    /// Whether values are clipped, where `encodes` says whether columns are scaled each by itself.
+    /// Returns whether values are clipped; `encodes` is whether columns are scaled individually.
     ///
     /// # Errors
-    /// [`Error::Setting`] where they should be, but there is nothing to clip.
+    /// [`Error::Setting`] if clipping is required but impossible.
     pub(super) fn clips(&self, encodes: bool) -> Result<bool> {
         let scales = !matches!(self.scale, Scale::None | Scale::Bytes | Scale::Quantile);
         let found = match (self.clip, self.scale) {

@@ -1,4 +1,4 @@
-//! The epoch loop: rows from the reader to the engine, epoch after epoch. For runs, trials, and whatever else trains.
+//! The epoch loop, which passes rows from the reader to the engine, for all kinds of training.
 
 use flate2::Crc;
 
@@ -9,44 +9,44 @@ use crate::data::rows_at;
 use crate::engine::{BatchMetrics, Batches, Engine, Observer, Order, Work, begin};
 use crate::error::{Error, Result};
 
-/// What a step of the loop came to.
+/// Result of a step of the loop.
 pub(super) enum Advance {
-    /// Some batches have been trained.
+    /// Metrics of batches that have been trained.
     Batches(Vec<BatchMetrics>),
-    /// The epoch has ended: the metrics of all its batches have been handed on.
+    /// End of the epoch: the metrics of all its batches have been returned.
     Ended,
 }
 
-/// Where a run stands in its epochs.
+/// State of the epoch loop.
 pub(super) struct EpochLoop {
     seed: u64,
     batch: usize,
-    /// The epoch, from 1.
+    /// Epoch, from 1.
     epoch: usize,
-    /// Rows of the epoch that have been submitted.
+    /// Number of submitted rows of the epoch.
     trained: usize,
-    /// Rows of the epoch that are trained at most.
+    /// Maximum number of rows of the epoch to train.
     limit: Option<usize>,
-    /// The order of a later epoch of which only a part is trained.
+    /// Order of a later epoch that is trained only in part.
     part: Option<Vec<u32>>,
-    /// Rows whose number and classes have been checked.
+    /// Number of rows that have been checked.
     checked: Option<usize>,
-    /// The order that a checkpoint requires.
+    /// Order required by a checkpoint.
     expected: Option<TrainedOrder>,
 }
 
 impl EpochLoop {
-    /// Before the first epoch, with batches of at most `batch` rows.
+    /// Creates the state before the first epoch, with batches of at most `batch` rows.
     pub fn new(seed: u64, batch: usize) -> Self {
         Self { seed, batch, epoch: 1, trained: 0, limit: None, part: None, checked: None, expected: None }
     }
 
-    /// The epoch, from 1.
+    /// Returns the epoch, from 1.
     pub fn epoch(&self) -> usize {
         self.epoch
     }
 
-    /// Whether no row of the epoch has been submitted.
+    /// Returns whether no row of the epoch has been submitted.
     pub fn is_at_start(&self) -> bool {
         self.trained == 0
     }
@@ -63,8 +63,8 @@ impl EpochLoop {
         self
     }
 
-    /// The order of the rows that were submitted in this epoch: that of the checkpoint, as long as the rows are missing that would
-    /// tell.
+    /// Returns the order of the rows submitted in this epoch: the checkpoint's, until the rows for a
+    /// comparison have been read.
     pub fn trained_order(&self, data: &TrainingData) -> TrainedOrder {
         self.expected.unwrap_or_else(|| self.own_order(data))
     }
@@ -75,7 +75,7 @@ impl EpochLoop {
         if self.trained > 0 {
             sum.update(bytemuck::cast_slice(&rows_at(self.seed, epoch, rows.len(), 0..self.trained)));
         }
-        // The blocks of a first epoch do not depend on how many rows follow.
+        // The blocks of a first epoch do not depend on the number of later rows.
         let rows = if epoch > 1 && self.trained > 0 { rows.len() } else { self.trained };
         TrainedOrder {
             seed: self.seed,
@@ -87,30 +87,31 @@ impl EpochLoop {
         }
     }
 
-    /// The number of the epoch as far as its order goes: the first epoch keeps to blocks, unless all rows are there before it begins.
+    /// Returns the number of the epoch for its order: the first epoch is ordered by blocks, unless all rows
+    /// are read before it.
     fn order_epoch(&self, data: &TrainingData) -> usize {
         self.epoch + usize::from(data.is_whole)
     }
 
-    /// Goes on to the next epoch.
+    /// Advances to the next epoch.
     pub fn next_epoch(&mut self) {
         (self.epoch, self.trained, self.part) = (self.epoch + 1, 0, None);
     }
 
-    /// Trains at most `rows` rows of this epoch and of those that follow.
+    /// Limits this epoch and each following epoch to `rows` rows.
     pub fn limit(&mut self, rows: usize) {
         self.limit = Some(rows);
     }
 
-    /// Trains no more rows of this epoch than were submitted, and none of those that follow.
+    /// Ends the epoch after the submitted rows.
     pub fn end(&mut self) {
         self.limit = Some(self.trained);
     }
 
-    /// Goes on with the epoch: reads in the first, submits, or waits for what was submitted.
+    /// Continues the epoch: reads in the first epoch, submits, or waits for submitted batches.
     ///
     /// # Errors
-    /// Those of the data and of the engine.
+    /// Errors of the data and of the engine.
     pub async fn advance(
         &mut self,
         engine: &mut dyn Engine,
@@ -141,7 +142,8 @@ impl EpochLoop {
         }
     }
 
-    /// Checks that the rows can be counted, and when all are here, that their labels are classes.
+    /// Checks that the number of rows fits in a u32, and, when all rows are read, that their labels are
+    /// classes.
     fn check(&mut self, data: &TrainingData) -> Result<()> {
         if u32::try_from(data.reader.rows()).is_err() {
             return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
@@ -153,7 +155,7 @@ impl EpochLoop {
         Ok(())
     }
 
-    /// Compares the order with that of the checkpoint from which the run goes on, once the rows are there that it is made of.
+    /// Compares the order with the checkpoint's, once the required rows have been read.
     fn check_order(&mut self, data: &TrainingData) -> Result<()> {
         let rows = data.view();
         let is_known = if self.order_epoch(data) > 1 { rows.are_all() } else { rows.len() >= self.trained };
@@ -163,12 +165,12 @@ impl EpochLoop {
         }
     }
 
-    /// Rows that can be trained so far: whole batches, and at the end all.
+    /// Returns the number of rows that can be trained so far: whole batches, and at the end all.
     fn ready_rows(&self, data: &TrainingData) -> usize {
         let rows = data.reader.rows();
         match data.reader.is_complete() {
             true => rows,
-            // The order of a later epoch is over all rows: there is none before they are here.
+            // The order of a later epoch requires all rows.
             false if self.epoch > 1 => self.trained,
             false => rows - rows % self.batch,
         }

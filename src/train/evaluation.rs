@@ -1,4 +1,4 @@
-//! A network and data it was not trained on.
+//! Evaluation of trained models, and prediction.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,49 +16,50 @@ use crate::train::classified::{accuracy, evaluation};
 use crate::train::probabilities::softmax;
 use crate::train::{Config, Score, ValueErrors};
 
-/// What a model gave for a data set.
+/// Results of a model for a data set.
 #[derive(Debug)]
 pub struct Evaluated {
-    /// Loss, accuracy, and errors of values. Rows count by their weights, if they have any.
+    /// Loss, accuracy, and errors of values, weighted if rows have weights.
     pub score: Score,
-    /// The class of each row, the first of the most probable ones; nothing of a model of values.
+    /// Class of each row, the first of the most probable; empty for a model of values.
     pub predictions: Vec<u32>,
-    /// The logits of every row, [rows, classes]; or its values, [rows, outputs].
+    /// Logits, [rows, classes], or values, [rows, outputs].
     pub outputs: Vec<f32>,
-    /// The device, for people.
+    /// Description of the device.
     pub device: String,
 }
 
-/// Reads a model file, if memory holds it twice: the file's contents and the parameters.
+/// Reads a model file, if memory can hold the file's contents and the parameters.
 ///
 /// # Errors
-/// As [`Model::load`]; [`Error::Config`] if memory does not hold it.
+/// As [`Model::load`]; [`Error::Config`] if memory is too small.
 pub fn load_model(path: &Path) -> Result<Model> {
     let path = model_path(path);
-    // Where there is no such file, or it is something else, loading says so.
+    // Loading reports missing and unreadable files.
     let bytes = fs::metadata(&path).map_or(0, |found| found.len());
     check_memory(u128::from(bytes) * 2, &path.display().to_string())?;
     Model::load(&path)
 }
 
-/// The model file that a path names: itself, or `model.safetensors` in the folder of a run.
+/// Returns the model file that a path names: the path itself, or `model.safetensors` in the folder of a run.
 pub fn model_path(path: &Path) -> PathBuf {
     if path.is_dir() { path.join("model.safetensors") } else { path.to_owned() }
 }
 
-/// Reads a data set and checks whether it fits a model. Its labels count the model's classes. Also returns how many cells
-/// held a category that the training rows did not hold, or missed a value where none of them did.
+/// Reads a data set and checks that it fits a model. Labels are indices of the model's classes. Also returns
+/// the unknown cells: categories that no training row had, and missing values in columns without any in
+/// training rows.
 ///
 /// # Errors
-/// [`Error::Data`] when the data do not fit the model.
+/// [`Error::Data`] if the data do not fit the model.
 pub fn read_dataset_for(model: &Model, data: Reader) -> Result<(Dataset, UnknownCells)> {
     test_set(data, model.network.columns(), &model.transform, &model.data_schema.classes)
 }
 
-/// What a model gives for a data set that was read for it.
+/// Evaluates a model on a data set read by [`read_dataset_for`].
 ///
 /// # Errors
-/// Those of the device.
+/// Errors of the device.
 pub fn evaluate(model: &Model, data: &Dataset, device: &Device) -> Result<Evaluated> {
     let mut engine = engine(model, device)?;
     let (outputs, device) = (block(engine.outputs(&data.view()))?, engine.description().device);
@@ -79,15 +80,15 @@ pub fn evaluate(model: &Model, data: &Dataset, device: &Device) -> Result<Evalua
     })
 }
 
-/// A model on a device.
+/// Creates an engine with a model on a device.
 ///
 /// # Errors
-/// Those of the device.
+/// Errors of the device.
 pub fn engine(model: &Model, device: &Device) -> Result<Box<dyn Inference>> {
     engine_with_threads(model, device, None)
 }
 
-/// As [`engine`], with at most `threads` threads.
+/// Creates an [`engine`] with at most `threads` threads.
 fn engine_with_threads(model: &Model, device: &Device, threads: Option<usize>) -> Result<Box<dyn Inference>> {
     let config = Config { threads, ..Config::default() };
     let options = config.engine_options(config.batch_size);
@@ -97,7 +98,7 @@ fn engine_with_threads(model: &Model, device: &Device, threads: Option<usize>) -
     Ok(device.engine(&model.parameters, &model.network, &options)?)
 }
 
-/// A model on a device, to predict rows.
+/// A model on a device, for predictions.
 pub struct Predictor {
     engine: Box<dyn Inference>,
     transform: Transform,
@@ -107,10 +108,10 @@ pub struct Predictor {
     threads: usize,
 }
 
-/// Rows whose probabilities a thread makes at a time: about a millisecond of ten classes.
+/// Rows per thread when computing probabilities: about a millisecond for ten classes.
 const DECODED_ROWS: usize = 1 << 13;
 
-/// Turns the outputs of a model into predictions.
+/// Converts the outputs of a model to predictions.
 #[derive(Debug, Clone)]
 pub struct OutputDecoder {
     outputs: usize,
@@ -118,22 +119,22 @@ pub struct OutputDecoder {
     target_scale: Option<TargetScale>,
 }
 
-/// What a model makes of some rows.
+/// Predictions of a model for some rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictions {
-    /// The class of each row, the first of the most probable ones; nothing of a model of values.
+    /// Class of each row, the first of the most probable; empty for a model of values.
     pub classes: Vec<u32>,
-    /// Softmax of the logits, in f64: [rows, classes].
+    /// Softmax of the logits, in f64, [rows, classes].
     pub probabilities: Vec<f64>,
-    /// Values of a model that predicts those, [rows, outputs].
+    /// Values, [rows, outputs]; empty for a model of classes.
     pub values: Vec<f32>,
 }
 
 impl Predictor {
-    /// Puts a model on a device; the CPU engine uses at most `threads` threads, one per core by default.
+    /// Loads a model onto a device; the CPU engine uses at most `threads` threads, one per core by default.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn new(model: &Model, device: &Device, threads: Option<usize>) -> Result<Self> {
         let (engine, transform) = (engine_with_threads(model, device, threads)?, model.transform.clone());
         let columns = transform.columns(model.network.columns());
@@ -147,46 +148,47 @@ impl Predictor {
         })
     }
 
-    /// The device, for people.
+    /// Returns a description of the device.
     pub fn device(&self) -> String {
         self.engine.description().device
     }
 
-    /// Checks whether rows of `found` columns fit the model.
+    /// Checks that rows of `found` columns fit the model.
     ///
     /// # Errors
-    /// [`Error::Data`] with this path.
+    /// [`Error::Data`] with this path if they do not.
     pub fn check_inputs(&self, path: &Path, found: usize) -> Result<()> {
         check_inputs(path, found, self.columns)
     }
 
-    /// Refuses the rows so far of a table if their first may be a header: see [`Reader::refuse_header`].
+    /// Rejects the rows so far of a table if the first may be a header: see [`Reader::refuse_header`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`Reader::refuse_header`].
     pub fn refuse_header(&self, reader: &Reader) -> Result<()> {
         reader.refuse_header(&self.transform)
     }
 
-    /// Cells so far that held a category which no training row held, or missed a value where no training row did.
+    /// Returns the unknown cells so far, as in [`read_dataset_for`].
     pub fn unknown_cells(&self) -> &UnknownCells {
         &self.unknown
     }
 
-    /// Predicts rows of values as they stand in a file, with a dictionary for each column of categories: what [`evaluate`]
-    /// predicts for the same rows, bit for bit.
+    /// Predicts rows of values as in a file, with a dictionary for each column of categories. The results are
+    /// bitwise equal to [`evaluate`]'s for the same rows.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn predict(&mut self, features: Features, dictionaries: &[Dictionary]) -> Result<Predictions> {
         let outputs = self.outputs(features, dictionaries)?;
         Ok(self.reading.predictions_by(outputs, self.threads))
     }
 
-    /// The outputs from which [`Predictor::predict`] predicts, [rows, outputs]. A [`OutputDecoder`] reads them, on any thread.
+    /// Computes the outputs for [`Predictor::predict`], [rows, outputs]. An [`OutputDecoder`] converts them,
+    /// on any thread.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn outputs(&mut self, features: Features, dictionaries: &[Dictionary]) -> Result<Vec<f32>> {
         let rows = features.len() / self.columns;
         let rows =
@@ -198,7 +200,7 @@ impl Predictor {
 }
 
 impl OutputDecoder {
-    /// The decoder of this model.
+    /// Creates the decoder for a model.
     pub fn new(model: &Model) -> Self {
         Self {
             outputs: model.network.outputs(),
@@ -207,17 +209,17 @@ impl OutputDecoder {
         }
     }
 
-    /// Outputs of a row.
+    /// Returns the number of outputs of a row.
     pub fn outputs(&self) -> usize {
         self.outputs
     }
 
-    /// What these outputs of whole rows say.
+    /// Converts outputs of whole rows to predictions.
     pub fn predictions(&self, outputs: Vec<f32>) -> Predictions {
         self.predictions_by(outputs, 1)
     }
 
-    /// The same on at most `threads` threads.
+    /// Converts outputs of whole rows on at most `threads` threads.
     fn predictions_by(&self, outputs: Vec<f32>, threads: usize) -> Predictions {
         if !self.of_classes {
             let values = self.target_scale.as_ref().map(|scale| scale.restored(&outputs));
@@ -236,7 +238,7 @@ impl OutputDecoder {
     }
 }
 
-/// Reads a test set wholly and checks whether it fits a network with these inputs and classes.
+/// Reads a complete test set and checks that it fits a network with these inputs and classes.
 pub(crate) fn test_set(
     reader: Reader,
     inputs: usize,
@@ -247,7 +249,7 @@ pub(crate) fn test_set(
     reader.into_dataset_of(transform, classes)
 }
 
-/// Checks whether rows are as wide as the network's input, which is known before they are read.
+/// Checks the number of inputs of rows, before the rows are read.
 pub(crate) fn check_inputs(path: &Path, found: usize, expected: usize) -> Result<()> {
     if found == expected {
         return Ok(());

@@ -1,6 +1,6 @@
-//! Runs under adversarial schedules: every hand-over between threads is delayed by chance, readers deliver in pieces of any size, the
-//! engine takes pieces of any length, and runs are broken off and resumed anywhere. They end with the bits of a run that nobody
-//! disturbed.
+//! Runs under adversarial schedules: all transfers between threads have random delays, readers deliver pieces
+//! of any size, the engine takes pieces of any length, and runs are interrupted and resumed anywhere. The
+//! results are bitwise equal to an undisturbed run's.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -20,14 +20,14 @@ use crate::step::{OptimizerKind, RateSchedule};
 use crate::sweep::{self, Halving, Member, Plan, Sources, Sweep, TrialStatus};
 use crate::threads::with_delays;
 
-/// Two blocks, and a third that is neither whole nor a whole number of batches.
+/// Two blocks, and an incomplete third block that is not a whole number of batches.
 const ROWS: usize = 2 * BLOCK_ROWS + 301;
 
 fn random(seed: u64, place: usize) -> u32 {
     words(seed, Purpose::Weights, [place as u32, 77])[0]
 }
 
-/// Bytes that come in pieces of any length, now and then late: a pipe, a slow disk.
+/// Bytes that arrive in pieces of any length, sometimes late, as from a pipe or a slow disk.
 struct Slow {
     bytes: Arc<Vec<u8>>,
     position: usize,
@@ -57,10 +57,10 @@ impl Read for Slow {
     }
 }
 
-/// A data set as a file, with the settings that go with it.
+/// A data set as a file, with its options.
 struct Source {
     name: &'static str,
-    /// Images and labels, or a table alone.
+    /// Images, or a table that includes its labels.
     images: Arc<Vec<u8>>,
     labels: Option<Arc<Vec<u8>>>,
     data: DataOptions,
@@ -90,12 +90,12 @@ impl Source {
     }
 }
 
-/// The label of a row.
+/// Returns the label of a row.
 fn label(row: usize) -> u32 {
     random(5, row) % 3
 }
 
-/// A value of a row that has something to do with its label: four of five are zero in every second column.
+/// Returns a value of a row, correlated with its label: four of five are zero in every second column.
 fn value(row: usize, column: usize) -> u32 {
     let chance = random(6, row * 64 + column);
     if !chance.is_multiple_of(5) && column.is_multiple_of(2) {
@@ -132,8 +132,8 @@ fn table(name: &'static str, inputs: usize, divisor: u32, data: DataOptions) -> 
     Source { name, images: Arc::new(text.into_bytes()), labels: None, data }
 }
 
-/// Images, and a table of them, whose rows train as they come; and a table of numbers, of which rows are held out. An image has that many
-/// pixels.
+/// Returns images of `pixels` pixels, and a table of these, both trained while they are read; and a table of
+/// numbers with held-out rows.
 fn sources(pixels: usize) -> Vec<Source> {
     let bytes = DataOptions { scale: Scale::Bytes, ..DataOptions::default() };
     let split = Split { validation: 0.2, test: 0.1, ..Split::default() };
@@ -150,7 +150,7 @@ fn config(source: &Source, seed: u64) -> Config {
     Config {
         hidden: if seed.is_multiple_of(7) { vec![64, 9] } else { vec![7] },
         epochs: 3,
-        // No divisor of a block; with 64 units, enough for two threads.
+        // Not a divisor of a block; with 64 units, enough for two threads.
         batch_size: if seed.is_multiple_of(7) { 600 } else { 250 },
         dropout: vec![if seed.is_multiple_of(2) { 0.0 } else { 0.2 }],
         optimizer: kind.defaults(),
@@ -163,10 +163,10 @@ fn config(source: &Source, seed: u64) -> Config {
     }
 }
 
-/// Makes an engine of a device that is open, or nothing for the CPU engine.
+/// Creates an engine on an open device, or `None` for the CPU engine.
 type Make<'a> = &'a dyn Fn(&Config, &mut TrainingData) -> Option<Box<dyn Engine>>;
 
-/// A run that has not begun, or that goes on from a checkpoint.
+/// Creates a run, which resumes from a checkpoint if there is one.
 fn begun(config: &Config, source: &Source, make: Make<'_>, seed: u64, checkpoint: Option<&[u8]>) -> Run {
     let mut data = source.data(seed);
     let engine = make(config, &mut data);
@@ -180,7 +180,8 @@ fn begun(config: &Config, source: &Source, make: Make<'_>, seed: u64, checkpoint
     run
 }
 
-/// A run, maybe from a checkpoint on, that is broken off before every event that chance picks, as often as it picks; seed 0 picks none.
+/// Finishes a run, optionally from a checkpoint, with interruptions before random events; without any for
+/// seed 0. Also returns the number of interruptions.
 fn ended(
     config: &Config,
     source: &Source,
@@ -206,7 +207,7 @@ fn ended(
     (run.summary().unwrap(), breaks)
 }
 
-/// The last checkpoint of a run that is lost behind some of its events.
+/// Returns the last checkpoint of a run that is lost after some events.
 fn saved(config: &Config, source: &Source, make: Make<'_>, seed: u64) -> Option<Vec<u8>> {
     let (mut run, mut saved) = (begun(config, source, make, 1000 * seed, None), None);
     for _ in 0..2 + random(seed, 1) % 12 {
@@ -229,7 +230,8 @@ fn timeless(epochs: Vec<Epoch>) -> Vec<Epoch> {
     epochs.into_iter().map(|epoch| Epoch { duration: Duration::ZERO, ..epoch }).collect()
 }
 
-/// Schedules of each source, a run of other settings every few of them. Gives how many runs were broken off.
+/// Compares runs under different schedules for each source, with new settings every few schedules. Returns
+/// the number of interruptions.
 fn equal_under_all(schedules: u64, sources: &[Source], make: Make<'_>, what: &str) -> usize {
     const OF_A_RUN: u64 = 8;
     let mut breaks = 0;
@@ -248,7 +250,8 @@ fn equal_under_all(schedules: u64, sources: &[Source], make: Make<'_>, what: &st
     breaks
 }
 
-/// How many schedules are tried: a sixth of so many; all where all is tested, or as many times as `TINYTRAIN_SCHEDULES` says.
+/// Returns the number of schedules: a sixth of `count`, or all in long tests, or `TINYTRAIN_SCHEDULES` times
+/// `count`.
 fn schedules(count: u64) -> u64 {
     let times = std::env::var("TINYTRAIN_SCHEDULES").ok().and_then(|times| times.parse::<u64>().ok());
     match (times, std::env::var_os("TINYTRAIN_TEST_LONG")) {
@@ -264,7 +267,7 @@ fn a_run_on_the_processor_ends_the_same_under_any_schedule() {
     assert!(breaks as u64 > count * sources.len() as u64, "{breaks}");
 }
 
-/// The adapters of the machine; those of GL where there are no others, or all is tested.
+/// Returns the adapters of the machine; with GL only if there are no others, or in long tests.
 fn tested_adapters() -> Vec<Adapter> {
     let mut found = adapters(None);
     let is_other = |adapter: &Adapter| adapter.backend != Backend::Gl;
@@ -274,7 +277,7 @@ fn tested_adapters() -> Vec<Adapter> {
     found
 }
 
-/// Makes GPU engines of this kind.
+/// Creates GPU engines with this schedule.
 fn on_adapter(
     compute: &Compute,
     kind: ScheduleKind,
@@ -292,7 +295,7 @@ fn on_adapter(
     }
 }
 
-/// The same of few pixels: a software driver multiplies slowly, and hands over no less for it.
+/// Returns sources with few pixels: a software driver multiplies slowly, but transfers are the same.
 fn on_adapters() -> Vec<Source> {
     sources(16)
 }
@@ -309,8 +312,8 @@ fn a_run_on_an_adapter_ends_the_same_under_any_schedule() {
     }
 }
 
-/// `--fallback cpu`: a device is lost anywhere, and the processor goes on from the last checkpoint. What it ends with depends on that
-/// alone.
+/// Tests `--fallback cpu`: a device is lost at any event, and the CPU resumes from the last checkpoint. The
+/// result depends only on this checkpoint.
 #[test]
 fn a_run_that_falls_back_to_the_processor_ends_the_same_under_any_schedule() {
     let (sources, adapter) = (on_adapters(), adapters(None).remove(0));
@@ -330,13 +333,14 @@ fn a_run_that_falls_back_to_the_processor_ends_the_same_under_any_schedule() {
     assert!(fallen > count, "{fallen}");
 }
 
-/// What a member of a sweep ended with.
+/// Result of a member of a sweep.
 type Fared = (usize, TrialStatus, Vec<(Parameters, Vec<Epoch>)>);
 
-/// Trains members of a sweep with folds and halving. Members that have ended are not trained again where it is broken off, behind
-/// events that chance picks; those that were dropped together count as soon as all of them have been told.
+/// Trains members of a sweep with folds and halving, with interruptions after random events. Finished members
+/// are not trained again after an interruption; members dropped together count once all of them have been
+/// reported.
 fn swept(source: &Source, device: &Device, seed: u64) -> (Vec<Fared>, usize) {
-    // A dispatch of a pack takes a software driver long, whatever it holds.
+    // A dispatch of a pack is slow with a software driver, whatever its size.
     let rows = if matches!(device, Device::Cpu) { 50 } else { 400 };
     let config = |number: usize| Config {
         hidden: vec![4 + number % 3],
@@ -390,8 +394,8 @@ fn swept(source: &Source, device: &Device, seed: u64) -> (Vec<Fared>, usize) {
     }
 }
 
-/// Members of a sweep in teams and alone, with folds and halving, broken off and resumed: whoever trains what, and however late, results
-/// are the same.
+/// Tests members of a sweep in teams and individually, with folds and halving, interrupted and resumed:
+/// results do not depend on threads and delays.
 #[test]
 fn a_sweep_ends_the_same_under_any_schedule() {
     let source = &sources(64)[2];
@@ -405,7 +409,7 @@ fn a_sweep_ends_the_same_under_any_schedule() {
     assert!(breaks as u64 > count, "{breaks}");
 }
 
-/// The same in packs, on adapters.
+/// Tests the same in packs, on adapters.
 #[test]
 fn a_sweep_on_an_adapter_ends_the_same_under_any_schedule() {
     let source = &sources(64)[2];

@@ -1,5 +1,5 @@
-//! Permutation importance: how much worse a network predicts when the values of a column are shuffled among the rows
-//! (L. Breiman, "Random forests", 2001).
+//! Permutation importance: the deterioration of a metric when the values of a column are shuffled among the
+//! rows (L. Breiman, "Random forests", 2001).
 
 use std::ops::Range;
 
@@ -13,33 +13,35 @@ use crate::model::Model;
 use crate::random::{Purpose, words};
 use crate::threads::block;
 
-/// How columns are shuffled.
+/// Options for shuffling columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shuffling {
     /// Metric of the network.
     pub metric: Metric,
-    /// How often each column is shuffled; 2 or more.
+    /// Shuffles per column; 2 or more.
     pub repeats: usize,
-    /// Decides how.
+    /// Seed of the shuffles.
     pub seed: u64,
 }
 
-/// How much worse a network is without what a column says.
+/// Importance of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Importance {
-    /// The column, counted among the inputs of the table.
+    /// Index of the column among the inputs of the table.
     pub column: usize,
-    /// By how much the measure is worse, the mean over the shuffles.
+    /// Mean deterioration of the metric over the shuffles.
     pub mean: f64,
     /// Standard deviation over the shuffles.
     pub deviation: f64,
 }
 
-/// The measure of the rows as they are, and the importance of every column, the greatest first. A column of categories is
-/// shuffled as one. `progress` receives how many columns are done, and how many there are.
+/// Returns the metric on the unchanged rows, and the importances of all columns in descending order. A column
+/// of categories is shuffled as a whole. `progress` receives the numbers of finished columns and of all
+/// columns.
 ///
 /// # Errors
-/// Those of the device and of `progress`; [`Error::Config`] where the rows have no such measure, and [`Error::NonFiniteTest`] where they have no finite loss.
+/// Errors of the device and of `progress`; [`Error::Config`] if the metric is undefined for the rows,
+/// [`Error::NonFiniteTest`] if the loss is not finite.
 pub fn importances(
     model: &Model,
     data: &Dataset,
@@ -88,7 +90,7 @@ impl Importance {
     }
 }
 
-/// The numbers of a row that each column of the table has become.
+/// Returns the range of network inputs of each table column.
 fn columns(transform: &Transform, inputs: usize) -> Vec<Range<usize>> {
     let Transform::Columns(encoding) = transform else {
         return (0..inputs).map(|input| input..input + 1).collect();
@@ -100,7 +102,7 @@ fn columns(transform: &Transform, inputs: usize) -> Vec<Range<usize>> {
     ends.zip(&encoding.columns).map(|(end, code)| end - encoding.width(code)..end).collect()
 }
 
-/// A random order of `rows` rows.
+/// Returns a random order of `rows` rows.
 fn shuffle(seed: u64, rows: usize, number: u32) -> Vec<u32> {
     let key =
         |row: u32| u64::from(words(seed, Purpose::Shuffle, [row, number])[0]) << u32::BITS | u64::from(row);
@@ -109,7 +111,7 @@ fn shuffle(seed: u64, rows: usize, number: u32) -> Vec<u32> {
     keyed.into_iter().map(|keyed| keyed as u32).collect()
 }
 
-/// Copies these inputs of rows taken in this order.
+/// Copies these inputs from rows in this order.
 fn copy(from: &Features, to: &mut Features, width: usize, inputs: &Range<usize>, order: &[u32]) {
     fn copy<T: Copy>(from: &[T], to: &mut [T], width: usize, inputs: &Range<usize>, order: &[u32]) {
         for (to, row) in to.chunks_exact_mut(width).zip(order) {
@@ -119,7 +121,7 @@ fn copy(from: &Features, to: &mut Features, width: usize, inputs: &Range<usize>,
     match (from, to) {
         (Features::Bytes(from), Features::Bytes(to)) => copy(from, to, width, inputs, order),
         (Features::Floats(from), Features::Floats(to)) => copy(from, to, width, inputs, order),
-        // One was cloned from the other.
+        // One is a clone of the other.
         _ => unreachable!("both hold the same kind of values"),
     }
 }

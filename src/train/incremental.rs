@@ -1,4 +1,4 @@
-//! Training that goes on whenever there are rows, once through those at hand.
+//! Incremental training: one pass over the available rows at a time.
 
 use std::path::Path;
 
@@ -13,33 +13,33 @@ use crate::model::Model;
 use crate::step::{RateSchedule, demand};
 use crate::threads::block;
 
-/// One pass over some rows, that goes on from a model and from what its optimizer remembers. How columns become inputs, which classes
-/// there are and the shape of the network are those of the model, whatever the rows hold.
+/// One pass over some rows, which continues from a model and its optimizer state. The model decides the
+/// encoding of columns, the classes and the shape of the network.
 pub struct Pass {
     config: Config,
     model: Model,
     engine: Box<dyn Engine>,
     rows: Dataset,
     unknown: UnknownCells,
-    /// Steps of all passes before.
+    /// Steps of all earlier passes.
     before: u64,
     submitted: usize,
     totals: PartOfEpoch,
 }
 
-/// What a pass gave.
+/// Results of a pass.
 #[derive(Debug, Clone)]
 pub struct Passed {
     /// The model after the last step.
     pub model: Model,
-    /// What the optimizer remembers.
+    /// State of the optimizer.
     pub state: EngineState,
     /// Loss and accuracy over the rows, with the parameters before each step.
     pub score: Score,
 }
 
 impl Pass {
-    /// An untrained network for such data, to begin with.
+    /// Creates an untrained model for these data, for a first pass.
     ///
     /// # Errors
     /// As [`Config::plan`].
@@ -56,12 +56,14 @@ impl Pass {
         })
     }
 
-    /// A pass over rows as they stand in a table, with a dictionary for each column of categories. Their labels count the classes of
-    /// the model, values are in their own unit, and weights multiply the loss. What the optimizer remembers may be nothing.
+    /// Creates a pass over rows as in a table, with a dictionary for each column of categories. Labels are
+    /// indices of the model's classes, values are in their original unit, and weights multiply the loss. The
+    /// optimizer state may be empty.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a learning rate that depends on the number of steps, which nobody knows, and for another loss than the
-    /// model's; [`Error::Data`] for rows of another width or other targets; [`Error::Config`] for an ensemble; those of the device.
+    /// [`Error::Setting`] for a learning rate that depends on the unknown number of steps, and for a loss
+    /// other than the model's; [`Error::Data`] for rows of different width; [`Error::Config`] for different
+    /// targets and for an ensemble; errors of the device.
     pub fn new(
         config: Config,
         (model, state): (Model, &EngineState),
@@ -119,18 +121,18 @@ impl Pass {
         })
     }
 
-    /// Cells that held what no row had held when the model was made.
+    /// Returns the cells with values unknown to the model.
     pub fn unknown_cells(&self) -> &UnknownCells {
         &self.unknown
     }
 
-    /// Trains on some batches. False when there are none left.
+    /// Trains on some batches. Returns false if no batches are left.
     ///
     /// # Errors
-    /// Those of the device; [`Error::NonFiniteLoss`].
+    /// Errors of the device; [`Error::NonFiniteLoss`].
     pub fn advance(&mut self) -> Result<bool> {
         let (rows, count) = (self.rows.view(), self.rows.rows());
-        // Each pass has an order of its own.
+        // A different order for each pass.
         let order = Order::Epoch { seed: self.config.seed, epoch: self.before as usize + 2 };
         let mut taken = 0;
         if self.submitted < count {
@@ -145,10 +147,10 @@ impl Pass {
         Ok(taken > 0 || !ended.is_empty())
     }
 
-    /// What the pass gave, once nothing is left.
+    /// Trains on all remaining batches and returns the results.
     ///
     /// # Errors
-    /// Those of the device; [`Error::NonFiniteModel`].
+    /// Errors of the device; [`Error::NonFiniteLoss`] and [`Error::NonFiniteModel`].
     pub fn finish(mut self) -> Result<Passed> {
         while self.advance()? {}
         let (parameters, state) = block(self.engine.snapshot())?;

@@ -1,4 +1,4 @@
-//! What stands between the columns of a table and the first dense layer.
+//! Options for the layer between the columns of a table and the first dense layer.
 
 use serde::Serialize;
 
@@ -6,13 +6,13 @@ use crate::data::{ColumnEncoding, Encoding, Transform};
 use crate::error::Result;
 use crate::model::{InputColumn, InputLayer};
 
-/// Categories up to which a column is one-hot.
+/// Maximum number of categories of a one-hot column.
 pub const ONE_HOT_CATEGORIES: usize = 8;
 
-/// Numbers of an embedding of a category: as many as PyTabKit's RealMLP has, whatever the number of categories.
+/// Size of an embedding of a category, as in PyTabKit's RealMLP, for any number of categories.
 pub const EMBEDDING_SIZE: usize = 8;
 
-/// What is learnt before the first dense layer.
+/// Options for layers learnt before the first dense layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct InputOptions {
     /// Whether columns of numbers become periodic embeddings.
@@ -21,7 +21,7 @@ pub struct InputOptions {
     /// Whether every input has a learnt factor.
     #[serde(rename = "input_scaling")]
     pub scaled: bool,
-    /// Categories from which on a column is embedded; with fewer it is one-hot.
+    /// Maximum number of categories of a one-hot column; columns with more are embedded.
     #[serde(rename = "one_hot")]
     pub most_one_hot: usize,
 }
@@ -33,12 +33,12 @@ impl Default for InputOptions {
 }
 
 impl InputOptions {
-    /// Whether a network for such rows needs an input layer: then their categories stay numbers.
+    /// Returns whether a network for such rows needs an input layer: categories then stay indices.
     pub fn need_layer(&self, encoding: &Encoding) -> bool {
         self.periodic || self.scaled || encoding.columns.iter().any(|code| self.embeds_categories(code))
     }
 
-    /// Whether a column or more of rows that this transform makes becomes an embedding.
+    /// Returns whether any column of rows encoded by this transform becomes an embedding.
     pub fn embeds(&self, transform: &Transform) -> bool {
         match transform {
             Transform::Columns(encoding) => encoding.columns.iter().any(|code| match code {
@@ -55,10 +55,11 @@ impl InputOptions {
             && code.inputs() > self.most_one_hot
     }
 
-    /// The input layer of a network for rows of `numbers` numbers that this transform makes, where one is needed.
+    /// Returns the input layer of a network for rows of `numbers` numbers encoded by this transform, if
+    /// needed.
     ///
     /// # Errors
-    /// [`crate::Error::Config`] for more weights than can be counted.
+    /// [`crate::Error::Config`] if the number of weights overflows.
     pub fn layer(&self, transform: &Transform, numbers: usize) -> Result<Option<InputLayer>> {
         let number = if self.periodic { InputColumn::Periodic } else { InputColumn::Number };
         let columns = match transform {
@@ -71,7 +72,7 @@ impl InputOptions {
         InputLayer::new(columns, self.scaled).map(Some)
     }
 
-    /// What becomes of a column whose categories are numbers.
+    /// Returns the input columns for a column whose categories are indices.
     fn columns(&self, code: &ColumnEncoding, number: InputColumn) -> Vec<InputColumn> {
         match code {
             ColumnEncoding::Number { has_indicator: true, .. } => vec![number, InputColumn::Number],

@@ -1,55 +1,57 @@
-//! How good predictions are, with intervals: what they would have been for other rows of the same kind.
+//! Metrics of predictions with confidence intervals.
 
 use super::classified::Classified;
 use super::value_errors::TargetErrors;
 use crate::data::TargetsRef;
 use crate::random::{Purpose, words};
 
-/// Resamples of the bootstrap, and how many there are at least where rows are many.
+/// Number of bootstrap resamples, and its minimum for many rows.
 const RESAMPLES: usize = 1000;
 const LEAST_RESAMPLES: usize = 100;
 
-/// Steps that all resamples may take together before there are fewer of them.
+/// Limit of the operations of all resamples, above which their number is reduced.
 const STEPS: usize = 300_000_000;
 
-/// The share of resamples on either side of an interval.
+/// Share of resamples below, and above, an interval.
 const TAIL: f64 = 0.025;
 
-/// The 97.5th percentile of the normal distribution.
+/// 97.5th percentile of the normal distribution.
 const Z: f64 = 1.959_963_985;
 
-/// Measures of predicted classes and of predicted values.
+/// Metrics of predicted classes and of predicted values.
 const OF_CLASSES: [&str; 6] =
     ["accuracy", "balanced_accuracy", "macro_f1", "log_loss", "auc", "average_precision"];
 const OF_VALUES: [&str; 3] = ["rmse", "mae", "r2"];
 
-/// Those of classes that are 1 where all rows are right.
+/// Metrics of classes that are 1 for perfect predictions.
 const SHARES: [&str; 5] = ["accuracy", "balanced_accuracy", "macro_f1", "auc", "average_precision"];
 
-/// A measure of predictions.
+/// A metric of predictions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measure {
-    /// What it is called in JSON.
+    /// Name in JSON.
     pub name: &'static str,
-    /// Which target it is of, counted from 0; nothing for one of all together.
+    /// Index of the target, from 0; `None` for all targets together.
     pub target: Option<usize>,
-    /// Over the rows.
+    /// Value over the rows.
     pub value: f64,
-    /// 95 % interval. Of an accuracy, Wilson's (E. B. Wilson, "Probable inference, the law of succession, and statistical
-    /// inference", 1927), also of other shares that are 0 or 1; else the 2.5th and the 97.5th percentile over resamples of the
-    /// rows, drawn with replacement (B. Efron, "Bootstrap methods: another look at the jackknife", 1979).
+    /// 95 % interval. For an accuracy, and for other shares that are 0 or 1, Wilson's interval (E. B. Wilson,
+    /// "Probable inference, the law of succession, and statistical inference", 1927); otherwise the 2.5th and
+    /// the 97.5th percentile over resamples of the rows with replacement (B. Efron, "Bootstrap methods:
+    /// another look at the jackknife", 1979).
     pub interval: [f64; 2],
 }
 
-/// Measures of predictions of rows with these targets from the outputs of a network, [rows, outputs] (of values: in the
-/// units of the targets). Rows are weighted by `counts`.
+/// Computes the metrics of predictions for rows with these targets from the outputs of a network, [rows,
+/// outputs] (for values, in the units of the targets). Rows are weighted by `counts`.
 ///
-/// Of classes: accuracy; balanced accuracy, the mean recall of the classes that have rows; F1, its mean over the classes that
-/// have rows or are predicted (0 for one that is only predicted); log loss, the mean of -log of the probability of the right
-/// class; AUC, the probability that a row of a class has a higher probability of it than a row of another, the mean over the
-/// classes that have rows; average precision, the sum over the thresholds of a class's probability of precision times the increase of
-/// recall, the mean over the classes that have rows (both NaN of more than 100 classes). Of values: RMSE, MAE and R2, of all targets
-/// together as in [`ValueErrors`](super::ValueErrors), and of each where there are several.
+/// Metrics of classes: accuracy; balanced accuracy, the mean recall of the classes that have rows; F1, the
+/// mean over the classes that have rows or are predicted (0 for a class that is only predicted); log loss,
+/// the mean of -log of the probability of the true class; AUC, the probability that a row of a class has a
+/// higher probability of the class than a row of another, and average precision, the sum over the thresholds
+/// of a class's probability of precision times the increase of recall, both the mean over the classes that
+/// have rows, and NaN for more than 100 classes. Metrics of values: RMSE, MAE and R2, of all targets together
+/// as in [`ValueErrors`](super::ValueErrors), and of each target if there are several.
 pub fn measures(outputs: &[f32], targets: TargetsRef<'_>, counts: &[f64]) -> Vec<Measure> {
     match targets {
         TargetsRef::Classes(labels) => {
@@ -71,7 +73,7 @@ pub fn measures(outputs: &[f32], targets: TargetsRef<'_>, counts: &[f64]) -> Vec
     }
 }
 
-/// The measures that `of` computes from rows weighted by the counts it is given.
+/// Returns the metrics that `of` computes from rows with given weights, with intervals.
 fn with_intervals(
     steps: usize,
     names: &[(&'static str, Option<usize>)],
@@ -105,7 +107,7 @@ fn with_intervals(
         let at = |rank: f64| found.get((rank * found.len() as f64) as usize).copied().unwrap_or(f64::NAN);
         let interval = match (*name, values[index]) {
             ("accuracy", share) => wilson(share, alike),
-            // Resamples of rows that are all right, or all wrong, are all alike.
+            // All resamples of rows that are all right, or all wrong, are identical.
             (name, share @ (0.0 | 1.0)) if SHARES.contains(&name) => wilson(share, alike),
             _ => [at(TAIL), at(1.0 - TAIL)],
         };
@@ -118,7 +120,7 @@ fn with_intervals(
 fn wilson(share: f64, rows: f64) -> [f64; 2] {
     let z_squares = Z * Z / rows;
     let half = (Z * Z / rows * (share * (1.0 - share) + z_squares / 4.0)).sqrt();
-    // Rounding may lead out of the shares.
+    // Rounding may exceed the range of a share.
     [-half, half].map(|half| ((share + z_squares / 2.0 + half) / (1.0 + z_squares)).clamp(0.0, 1.0))
 }
 
@@ -136,8 +138,8 @@ mod tests {
         assert_eq!(measures.len(), expected.len());
     }
 
-    /// What scikit-learn says of the same: accuracy_score, balanced_accuracy_score, f1_score(average="macro"), log_loss,
-    /// roc_auc_score(multi_class="ovr"), the mean of average_precision_score.
+    /// Compares with scikit-learn's accuracy_score, balanced_accuracy_score, f1_score(average="macro"),
+    /// log_loss, roc_auc_score(multi_class="ovr") and the mean of average_precision_score.
     #[test]
     fn measures_of_classes_are_those_of_scikit_learn() {
         let labels = [0, 0, 1, 1, 2, 2, 2, 1];
@@ -202,7 +204,8 @@ mod tests {
         );
     }
 
-    /// The accuracy of n rows has a deviation of sqrt(p (1 - p) / n): its 95 % are 1.96 times that to either side.
+    /// The standard deviation of the accuracy of n rows is sqrt(p (1 - p) / n): the 95 % interval is 1.96
+    /// times this value to either side.
     #[test]
     fn intervals_are_as_wide_as_theory_says() {
         let rows = 2000;

@@ -1,4 +1,4 @@
-//! Metrics by which models are chosen and columns are ranked.
+//! Metrics that select models and rank columns.
 
 use super::classified::{Classified, accuracy, evaluation};
 use super::exact;
@@ -7,16 +7,17 @@ use super::value_errors::ValueErrors;
 use crate::named::{named, one_of};
 use serde::{Deserialize, Serialize};
 
-/// A metric of predictions over some rows; all but errors of values are defined in [`measures`](super::measures).
+/// A metric of predictions over some rows; all except the errors of values are defined in
+/// [`measures`](super::measures).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
-    /// Share of the rows classified correctly.
+    /// Share of correctly classified rows.
     Accuracy,
     /// Mean recall of the classes.
     BalancedAccuracy,
     /// Mean F1 of the classes.
     F1,
-    /// Mean of -log of the probability of the right class.
+    /// Mean of -log of the probability of the true class.
     LogLoss,
     /// Mean over the classes of the area under the ROC curve.
     Auc,
@@ -43,23 +44,23 @@ named!(Metric {
 });
 
 impl Metric {
-    /// Whether it is a metric of predicted classes, not of values.
+    /// Returns whether this is a metric of predicted classes, not of values.
     pub fn of_classes(self) -> bool {
         !matches!(self, Self::R2 | Self::Rmse | Self::Mae)
     }
 
-    /// Whether smaller values are better.
+    /// Returns whether smaller values are better.
     pub fn is_error(self) -> bool {
         matches!(self, Self::LogLoss | Self::Rmse | Self::Mae)
     }
 
-    /// The metrics of predicted classes, or of values, for messages.
+    /// Returns the names of the metrics of predicted classes, or of values, for messages.
     pub fn names(of_classes: bool) -> String {
         one_of(Self::ALL.iter().filter(|it| it.of_classes() == of_classes).map(|it| it.name()))
     }
 
-    /// The metric of rows of these classes from the outputs of a network, [rows, classes], weighted by `counts`; NaN if the rows have
-    /// none, such as the AUC of rows of one class.
+    /// Computes the metric of rows with these labels from network outputs, [rows, classes], weighted by
+    /// `counts`; NaN if undefined, such as the AUC of rows of one class.
     pub(super) fn of_outputs(self, outputs: &[f32], labels: &[u32], counts: &[f64]) -> f64 {
         match self {
             Self::LogLoss => evaluation(outputs, labels, counts).loss,
@@ -77,7 +78,7 @@ impl Metric {
         }
     }
 
-    /// The metric of predicted values.
+    /// Returns the metric of predicted values.
     pub(super) fn of_errors(self, errors: &ValueErrors) -> f64 {
         match self {
             Self::Rmse => errors.rmse,
@@ -86,9 +87,10 @@ impl Metric {
         }
     }
 
-    /// [`Metric::of_outputs`] of a model whose outputs will be divided by its temperature: the log loss with the best temperature for
-    /// these rows (E. Berta, D. Holzmüller, M. Jordan, F. Bach, "Rethinking early stopping: refine, then calibrate", 2025). The other
-    /// metrics depend on the temperature hardly, or not at all.
+    /// Computes [`Metric::of_outputs`] for a model whose outputs will be divided by its temperature: the log
+    /// loss with the best temperature for these rows (E. Berta, D. Holzmüller, M. Jordan, F. Bach,
+    /// "Rethinking early stopping: refine, then calibrate", 2025). The other metrics depend little, or not at
+    /// all, on the temperature.
     pub(super) fn of_calibrated(self, outputs: &[f32], labels: &[u32], counts: &[f64]) -> f64 {
         match self {
             Self::LogLoss => calibrated_loss(outputs, labels, counts),
@@ -96,7 +98,7 @@ impl Metric {
         }
     }
 
-    /// This metric with its value, `None` if the rows have no such metric.
+    /// Combines the metric with its value; `None` if the value is not finite.
     pub(super) fn with(self, value: f64) -> Option<MetricValue> {
         value.is_finite().then_some(MetricValue { metric: self, value })
     }
@@ -107,7 +109,7 @@ impl Metric {
 pub struct MetricValue {
     /// The metric.
     pub metric: Metric,
-    /// Its value, finite.
+    /// Finite value of the metric.
     #[serde(with = "exact")]
     pub value: f64,
 }
@@ -123,7 +125,8 @@ impl MetricValue {
 mod tests {
     use super::*;
 
-    /// Two classes, the second as certain as its output, which is right for all rows except one.
+    /// Returns outputs for two classes, with 0 for the first, and labels: all rows except one are classified
+    /// correctly.
     fn outputs() -> (Vec<f32>, [u32; 6]) {
         (
             [-3.0f32, -1.0, -2.0, 2.0, 1.0, -0.5].iter().flat_map(|output| [0.0, *output]).collect(),
@@ -186,7 +189,7 @@ mod tests {
             let [small, great] = [0.25, 0.5].map(|value| score(metric, value));
             let is_error = matches!(metric, Metric::LogLoss | Metric::Rmse | Metric::Mae);
             assert_eq!((great.is_better_than(&small), small.is_better_than(&great)), (!is_error, is_error));
-            // Equal metrics leave the choice to the accuracy, then to the loss.
+            // Ties are decided by the accuracy, then by the loss.
             let accurate = crate::train::Score { accuracy: 0.5, ..small.clone() };
             assert!(accurate.is_better_than(&small) && !small.is_better_than(&accurate), "{metric}");
         }

@@ -1,4 +1,4 @@
-//! Training: settings, what is read before, the epoch loop, evaluation.
+//! Training: settings, training data, the epoch loop, and evaluation.
 
 mod active_run;
 mod calibration;

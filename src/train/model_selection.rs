@@ -1,24 +1,24 @@
-//! Which model of a run is kept, and when a run has gone on for long enough without a better one.
+//! Choice of the kept model, and early stopping.
 
 use std::sync::Arc;
 
 use crate::model::Model;
 use crate::train::{Epoch, Keep, Score, TrainingWarning};
 
-/// The model to keep so far.
+/// State of the choice of the kept model.
 pub(crate) struct ModelSelection {
     keep: Keep,
     patience: Option<usize>,
     epochs: usize,
     best: Option<Score>,
-    /// The epoch with the best score.
+    /// Epoch with the best score.
     best_epoch: usize,
     pub(crate) kept: Option<SelectedModel>,
-    /// Whether that is of an epoch of this run: a model of one that it goes on from may tell other settings.
+    /// Whether the kept model is from this run; a model from before resuming may have different settings.
     is_offered: bool,
 }
 
-/// A model with the epoch after which it was taken.
+/// A model and its epoch.
 pub(crate) struct SelectedModel {
     pub(crate) epoch: usize,
     pub(crate) model: Arc<Model>,
@@ -26,13 +26,13 @@ pub(crate) struct SelectedModel {
 }
 
 impl ModelSelection {
-    /// None yet. The best model can only be kept where something says which is; without that, the last is.
+    /// Creates the state without a model. Without validation rows, the last model is kept.
     pub(crate) fn new(keep: Option<Keep>, patience: Option<usize>, validates: bool) -> Self {
         let keep = if validates { keep.unwrap_or(Keep::Best) } else { Keep::Last };
         Self { keep, patience, epochs: 0, best: None, best_epoch: 0, kept: None, is_offered: false }
     }
 
-    /// Takes the model of an epoch if it is to be kept, and says whether it is.
+    /// Stores the model of an epoch if it is to be kept, and returns whether it is.
     pub(crate) fn offer(
         &mut self,
         epoch: &Epoch,
@@ -47,7 +47,8 @@ impl ModelSelection {
         is_kept
     }
 
-    /// Gives up the model that is kept, where the next one takes its place, it is of an epoch of this run, and nobody else has it.
+    /// Removes the kept model, if the next model replaces it, it is from this run, and there is no other
+    /// reference.
     pub(crate) fn take_last(&mut self) -> Option<Model> {
         let SelectedModel { epoch, model, warning } = self.kept.take()?;
         let is_replaced = self.keep == Keep::Last && self.is_offered;
@@ -55,7 +56,7 @@ impl ModelSelection {
         alone.map_err(|model| self.kept = Some(SelectedModel { epoch, model, warning })).ok()
     }
 
-    /// Whether an epoch is the best so far.
+    /// Updates the best score, and returns whether this epoch is the best so far.
     fn is_best(&mut self, epoch: &Epoch) -> bool {
         self.epochs = epoch.epoch;
         let is_better = match (&epoch.validation, &self.best) {
@@ -68,7 +69,7 @@ impl ModelSelection {
         is_better
     }
 
-    /// Goes on behind these epochs, of which this model was kept.
+    /// Restores the state after these epochs, with the model kept then.
     pub(crate) fn resume(&mut self, epochs: &[Epoch], kept: Option<SelectedModel>) {
         for epoch in epochs {
             self.is_best(epoch);
@@ -76,12 +77,12 @@ impl ModelSelection {
         (self.kept, self.is_offered) = (kept, false);
     }
 
-    /// Whether the last model is the one to keep.
+    /// Returns whether the last model is the one to keep.
     pub(crate) fn keeps_last(&self) -> bool {
         self.keep == Keep::Last || self.kept.is_none()
     }
 
-    /// Whether there has been no better one for as many epochs as patience lasts.
+    /// Returns whether the last `patience` epochs brought no improvement.
     pub(crate) fn has_lost_patience(&self) -> bool {
         self.best.is_some() && self.patience.is_some_and(|patience| self.epochs - self.best_epoch >= patience)
     }
@@ -118,7 +119,7 @@ mod tests {
             let (test, duration) = (None, Duration::ZERO);
             let epoch = Epoch { epoch: number, train, validation, test, duration, rows: 1 };
             let (keeps_last, last) = (selection.keep == Keep::Last, selection.take_last());
-            // The best one stays, and there is none before the first.
+            // The best model stays, and there is no model before the first epoch.
             assert_eq!(
                 (last.is_some(), selection.kept.is_some()),
                 (keeps_last && number > 1, !keeps_last && number > 1)

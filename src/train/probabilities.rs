@@ -3,21 +3,21 @@
 use crate::step::exp_wide;
 use crate::vectors::vectorized_loops;
 
-/// The class of a row: the first of the greatest outputs.
+/// Returns the class of a row: the first of the greatest outputs.
 #[inline]
 pub(super) fn best(row: &[f32]) -> usize {
     (1..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best })
 }
 
-/// The logarithm of the sum of exp of the outputs of a row, without overflow: an output less this is the logarithm of the
-/// probability of its class.
+/// Returns the logarithm of the sum of exp of the outputs of a row, without overflow: an output minus this
+/// value is the logarithm of the class's probability.
 #[inline]
 pub(super) fn log_sum_exp(row: &[f32]) -> f64 {
     let greatest = f64::from(row[best(row)]);
     greatest + row.iter().map(|output| (f64::from(*output) - greatest).exp()).sum::<f64>().ln()
 }
 
-/// The classes of rows of so many outputs, and their probabilities, the softmax of each row.
+/// Computes the classes of rows of `width` outputs, and their probabilities, the softmax of each row.
 pub(super) fn softmax(outputs: &[f32], width: usize, probabilities: &mut [f64], classes: &mut [u32]) {
     vectorized_loops!({
         let rows = outputs.chunks_exact(width).zip(probabilities.chunks_exact_mut(width));

@@ -1,4 +1,4 @@
-//! The first steps of a training run, again and again: what a profile looks at.
+//! Repetition of the first steps of training, for profiles.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::threads::block;
 use crate::timing::Ceilings;
 use crate::timing::Span;
 
-/// Opens the training data anew.
+/// Opens the training data from the start.
 pub type OpenReader<'a> = dyn FnMut() -> Result<Reader> + 'a;
 
-/// A network that can be trained from its first step on again and again. Every run has the same steps, in the
-/// same buffers and with the same kernels, and gives the same weights.
+/// A network that can be trained from its first step repeatedly. All runs have the same steps, buffers and
+/// kernels, and result in the same weights.
 pub struct RepeatedSteps<'a> {
     config: &'a Config,
     open: &'a mut OpenReader<'a>,
@@ -30,10 +30,10 @@ pub struct RepeatedSteps<'a> {
 }
 
 impl<'a> RepeatedSteps<'a> {
-    /// Makes the network for the data that `open` gives.
+    /// Creates the network for the data of `open`.
     ///
     /// # Errors
-    /// Those of the settings, the data and the device.
+    /// Errors of the settings, the data and the device.
     pub fn new(config: &'a Config, device: &Device, open: &'a mut OpenReader<'a>) -> Result<Self> {
         config.validate()?;
         let mut data = TrainingData::new(open()?, None, None, &config.data)?;
@@ -48,11 +48,12 @@ impl<'a> RepeatedSteps<'a> {
         Ok(Self { config, open, engine, first, network, rows: 0 })
     }
 
-    /// Trains `steps` steps from the initial weights, reading while it trains, as in training; `observer` records
-    /// what takes how long. One window of its log is the whole run, opening the files included.
+    /// Trains `steps` steps from the initial weights, reading during training as usual; `observer` records
+    /// the times. One window of its log is the whole run, including the opening of files.
     ///
     /// # Errors
-    /// Those of the data and the device; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or infinite.
+    /// Errors of the data and the device; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or
+    /// infinite.
     pub fn run(&mut self, steps: usize, observer: &Observer) -> Result<Duration> {
         self.engine.restore(&self.first, &EngineState::default())?;
         self.engine.observe(observer.clone());
@@ -112,28 +113,28 @@ impl<'a> RepeatedSteps<'a> {
         }
     }
 
-    /// Rows of all batches of the last run.
+    /// Returns the number of rows in the batches of the last run.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// What computes, and how.
+    /// Returns a description of the engine.
     pub fn description(&self) -> Description {
         self.engine.description()
     }
 
-    /// The weights as the last run left them.
+    /// Returns the weights after the last run.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn parameters(&mut self) -> Result<Parameters> {
         block(self.engine.parameters())
     }
 
-    /// What the device can do at most, measured now.
+    /// Measures the performance limits of the device.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn ceilings(&mut self) -> Result<Ceilings> {
         self.engine.ceilings()
     }

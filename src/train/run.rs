@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
 use crate::threads::block;
 
-/// The longest work that a run begins when its time is over.
+/// Maximum time of an evaluation that a run starts after its time limit.
 const MOMENT: Duration = Duration::from_millis(500);
 
 /// A run without an engine, between two steps.
@@ -36,14 +36,15 @@ struct SuspendedRun {
     parameters: Parameters,
     state: EngineState,
     epoch: PartOfEpoch,
-    /// In which order the rows of this part of the epoch were trained; nothing between two epochs.
+    /// Order in which the rows of the current epoch were trained; `None` between two epochs.
     order: Option<TrainedOrder>,
-    /// What the rows of a checkpoint made of the data and the settings; nothing where both are the same still.
+    /// Model of a checkpoint, for comparison with the data and the settings; `None` for a suspended run,
+    /// which keeps both.
     model: Option<Model>,
 }
 
-/// Trains a network, starting when enough rows are there, and evaluates it after every epoch. Ask for its events until
-/// there is none. Dropping it ends it.
+/// Trains a network, starting when enough rows have been read, and evaluates it after every epoch. Call
+/// [`Run::next`] until there are no more events. Dropping the run ends it.
 pub struct Run {
     config: Config,
     data: RunData,
@@ -53,46 +54,46 @@ pub struct Run {
     events: VecDeque<Event>,
     selection: ModelSelection,
     epochs: Vec<Epoch>,
-    /// What to begin with, if not with the parameters that the settings give.
+    /// Initial parameters and optimizer state, if not given by the settings.
     first: Option<(Parameters, EngineState)>,
-    /// The rows to validate and to test on, once they are read.
+    /// Validation and test rows, once read.
     held_out: Option<Arc<HeldOutRows>>,
-    /// Where it goes on when it begins, or was set aside.
+    /// State at which a suspended or resumed run starts.
     suspended: Option<Box<SuspendedRun>>,
-    /// What the training rows of a checkpoint were, until all are there to compare.
+    /// Identity of the training rows of a checkpoint, until compared.
     expected: Option<TrainedRows>,
-    /// What identifies the training rows, once computed.
+    /// Identity of the training rows, once computed.
     trained_rows: Option<TrainedRows>,
     steps: u64,
     first_batch: Option<Instant>,
-    /// The last loss over the test rows that was no finite number.
+    /// Last loss over the test rows that was not finite.
     bad_test: Option<f64>,
     is_stopped: bool,
-    /// When it began, as far as time is limited.
+    /// Start time for the time limit.
     began: Instant,
-    /// Whether it must not begin when its time is over.
+    /// Whether starting after the time limit is an error.
     needs_time: bool,
-    /// Whether it stops within an epoch when its time is over.
+    /// Whether the time limit stops the run within an epoch.
     is_resumable: bool,
-    /// Whether the engine is compared with the CPU engine before it trains.
+    /// Whether the engine is compared with the CPU engine before training.
     #[cfg(feature = "gpu")]
     is_verified: bool,
-    /// What was refused then, a line each.
+    /// Wrong results of the comparison, one line each.
     refused: Vec<String>,
     end: Option<End>,
 }
 
 impl Run {
-    /// A run that has not begun. `observer` receives what takes how long in the epochs, and the device's ceilings are
-    /// measured at the end for it.
+    /// Creates a run. An `observer` receives the times of work within epochs, and the performance limits of
+    /// the device, measured at the end.
     ///
     /// # Errors
-    /// [`Error::Setting`] and [`Error::Config`] for settings that cannot be.
+    /// [`Error::Setting`] and [`Error::Config`] for invalid settings.
     pub fn new(config: Config, data: TrainingData, device: Device, observer: Observer) -> Result<Self> {
         Self::with_data(config, RunData::Own(Box::new(data)), device, observer)
     }
 
-    /// A run that has not begun, on data that others train on, too.
+    /// Creates a run on data shared with other runs.
     ///
     /// # Errors
     /// As [`Run::new`].
@@ -131,47 +132,47 @@ impl Run {
         })
     }
 
-    /// Counts the time of the run from here, not from [`Run::new`]. If it is over before the first step, that is an error:
-    /// [`Error::NoTime`].
+    /// Counts the time limit from `began`, not from [`Run::new`]. If the limit is reached before the first
+    /// step, the run fails with [`Error::NoTime`].
     #[must_use]
     pub fn began_at(self, began: Instant) -> Self {
         Self { began, needs_time: true, ..self }
     }
 
-    /// When its time is over within an epoch, the run stops there, as [`Run::stop`] does it, so that it can continue from a checkpoint.
-    /// Otherwise the rows that were trained so far count as the epoch.
+    /// Lets the time limit stop the run within an epoch, as [`Run::stop`] does, so that it can resume from a
+    /// checkpoint. Otherwise the rows trained so far count as the epoch.
     #[must_use]
     pub fn resumable(self) -> Self {
         Self { is_resumable: true, ..self }
     }
 
-    /// Begins with these parameters, as of a model that was trained before, and with what the optimizer remembered then; nothing of
-    /// another optimizer, or where the learning rate depends on the number of steps. Where they are not those of the network that
-    /// settings and rows give, [`Run::next`] says so.
+    /// Sets the initial parameters, for example of an earlier model, and the optimizer state, which is
+    /// ignored for a different optimizer and for learning rates that depend on the number of steps.
+    /// [`Run::next`] fails if the parameters do not fit the network.
     #[must_use]
     pub fn begin_with(self, parameters: Parameters, state: EngineState) -> Self {
         Self { first: Some((parameters, state)), ..self }
     }
 
-    /// Before it trains, its device takes some steps that are compared with those of the CPU engine. Another schedule takes the place of
-    /// one that is computed wrongly, or in the end the CPU engine: [`Run::refused`] says so.
+    /// Compares some steps of the device with the CPU engine before training. If results are wrong, another
+    /// schedule is used, or finally the CPU engine: see [`Run::refused`].
     #[cfg(feature = "gpu")]
     #[must_use]
     pub fn verified(self) -> Self {
         Self { is_verified: true, ..self }
     }
 
-    /// What a device computed wrongly when the run began, a line each.
+    /// Returns the wrong results of the device at the start of the run, one line each.
     pub fn refused(&self) -> &[String] {
         &self.refused
     }
 
-    /// Stops the run between two steps: the next events are its last.
+    /// Stops the run between two steps. The last events follow.
     pub fn stop(&mut self) {
         self.is_stopped = true;
     }
 
-    /// Begins, or goes on if it was set aside, with this engine for its network, which has its first parameters.
+    /// Starts or resumes with this engine, which has the network's initial parameters.
     ///
     /// # Errors
     /// As [`Run::next`].
@@ -179,56 +180,57 @@ impl Run {
         block(self.start(Some(engine))).inspect_err(|_| self.end = Some(End::Interrupted))
     }
 
-    /// Lets go of the engine of a run that has ended: what it has kept stays.
+    /// Releases the engine of a finished run; the kept model remains.
     pub(crate) fn detach_engine(&mut self) {
         self.trained = None;
     }
 
-    /// The last epoch took so long, as far as the run is concerned: while it was trained, others were, too.
+    /// Sets the duration of the last epoch, if other runs were trained at the same time.
     pub(crate) fn record_duration(&mut self, duration: Duration) {
         if let Some(epoch) = self.epochs.last_mut() {
             epoch.duration = duration;
         }
     }
 
-    /// The epochs that have ended.
+    /// Returns the epochs that have ended.
     pub fn epochs(&self) -> &[Epoch] {
         &self.epochs
     }
 
-    /// The model that is kept so far, with the epoch after which it was taken, counted from 1.
+    /// Returns the kept model so far, with its epoch, counted from 1.
     pub fn kept(&self) -> Option<(usize, &Arc<Model>)> {
         self.selection.kept.as_ref().map(|kept| (kept.epoch, &kept.model))
     }
 
-    /// Whether it waits without an engine.
+    /// Returns whether the run waits without an engine.
     pub fn is_suspended(&self) -> bool {
         self.suspended.is_some()
     }
 
-    /// Why the run has ended, if it has.
+    /// Returns why the run has ended, if it has.
     pub fn end(&self) -> Option<End> {
         self.end
     }
 
-    /// Steps since it began.
+    /// Returns the number of steps since the start of the run.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Goes on until there is something to tell. Nothing when the run is over, also after an error.
+    /// Continues until the next event. Returns `None` when the run is over, also after an error.
     ///
     /// # Errors
-    /// Those of the data and of the device; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or infinite.
+    /// Errors of the data and of the device; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or
+    /// infinite.
     #[expect(clippy::should_implement_trait, reason = "an iterator would go on after an error")]
     pub fn next(&mut self) -> Result<Option<Event>> {
         block(self.next_async())
     }
 
-    /// As [`Run::next`], for threads that must not wait, such as those of a browser.
+    /// Continues as [`Run::next`] does, for threads that must not block, as in browsers.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Run::next`].
     pub async fn next_async(&mut self) -> Result<Option<Event>> {
         while self.events.is_empty() && self.end.is_none() {
             if let Err(error) = self.advance().await {
@@ -239,7 +241,7 @@ impl Run {
         Ok(self.events.pop_front())
     }
 
-    /// What the run gave. Call it when there are no more events.
+    /// Returns the results of the run. Call this when there are no more events.
     ///
     /// # Errors
     /// [`Error::NonFiniteTest`] if the test rows have no finite loss; [`Error::Interrupted`] if there is no model yet.
@@ -247,10 +249,10 @@ impl Run {
         block(self.summary_async())
     }
 
-    /// As [`Run::summary`], for threads that must not wait.
+    /// Returns the same as [`Run::summary`], for threads that must not block.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Run::summary`].
     pub async fn summary_async(mut self) -> Result<Summary> {
         let end = self.end.unwrap_or(End::Interrupted);
         if let (Some(loss), End::Done | End::Patience | End::Accuracy | End::Time) = (self.bad_test, end) {
@@ -262,7 +264,7 @@ impl Run {
         };
         let Some(trained) = &mut self.trained else { return Err(Error::Interrupted) };
         if let Some(epoch) = kept.checked_sub(1) {
-            // One that was resumed behind its last epoch has not read them yet.
+            // A run that was resumed after its last epoch has not read these rows.
             let held_out = Self::hold_out(&mut self.held_out, &mut self.data, trained, &mut self.events)?;
             let [validation, test] = &*held_out;
             if kept < self.epochs.len() {
@@ -285,7 +287,7 @@ impl Run {
         })
     }
 
-    /// Whether all rows of the epoch are trained, and the held-out rows will be evaluated in a moment.
+    /// Returns whether all rows of the epoch are trained, and evaluating the held-out rows is fast enough.
     fn can_end_epoch(&self) -> bool {
         let Some(ActiveRun { totals, epoch_began, .. }) = &self.trained else { return false };
         let known = self.held_out.as_ref().map(|sets| sets.iter().flatten().map(Dataset::rows).sum());
@@ -309,12 +311,12 @@ impl Run {
         }
         let Some(trained) = &mut self.trained else { return Ok(()) };
         if trained.epochs.is_at_start() {
-            // What the caller did with the epoch before, as to save its model, is none of its time.
+            // Excludes the time of the caller after the previous epoch, for example for saving its model.
             trained.epoch_began = Instant::now();
         }
         let advanced = trained.epochs.advance(&mut *trained.engine, &mut self.data, &self.observer);
         let advanced = match advanced.await {
-            // The reader waits for rows no longer.
+            // The reader was interrupted.
             Err(Error::Interrupted) => {
                 self.is_stopped = true;
                 return Ok(());
@@ -338,7 +340,7 @@ impl Run {
         }
     }
 
-    /// Makes the network for what the rows so far have shown; without an engine for it, that, too.
+    /// Creates the network for the rows so far, and an engine if none is given.
     async fn start(&mut self, engine: Option<Box<dyn Engine>>) -> Result<()> {
         let Self { config, data, .. } = self;
         if let Some(data) = data.own() {
@@ -417,11 +419,11 @@ impl Run {
             epochs: EpochLoop::new(config.seed, config.batch_size)
                 .after_epochs(self.epochs.len())
                 .within_epoch(totals.rows, order),
-            // As if the run had never ended.
+            // Includes the time before the checkpoint.
             epoch_began: now.checked_sub(totals.duration).unwrap_or(now),
             totals,
         });
-        // One that was resumed may have nothing more to train.
+        // A resumed run may have no epochs left.
         self.end = self.epochs.last().and_then(|epoch| self.end_after_epoch(epoch));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Training data that one run has for itself, or that many share.
+//! Training data of one run, or shared by several.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::engine::TeamRows;
 use crate::error::{Error, Result};
 use crate::model::DataSchema;
 
-/// The rows that validate, and those that test.
+/// Validation rows and test rows.
 pub(crate) type HeldOutRows = [Option<Dataset>; 2];
 
-/// Data that many runs train on at once: all rows are read, weighed, and inputs of a network.
+/// Data that many runs train on at the same time: all rows are read, weighted, and encoded as network inputs.
 pub struct SharedData {
     data: TrainingData,
     held_out: Arc<HeldOutRows>,
@@ -22,10 +22,10 @@ pub struct SharedData {
 }
 
 impl SharedData {
-    /// Reads all that is left, and weighs the rows by their classes.
+    /// Reads all remaining rows, and weights them by their classes.
     ///
     /// # Errors
-    /// Those of the data; [`Error::Setting`] if there are not as many weights as classes.
+    /// Errors of the data; [`Error::Setting`] if the number of weights is not the number of classes.
     pub fn new(mut data: TrainingData, weights: &ClassWeights) -> Result<Arc<Self>> {
         data.read_all()?;
         if u32::try_from(data.reader.rows()).is_err() {
@@ -39,42 +39,42 @@ impl SharedData {
         Ok(Arc::new(Self { data, held_out, unknown, team_rows: Arc::default() }))
     }
 
-    /// The rows that train.
+    /// Returns the training rows.
     pub fn training(&self) -> &TrainingData {
         &self.data
     }
 
-    /// The rows that train, as teams on the processor take them.
+    /// Returns the training rows in the form for teams of the CPU engine.
     pub(crate) fn team_rows(&self) -> &Arc<TeamRows> {
         &self.team_rows
     }
 
-    /// The rows that validate.
+    /// Returns the validation rows.
     pub fn validation(&self) -> Option<&Dataset> {
         self.held_out[0].as_ref()
     }
 
-    /// The rows that test.
+    /// Returns the test rows.
     pub fn test(&self) -> Option<&Dataset> {
         self.held_out[1].as_ref()
     }
 
-    /// The cells of rows that do not train that hold what the training rows did not.
+    /// Returns the unknown cells of the validation and test rows.
     pub fn unknown_cells(&self) -> &UnknownCells {
         &self.unknown
     }
 }
 
-/// What a run trains on.
+/// Training data of a run.
 pub(crate) enum RunData {
-    /// The run's own data, which may still be read.
+    /// Data of this run only, which may still be read.
     Own(Box<TrainingData>),
     /// Data that several runs share.
     Shared(Arc<SharedData>),
 }
 
 impl RunData {
-    /// The rows that do not train, where they are read already.
+    /// Returns the validation and test rows, if they have been read.
     pub(super) fn held_out(&self) -> Option<Arc<HeldOutRows>> {
         match self {
             RunData::Own(_) => None,
@@ -82,7 +82,7 @@ impl RunData {
         }
     }
 
-    /// Whether there are rows to validate on.
+    /// Returns whether there are validation rows.
     pub(super) fn validates(&self) -> bool {
         match self {
             RunData::Own(data) => data.validates(),
@@ -90,7 +90,7 @@ impl RunData {
         }
     }
 
-    /// The run's own data; what is shared needs nothing more.
+    /// Returns the data of this run only; `None` for shared data, which are complete.
     pub(super) fn own(&mut self) -> Option<&mut TrainingData> {
         match self {
             RunData::Own(data) => Some(data),
@@ -98,8 +98,8 @@ impl RunData {
         }
     }
 
-    /// Reads the rows of its own that do not train, for a network with these inputs; `unknown` takes the name of each set
-    /// that has cells with what no training row held, and how many cells they are.
+    /// Reads the validation and test rows of data that are not shared, for a network with these inputs;
+    /// `unknown` receives the name of each set with unknown cells, and their number.
     pub(super) fn take_held_out(
         &mut self,
         inputs: usize,
@@ -110,7 +110,7 @@ impl RunData {
         data.held_out_rows_for(inputs, data_schema, &mut unknown)
     }
 
-    /// Waits for a block of rows more.
+    /// Waits for one more block of rows.
     pub(super) fn read_block(&mut self) -> Result<()> {
         self.own().map_or(Ok(()), |data| data.reader.next_block().map(|_| ()))
     }

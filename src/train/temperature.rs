@@ -1,6 +1,7 @@
-//! The temperature of a classifier: the number by which its outputs are divided, so that the probability of a class is the share of rows
-//! for which it is right (C. Guo, G. Pleiss, Y. Sun, K. Weinberger, "On calibration of modern neural networks", 2017). A network that
-//! was trained for long is too certain, label smoothing makes it too uncertain.
+//! The temperature of a classifier: the number by which its outputs are divided, so that the probability of a
+//! class is the share of rows for which the class is right (C. Guo, G. Pleiss, Y. Sun, K. Weinberger, "On
+//! calibration of modern neural networks", 2017). Long training makes a network too certain, label smoothing
+//! too uncertain.
 
 use super::classified::evaluation;
 use super::probabilities::best;
@@ -8,16 +9,17 @@ use super::probabilities::best;
 /// Maximum temperature; its reciprocal is the minimum.
 const GREATEST: f64 = 64.0;
 
-/// The log loss of rows of these classes with the best temperature for them, from outputs [rows, classes], weighted by `counts`.
+/// Returns the log loss of rows with these labels at the best temperature for them, from outputs [rows,
+/// classes], weighted by `counts`.
 pub(super) fn calibrated_loss(outputs: &[f32], labels: &[u32], counts: &[f64]) -> f64 {
     let factor = factor(outputs, labels, counts) as f32;
     let outputs: Vec<f32> = outputs.iter().map(|output| output * factor).collect();
     evaluation(&outputs, labels, counts).loss
 }
 
-/// The reciprocal of the temperature that minimises the log loss over rows of these classes, weighted by `counts`, and over one more row
-/// whose classes are equally likely, so that probabilities do not become 1 if all rows are right. Newton's method on a convex function,
-/// between bounds that close in.
+/// Returns the reciprocal of the temperature that minimises the log loss over rows with these labels,
+/// weighted by `counts`, and over one more row whose classes are equally likely, so that probabilities do not
+/// become 1 if all rows are right. Uses Newton's method on a convex function, with bisection bounds.
 pub(super) fn factor(outputs: &[f32], labels: &[u32], counts: &[f64]) -> f64 {
     let classes = (outputs.len() / labels.len().max(1)).max(1);
     let counted = || outputs.chunks_exact(classes).zip(labels).zip(counts).filter(|(_, count)| **count > 0.0);
@@ -57,15 +59,15 @@ mod tests {
     #[test]
     fn the_temperature_makes_probabilities_as_great_as_accuracies() {
         let (outputs, rows) = ([1.0, 0.0].repeat(10), [1.0; 10]);
-        // Nine rows of ten are right, and half of the one more.
+        // Nine of ten rows are right, and half of the additional row.
         let labels: Vec<u32> = (0..10).map(|row| u32::from(row == 0)).collect();
         let odds = |right: f64| f64::ln(right / (1.0 - right));
         assert!((factor(&outputs, &labels, &rows) - odds(9.5 / 11.0)).abs() < 1e-9);
-        // All right; and none of the rows that are wrong counts.
+        // All rows are right, or the wrong rows have no weight.
         assert!((factor(&outputs, &[0; 10], &rows) - odds(10.5 / 11.0)).abs() < 1e-9);
         let counts: Vec<f64> = (0..10).map(|row| if row == 0 { 0.0 } else { 3.0 }).collect();
         assert!((factor(&outputs, &labels, &counts) - odds(9.5 / 10.0)).abs() < 1e-9);
-        // Outputs that say nothing stay within bounds, and so do those that are always wrong.
+        // Constant outputs stay within bounds, and so do outputs that are always wrong.
         let same = factor(&[2.0; 20], &labels, &rows);
         assert!((1.0 / GREATEST..=GREATEST).contains(&same));
         assert!(factor(&outputs, &[1; 10], &rows) < 1.001 / GREATEST);

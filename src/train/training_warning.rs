@@ -1,4 +1,4 @@
-//! Networks that have learnt nothing.
+//! Warnings about useless networks.
 
 use std::fmt;
 
@@ -10,27 +10,27 @@ use crate::data::Classes;
 /// A sign that a trained network is not useful.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum TrainingWarning {
-    /// It predicts one class for every row.
+    /// The network predicts one class for every row.
     OneClass {
-        /// The name of the class.
+        /// Name of the class.
         class: String,
-        /// Which rows.
+        /// Name of the set of rows.
         #[serde(deserialize_with = "rows")]
         rows: RowsName,
     },
-    /// It is no better than a guess that always names the most frequent class.
+    /// The network is no better than always predicting the most frequent class.
     NoBetter {
-        /// The name of the class.
+        /// Name of the class.
         class: String,
-        /// The share of the rows that it is right for.
+        /// Share of the rows that are of this class.
         share: f64,
-        /// Which rows.
+        /// Name of the set of rows.
         #[serde(deserialize_with = "rows")]
         rows: RowsName,
     },
-    /// Its values are no better than the mean of all rows.
+    /// The predicted values are no better than the mean of all rows.
     NoBetterThanMean {
-        /// Which rows.
+        /// Name of the set of rows.
         #[serde(deserialize_with = "rows")]
         rows: RowsName,
     },
@@ -39,7 +39,7 @@ pub enum TrainingWarning {
 /// `training`, `validation` or `test`.
 type RowsName = &'static str;
 
-/// Reads the name of some rows.
+/// Deserializes the name of a set of rows.
 fn rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RowsName, D::Error> {
     let name = String::deserialize(deserializer)?;
     let known = ["training", "validation", "test"].into_iter().find(|known| *known == name);
@@ -47,12 +47,12 @@ fn rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RowsName, D::Error
 }
 
 impl TrainingWarning {
-    /// The warning for predicted values, if any.
+    /// Returns the warning for predicted values, if any.
     pub(super) fn for_values(errors: &ValueErrors, rows: &'static str) -> Option<Self> {
         (errors.r2 <= 0.0).then_some(TrainingWarning::NoBetterThanMean { rows })
     }
 
-    /// The warning for these predictions of rows weighted by `counts`, if any.
+    /// Returns the warning for these predictions of rows weighted by `counts`, if any.
     pub(crate) fn for_predictions(
         labels: &[u32],
         predictions: &[u32],
@@ -61,7 +61,7 @@ impl TrainingWarning {
         rows: &'static str,
     ) -> Option<Self> {
         let figures = class_figures(labels, predictions, counts, classes.len());
-        // Rows of one class tell nothing.
+        // Rows of one class allow no conclusion.
         let (most, figure) = (0..).zip(&figures).max_by(|(_, a), (_, b)| a.samples.total_cmp(&b.samples))?;
         let (count, all) = (figure.samples, counts.iter().sum::<f64>());
         if only_class(labels).is_some() || count == all {

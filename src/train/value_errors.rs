@@ -1,4 +1,4 @@
-//! How far predicted values are from those that rows have.
+//! Errors of predicted values.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,8 +6,8 @@ use super::{classified::weighted_sum, exact};
 use crate::data::TargetScale;
 use crate::step::{Loss, Targets};
 
-/// Measures of predicted values over some rows, computed in f64. RMSE, MAE and R2 are those of all targets together, whatever
-/// units these have: square roots and means over their columns.
+/// Metrics of predicted values over some rows, computed in f64. RMSE, MAE and R2 are means over all targets,
+/// whatever their units; RMSE is the square root of the mean of the squares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ValueErrors {
     /// Mean loss of a row.
@@ -22,11 +22,11 @@ pub struct ValueErrors {
     /// Mean over the targets of the coefficient of determination.
     #[serde(with = "exact")]
     pub r2: f64,
-    /// The errors of each target, in its own unit, in the order of the outputs.
+    /// Errors of each target, in its unit, in the order of the outputs.
     pub targets: Vec<TargetErrors>,
 }
 
-/// Measures of the predicted values of one target.
+/// Metrics of the predicted values of one target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TargetErrors {
     /// Square root of the mean of the squared errors.
@@ -35,15 +35,16 @@ pub struct TargetErrors {
     /// Mean of the absolute errors.
     #[serde(with = "exact")]
     pub mae: f64,
-    /// Coefficient of determination: 1 - (squared errors) / (squared differences from the mean of the rows). Where all rows are
-    /// the same it is 1 if they are predicted exactly, else 0; one row alone has none, which is NaN.
+    /// Coefficient of determination: 1 - (squared errors) / (squared differences from the mean of the rows).
+    /// If all rows are equal, 1 for exact predictions, else 0; NaN for a single row.
     #[serde(with = "exact")]
     pub r2: f64,
 }
 
 impl ValueErrors {
-    /// The errors of the outputs of a network against `values`, both [rows, columns]. Where the network learnt scaled values, the loss is
-    /// that of these, and all else is measured in the units of the values. Rows are weighted by `counts`.
+    /// Computes the errors of network outputs against `values`, both [rows, columns]. If the network was
+    /// trained on scaled values, the loss is measured on these, and all other metrics in the units of the
+    /// values. Rows are weighted by `counts`.
     pub fn from_outputs(
         loss: Loss,
         outputs: &[f32],
@@ -71,10 +72,11 @@ impl ValueErrors {
 }
 
 impl TargetErrors {
-    /// The errors of each column of outputs against `values`, both [rows, columns], weighted by `counts`.
+    /// Computes the errors of each column of outputs against `values`, both [rows, columns], weighted by
+    /// `counts`.
     pub(super) fn from_outputs(outputs: &[f32], values: &[f32], columns: usize, counts: &[f64]) -> Vec<Self> {
         let mut sums = vec![Sums::default(); columns];
-        // Near the values, so that their squares do not cancel.
+        // Subtracted from the values, so that the squares do not cancel.
         let near: Vec<f64> = values.iter().take(columns).map(|value| f64::from(*value)).collect();
         let rows = outputs.chunks_exact(columns).zip(values.chunks_exact(columns)).zip(counts);
         let is_single = counts.iter().filter(|count| **count > 0.0).count() < 2;
@@ -92,7 +94,7 @@ impl TargetErrors {
         sums.into_iter().map(|sums| sums.errors(all, is_single)).collect()
     }
 
-    /// RMSE, MAE and R2 of all together.
+    /// Returns RMSE, MAE and R2 of all targets together.
     pub(super) fn together(targets: &[Self]) -> [f64; 3] {
         let mean = |of: fn(&Self) -> f64| targets.iter().map(of).sum::<f64>() / targets.len() as f64;
         [mean(|target| target.rmse.powi(2)).sqrt(), mean(|target| target.mae), mean(|target| target.r2)]
@@ -103,15 +105,15 @@ impl TargetErrors {
 #[derive(Clone, Default)]
 struct Sums {
     squared_errors: f64,
-    /// The sum of absolute errors.
+    /// Sum of absolute errors.
     errors: f64,
-    /// The sum of distances from a value near all of them.
+    /// Sum of differences from a value near all of them.
     values: f64,
     squares: f64,
 }
 
 impl Sums {
-    /// Measures over rows of this total weight, of which there may be only one.
+    /// Computes the metrics over rows of this total weight; `is_single` is whether there is only one row.
     fn errors(self, rows: f64, is_single: bool) -> TargetErrors {
         let spread = self.squares - self.values * self.values / rows;
         let r2 = match self.squared_errors {
@@ -134,8 +136,8 @@ fn mean_loss(loss: Loss, outputs: &[f32], values: &[f32], columns: usize, counts
 mod tests {
     use super::*;
 
-    /// The first example of scikit-learn's `r2_score`, `mean_absolute_error` and `mean_squared_error`, and one of two
-    /// outputs.
+    /// Compares with the first example of scikit-learn's `r2_score`, `mean_absolute_error` and
+    /// `mean_squared_error`, and an example with two outputs.
     #[test]
     fn measures_are_the_published_ones() {
         let near = |got: f64, want: f64| assert!((got - want).abs() < 1e-6, "{got}, want {want}");
@@ -170,7 +172,7 @@ mod tests {
         }
         assert_eq!(of(Loss::Mse, &[1.0, 1.0], &[1.0, 1.0], 1).r2, 1.0);
         assert_eq!(of(Loss::Mse, &[1.0, 2.0], &[1.0, 1.0], 1).r2, 0.0);
-        // The same values as a network learns them that are 3 + 2 y.
+        // The same values, 3 + 2 y, for a network that learns y.
         let scale = TargetScale { center: vec![3.0], width: vec![2.0] };
         let scaled = scale.scaled(&[2.5, 0.0, 2.0, 8.0]);
         let same =

@@ -1,4 +1,4 @@
-//! A run as one call.
+//! A complete run as one call.
 
 use super::config::Config;
 use super::events::{OnEvent, Summary};
@@ -8,8 +8,8 @@ use crate::data::Reader;
 use crate::engine::{Device, Observer};
 use crate::error::{Error, Result};
 
-/// Trains a network on what `reader` delivers, and tests it on `test` after every epoch: [`train_on`] with the data
-/// options of the settings and without an observer.
+/// Trains a network on the rows of `reader`, and tests it on `test` after every epoch: [`train_on`] with the
+/// data options of the settings and without an observer.
 ///
 /// # Errors
 /// As [`train_on`].
@@ -25,10 +25,10 @@ pub fn train(
     train_on(config, data, device, &None, on_event)
 }
 
-/// A whole [`Run`], whose events go to `on_event`.
+/// Trains a complete [`Run`], and passes its events to `on_event`.
 ///
 /// # Errors
-/// Those of the run and of `on_event`.
+/// Errors of the run and of `on_event`.
 pub fn train_on(
     config: &Config,
     data: TrainingData,

@@ -20,107 +20,107 @@ use crate::step::{
     Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule, demand,
 };
 
-/// Which model of a run is kept.
+/// Choice of the model that a run keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// The model with the best metric on the validation rows.
     Best,
-    /// The one after the last epoch.
+    /// The model after the last epoch.
     Last,
 }
 
 named!(Keep { Best = "best", Last = "last" });
 
-/// How much rows of each class count in the loss.
+/// Weights of the classes in the loss.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClassWeights {
-    /// All alike.
+    /// Equal weights.
     None,
-    /// rows / (classes x rows of the class), so that every class counts as much as every other.
+    /// rows / (classes x rows of the class), so that all classes have the same total weight.
     Balanced,
-    /// One number for each class, in their order.
+    /// One weight per class, in their order.
     Given(Vec<f32>),
 }
 
-/// Training rows from which on the defaults do not depend on their number.
+/// Number of training rows above which the defaults are constant.
 const MANY_ROWS: usize = 4096;
 
-/// Everything that decides what a run computes.
+/// Settings that decide the result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
-    /// Sizes of the hidden layers, first to last; none is softmax regression.
+    /// Sizes of the hidden layers, first to last; empty for softmax regression.
     pub hidden: Vec<usize>,
-    /// Passes over the training set.
+    /// Number of passes over the training set.
     pub epochs: usize,
-    /// Rows of a batch; the last of an epoch may have fewer.
+    /// Rows of a batch; the last batch of an epoch may have fewer.
     pub batch_size: usize,
     /// Activation of the hidden layers: one for all, or one for each.
     pub activation: Vec<Activation>,
-    /// Share of the outputs that is left out of a step behind the hidden layers: one for all, or one for each.
+    /// Dropout: share of the outputs of hidden layers that a step sets to 0, one for all or one for each.
     pub dropout: Vec<f32>,
-    /// How the first weights are drawn.
+    /// Distribution of the initial weights.
     #[serde(serialize_with = "as_text")]
     pub init: Init,
-    /// What the network is trained for; it decides whether targets are classes or values.
+    /// Loss function, which decides whether targets are classes or values.
     pub loss: Loss,
-    /// Share of its probability that a class gives to all classes alike.
+    /// Share of the target probability that is distributed over all classes equally.
     pub label_smoothing: f32,
-    /// Whether a model that was trained with label smoothing is divided by its temperature: the number that lessens the loss on the
-    /// validation rows most, where there are any.
+    /// Whether the outputs of a classifier are divided by its temperature, the number that minimises the loss
+    /// on the validation rows, if there are any.
     #[serde(skip)]
     pub temperature: bool,
-    /// How much rows of each class count in the loss.
+    /// Weights of the classes in the loss.
     #[serde(serialize_with = "as_text")]
     pub class_weights: ClassWeights,
-    /// How gradients change the parameters.
+    /// Optimizer with its settings.
     #[serde(flatten)]
     pub optimizer: Optimizer,
-    /// Learning rate, the largest of the run.
+    /// Maximum learning rate of the run.
     #[serde(rename = "lr")]
     pub learning_rate: f32,
-    /// How the learning rate changes during the run.
+    /// Schedule of the learning rate.
     #[serde(rename = "lr_schedule")]
     pub rate_schedule: RateSchedule,
-    /// Factor of the rate schedules that have one; nothing is their usual one.
+    /// Factor of rate schedules that have one; `None` for its default.
     #[serde(rename = "lr_gamma")]
     pub rate_gamma: Option<f32>,
-    /// Epochs from one step of the rate to the next; nothing is a third of all.
+    /// Epochs between two steps of the rate; `None` for a third of all.
     #[serde(rename = "lr_every")]
     pub rate_every: Option<u64>,
-    /// Steps over which the learning rate rises from 0 first.
+    /// Number of steps in which the learning rate first rises from 0.
     pub warmup: u64,
     /// Factors of the learning rate of weights, biases and layers.
     #[serde(flatten)]
     pub factors: RateFactors,
-    /// Whether the learning rate of each layer's weights is divided as if they were multiplied by 1 / sqrt(inputs) in the
-    /// network: by sqrt(inputs) for optimizers that divide gradients by their size, else by the inputs (the neural tangent
-    /// parametrisation, A. Jacot, F. Gabriel, C. Hongler, 2018).
+    /// Whether the learning rate of each layer's weights is divided as if the network multiplied them by 1 /
+    /// sqrt(inputs): by sqrt(inputs) for optimizers that normalise gradients, otherwise by the inputs (the
+    /// neural tangent parametrisation, A. Jacot, F. Gabriel, C. Hongler, 2018).
     pub ntk: bool,
-    /// Largest norm of all gradients together: larger ones are scaled down to it.
+    /// Maximum norm of all gradients together: larger gradients are scaled down.
     pub clip_norm: Option<f32>,
-    /// Decides which rows are held out, the order of the rows, and the initial weights.
+    /// Seed of the held-out rows, the order of the rows, and the initial weights.
     pub seed: u64,
-    /// Decides the initial weights, and which units dropout leaves out, in place of `seed`.
+    /// Seed of the initial weights and of dropout, instead of `seed`.
     pub init_seed: Option<u64>,
-    /// How a GPU divides a step into dispatches; nothing leaves it the choice.
+    /// Division of a step into GPU dispatches; `None` for automatic.
     pub schedule: Option<ScheduleKind>,
-    /// Most threads of the CPU engine; nothing is one for each core.
+    /// Maximum threads of the CPU engine; `None` for one per core.
     pub threads: Option<usize>,
-    /// What is done to the rows first.
+    /// Preparation of the rows.
     #[serde(flatten)]
     pub data: DataOptions,
-    /// Which model is kept: the best if there are validation rows, else the last, unless this says otherwise.
+    /// Choice of the kept model; `None` for the best if there are validation rows, else the last.
     pub keep: Option<Keep>,
-    /// Ends the run after this many epochs in a row without improvement on the validation rows.
+    /// Number of epochs without improvement on the validation rows after which the run ends.
     #[serde(skip)]
     pub patience: Option<usize>,
-    /// Ends the run after the epoch that reaches it on the validation rows, or else on the training rows.
+    /// Accuracy on the validation rows, or else on the training rows, after which the run ends.
     #[serde(skip)]
     pub target_accuracy: Option<f64>,
-    /// Metric on the validation rows that decides which model is kept and when a run ends for lack of improvement; by default the accuracy
-    /// of classes, then the loss.
+    /// Metric on the validation rows that selects the kept model and defines improvement; by default the
+    /// accuracy of classes, then the loss.
     pub metric: Option<Metric>,
-    /// Ends the run this long after its start, within an epoch, too.
+    /// Time limit from the start of the run, which can end it within an epoch.
     #[serde(skip)]
     pub max_time: Option<Duration>,
 }
@@ -166,21 +166,22 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The default epochs for a number of training rows: ten, or as many as take 40,960 rows in all. Nothing is known of a table that is
-    /// still read, but that it has more than a block of rows.
+    /// Returns the default number of epochs for a number of training rows: 10, or enough for 40,960 rows in
+    /// total. An unknown number, of a table that is still being read, counts as large.
     pub fn default_epochs(rows: Option<usize>) -> usize {
         let rows = rows.unwrap_or(MANY_ROWS).clamp(1, MANY_ROWS);
         (Self::default().epochs * MANY_ROWS).div_ceil(rows).min(1000)
     }
 
-    /// The default learning rate: the usual one of an optimizer, and for values at most 0.01, since a
-    /// squared error has no bound on its slope.
+    /// Returns the default learning rate: the optimizer's default, and for values at most 0.01, since the
+    /// slope of a squared error is unbounded.
     pub fn default_rate(optimizer: OptimizerKind, loss: Loss) -> f32 {
         let rate = optimizer.default_rate();
         if loss.of_classes() { rate } else { rate.min(0.01) }
     }
 
-    /// The default batch size for a number of training rows: 64 from 2,048 rows on, 32 from 512 on, else 16.
+    /// Returns the default batch size for a number of training rows: 64 from 2,048 rows on, 32 from 512 on,
+    /// else 16.
     pub fn default_batch_size(rows: Option<usize>) -> usize {
         match rows {
             Some(..512) => 16,
@@ -189,14 +190,14 @@ impl Config {
         }
     }
 
-    /// The settings as entries of a model file, by their names, and the version of the program.
+    /// Returns the settings by name, and the program version, as entries of a model file.
     pub fn settings(&self) -> BTreeMap<String, String> {
         let version = ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
         let settings = settings::object(self).into_iter().filter(|(_, value)| !value.is_null());
         settings.map(|(name, value)| (name, settings::text(&value))).chain([version]).collect()
     }
 
-    /// The update rule, for batches of at most `batch` of `rows` rows, if known.
+    /// Returns the update rule, for batches of at most `batch` of `rows` rows, if known.
     pub fn rule(&self, batch: usize, rows: Option<usize>) -> UpdateRule {
         let epoch_steps = rows.map_or(0, |rows| rows.div_ceil(batch.max(1)) as u64);
         let rates = Rates::new(self.rate_schedule, self.learning_rate, epoch_steps, self.epochs as u64);
@@ -216,26 +217,26 @@ impl Config {
         }
     }
 
-    /// What decides the initial weights.
+    /// Returns the seed of the initial weights.
     pub fn initial_seed(&self) -> u64 {
         self.init_seed.unwrap_or(self.seed)
     }
 
-    /// Whether the number of rows, or all labels, must be known before training starts.
+    /// Returns whether the number of rows, or all labels, must be known before training starts.
     pub fn needs_all_rows(&self) -> bool {
         self.rate_schedule.needs_steps() || self.class_weights != ClassWeights::None
     }
 
-    /// Checks whether all settings are in range.
+    /// Checks that all settings are in range.
     ///
     /// # Errors
-    /// [`Error::Setting`](crate::error::Error::Setting) for the first that is not.
+    /// [`Error::Setting`](crate::error::Error::Setting) for the first setting out of range.
     pub fn validate(&self) -> Result<()> {
         let of_classes = self.loss.of_classes();
         demand(self.epochs > 0, "epochs", "1 or more", 0)?;
         demand(self.threads != Some(0), "threads", "1 or more", 0)?;
         demand(self.batch_size > 0, "batch-size", "1 or more", 0)?;
-        // How many rows there are is nothing that a setting has to know.
+        // Settings must be valid for any number of rows.
         self.rule(self.batch_size, Some(u32::MAX as usize)).validate()?;
         let hidden = self.hidden.len();
         for (setting, values) in [("activation", self.activation.len()), ("dropout", self.dropout.len())] {

@@ -1,4 +1,4 @@
-//! The network of a run and how an engine trains it, from the settings and the data.
+//! The network and the engine options of a run, from the settings and the data.
 
 use crate::engine::{Device, EngineOptions, EngineState, Load};
 use crate::error::Result;
@@ -8,24 +8,26 @@ use crate::step::{Activation, RateSchedule};
 use crate::train::{Config, TrainingData};
 
 impl Config {
-    /// The network for such data, and how an engine trains it: on this device, if it has room for both.
+    /// Returns the network for these data, and the options for training it on this device, if both fit on it.
     ///
     /// # Errors
-    /// [`Error::Setting`](crate::Error::Setting) and [`Error::Config`](crate::Error::Config) for settings that cannot be with these
-    /// data; [`Error::Device`](crate::Error::Device) where the device has no buffers for them.
+    /// [`Error::Setting`](crate::Error::Setting) and [`Error::Config`](crate::Error::Config) for settings
+    /// that do not fit these data; [`Error::Device`](crate::Error::Device) if the device cannot hold the
+    /// buffers.
     pub fn plan(&self, data: &TrainingData, device: &Device) -> Result<(Network, EngineOptions)> {
         let batch = self.batch_size.min(data.rows().unwrap_or(usize::MAX));
         data.check_loss(self.loss)?;
         let network = self.network_for(data, batch)?;
         let options = self.training_options(&network, batch, data.rows(), data.is_weighted());
-        // Now that the steps of the run are known.
+        // The rule now depends on the number of steps.
         options.rule.validate()?;
         device.check(&network, options.rule.optimizer.kind.states(), batch)?;
         Ok((network, options))
     }
 
-    /// Whether the CPU engine will have trained on these data sooner than a GPU: [`find_device_for`](crate::engine::find_device_for) asks.
-    /// Not where it is unknown how many rows there are, nor under a schedule, which a GPU alone has.
+    /// Returns whether the CPU engine trains on these data faster than a GPU, for
+    /// [`find_device_for`](crate::engine::find_device_for). False if the number of rows is unknown, or with a
+    /// schedule, which only GPUs have.
     ///
     /// # Errors
     /// As [`Config::plan`].
@@ -33,7 +35,7 @@ impl Config {
         Ok(self.schedule.is_none() && self.load(data)?.is_some_and(|load| load.is_short(self.threads)))
     }
 
-    /// What there is to do, where it is known how many rows there are.
+    /// Returns the amount of work, if the number of rows is known.
     ///
     /// # Errors
     /// As [`Config::plan`].
@@ -41,25 +43,25 @@ impl Config {
         let Some(rows) = data.rows() else { return Ok(None) };
         let (network, EngineOptions { batch, .. }) = self.plan(data, &Device::Cpu)?;
         let (epochs, steps) = (self.epochs as f64, rows.div_ceil(batch.max(1)) as f64);
-        // Forward, and back to the inputs and to the weights of each layer.
+        // Forward, and backward to the inputs and to the weights of each layer.
         let multiply_adds = 3.0 * epochs * network.parameter_count() as f64 * rows as f64;
         Ok(Some(Load { multiply_adds, calls: epochs * steps }))
     }
 
-    /// The parameters with which a network begins.
+    /// Returns the initial parameters of a network.
     pub fn initial_parameters(&self, network: &Network) -> Parameters {
         Parameters::initial(network, self.init, self.initial_seed())
     }
 
-    /// What an optimizer remembers from training before, if the one of these settings can go on with it: nothing of another kind, and
-    /// none where the learning rate depends on the number of steps, which begins anew.
+    /// Returns an optimizer state from earlier training if these settings can continue it: `None` for another
+    /// kind of optimizer, and for learning rates that depend on the number of steps, which restarts.
     pub(crate) fn continued<'a>(&self, state: &'a EngineState, network: &Network) -> Option<&'a EngineState> {
         let are_fit = state.optimizer.len() == self.optimizer.kind.states()
             && state.optimizer.iter().all(|parameters| parameters.fits(network));
         (are_fit && self.rate_schedule == RateSchedule::Constant).then_some(state)
     }
 
-    /// How an engine trains with them, in batches of at most `batch` of `rows` rows, if known; `weighted` says
+    /// Returns the options for training in batches of at most `batch` of `rows` rows, if known; `weighted` is
     /// whether rows have weights.
     pub fn training_options(
         &self,
@@ -71,7 +73,7 @@ impl Config {
         let mut options = EngineOptions { weighted, ..self.engine_options(batch) };
         options.rule = self.rule(batch, rows);
         if self.ntk {
-            // Those that keep a mean of squares divide by its root.
+            // Optimizers with a mean of squares divide by its root.
             let divides = self.optimizer.kind.betas() > 0;
             let factor = |inputs: usize| 1.0 / if divides { (inputs as f32).sqrt() } else { inputs as f32 };
             options.rule.factors.layer_weights = network.layers().map(|(inputs, _)| factor(inputs)).collect();
@@ -79,13 +81,14 @@ impl Config {
         options
     }
 
-    /// As [`Config::training_options`], for an unknown number of rows, without weights, and with rates that do not depend on layer sizes.
+    /// Returns [`Config::training_options`] for an unknown number of rows, without weights, and with rates
+    /// that do not depend on layer sizes.
     pub fn engine_options(&self, batch: usize) -> EngineOptions {
         let (schedule, threads) = (self.schedule, self.threads);
         EngineOptions { batch, rule: self.rule(batch, None), weighted: false, schedule, threads }
     }
 
-    /// The network for such data, if it and batches of `batch` rows fit in memory.
+    /// Returns the network for these data, if it and batches of `batch` rows fit in memory.
     ///
     /// # Errors
     /// As [`Config::network`].
@@ -94,10 +97,10 @@ impl Config {
         self.network_with_input_layer(layer, data.inputs(), data.outputs(), batch)
     }
 
-    /// The network for data of this shape, if it and batches of `batch` rows fit in memory.
+    /// Returns the network for data of this shape, if it and batches of `batch` rows fit in memory.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) for what memory cannot hold; nothing has been allocated then.
+    /// [`Error::Config`](crate::Error::Config) if memory is too small; nothing has been allocated then.
     pub fn network(&self, inputs: usize, outputs: usize, batch: usize) -> Result<Network> {
         self.network_with_input_layer(None, inputs, outputs, batch)
     }
@@ -137,10 +140,10 @@ impl Config {
     /// Checks that memory holds all copies of the parameters of a network.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if not.
+    /// [`Error::Config`](crate::Error::Config) if memory is too small.
     pub(in crate::train) fn check_network_memory(&self, network: &Network) -> Result<()> {
-        // The engine's with an optimizer's gradients and state, and while the model is saved the model's own and three forms of
-        // the file's contents.
+        // The engine's copy, gradients and states of the optimizer, and while saving, the model's copy and
+        // three forms of the file's contents.
         let gradients = usize::from(!self.rule(self.batch_size, None).is_plain_sgd());
         let copies = 5 + gradients + self.optimizer.kind.states();
         let bytes = (network.parameter_count() as u128).saturating_mul((copies * size_of::<f32>()) as u128);

@@ -1,4 +1,4 @@
-//! Settings from which others start: plain ones, and those for tables, as published.
+//! Presets: plain settings, and published settings for tables.
 
 use crate::data::Scale;
 use crate::model::{Init, Variance};
@@ -6,20 +6,22 @@ use crate::step::{Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateS
 use crate::train::{Clip, Config, DataOptions, InputOptions, Metric};
 
 impl Config {
-    /// Gradient descent at the usual rate of a loss; all else at its default.
+    /// Returns gradient descent at the default learning rate for a loss, with other settings at their
+    /// defaults.
     pub fn plain(loss: Loss) -> Self {
         let config = Self { loss, ..Self::default() };
         Self { learning_rate: Self::default_rate(config.optimizer.kind, loss), ..config }
     }
 
-    /// RealMLP-TD-S (D. Holzmüller, L. Grinsztajn, I. Steinwart, "Better by default: strong pre-tuned MLPs and boosted trees on
-    /// tabular data", 2024; code dholzmueller/realmlp-td-s_standalone): three hidden layers of 256, robust scaling with smooth
-    /// clipping, a learnt factor for every input, neural tangent parametrisation, Adam with a rate of four cycles; and the periodic
-    /// embeddings of numbers of RealMLP-TD. It is meant for tables with validation rows, on which the model with the smallest log loss of
-    /// calibrated probabilities is kept, or for values with the smallest error.
+    /// Returns RealMLP-TD-S (D. Holzmüller, L. Grinsztajn, I. Steinwart, "Better by default: strong pre-tuned
+    /// MLPs and boosted trees on tabular data", 2024; code dholzmueller/realmlp-td-s_standalone): three
+    /// hidden layers of 256, robust scaling with smooth clipping, a learnt factor for every input, neural
+    /// tangent parametrisation, Adam with a rate of four cycles; and the periodic embeddings of numbers of
+    /// RealMLP-TD. It is meant for tables with validation rows, which select the model with the smallest log
+    /// loss of calibrated probabilities, or the smallest error of values.
     ///
-    /// One-hot inputs are 0 and 1 here, where the published code scales them like numbers; the last batch of an epoch is
-    /// shorter, where that leaves its rows out; and a run ends when 64 epochs have brought nothing better on the validation rows.
+    /// Unlike the published code, one-hot inputs are 0 and 1 and not scaled; the last, shorter batch of an
+    /// epoch is trained; and a run ends after 64 epochs without improvement on the validation rows.
     pub fn table(loss: Loss) -> Self {
         let of_classes = loss.of_classes();
         let optimizer = Optimizer { beta1: 0.9, beta2: 0.95, ..OptimizerKind::Adam.defaults() };

@@ -1,4 +1,4 @@
-//! Settings by their names, as files hold them.
+//! Settings by name, as stored in files.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 use super::Config;
 use crate::error::{Error, Result};
 
-/// The settings of a run, by their names.
+/// Settings of a run by name.
 pub(in crate::train) type Settings = Map<String, Value>;
 
-/// Settings that a resumed run may change: they decide when a run ends, and which device computes it.
+/// Settings that a resumed run may change: the end of the run, and the device.
 const FREE: [&str; 3] = ["epochs", "schedule", "threads"];
 
 pub(super) fn object(config: &Config) -> Settings {
-    // Through text: a `Value` of an f32 has the digits of an f64.
+    // Converted via text, since a `Value` of an f32 has the digits of an f64.
     let text = serde_json::to_string(config).expect("a configuration has names and finite numbers");
     serde_json::from_str(&text).expect("the text is an object")
 }
 
-/// A value as text; a list is joined by commas.
+/// Formats a value; lists are joined by commas.
 pub(super) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -30,7 +30,7 @@ pub(super) fn text(value: &Value) -> String {
 }
 
 impl Config {
-    /// All settings that decide the result of a step or which model is kept.
+    /// Returns all settings that decide the result of a step or the kept model.
     pub(in crate::train) fn fixed_settings(&self) -> Settings {
         let mut settings = object(self);
         settings.retain(|name, _| !FREE.contains(&name.as_str()));
@@ -38,10 +38,10 @@ impl Config {
     }
 }
 
-/// Compares the settings of a checkpoint with the settings of the run that is to continue from it.
+/// Compares the settings of a checkpoint with the settings of the resumed run.
 ///
 /// # Errors
-/// [`Error::Config`] with the names of all that differ.
+/// [`Error::Config`] with the names of all different settings.
 pub(in crate::train) fn check_fixed(then: &Settings, now: &Settings) -> Result<()> {
     let value = |settings: &Settings, name: &String| match settings.get(name) {
         None | Some(Value::Null) => "none".to_owned(),

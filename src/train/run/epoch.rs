@@ -1,4 +1,5 @@
-//! The batches of an epoch, and its end: the network is evaluated, its model offered to be kept, and the run goes on or ends.
+//! The batches of an epoch, and its end: evaluation, choice of the kept model, and the decision to end the
+//! run.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::train::shared_data::{HeldOutRows, RunData};
 use crate::train::training_data::TESTED_ROWS;
 
 impl Run {
-    /// Counts batches, and ends the run if the loss of one is no number.
+    /// Counts batches. Fails if the loss of one is not finite.
     pub(super) fn count(&mut self, batches: &[BatchMetrics]) -> Result<()> {
         let Some(ActiveRun { epochs, totals, .. }) = &mut self.trained else { return Ok(()) };
         self.first_batch.get_or_insert_with(Instant::now);
@@ -29,7 +30,7 @@ impl Run {
         Ok(())
     }
 
-    /// The rows that do not train, which are read now if they have not been before.
+    /// Returns the validation and test rows, reading them on the first call.
     pub(super) fn hold_out(
         known: &mut Option<Arc<HeldOutRows>>,
         data: &mut RunData,
@@ -51,10 +52,10 @@ impl Run {
         Ok(Arc::clone(known.insert(Arc::new(rows))))
     }
 
-    /// Evaluates the network, reports the epoch, and goes on to the next.
+    /// Evaluates the network, reports the epoch, and starts the next.
     pub(super) async fn end_epoch(&mut self) -> Result<()> {
         let is_last = self.epochs.len() + 1 == self.config.epochs;
-        // A limit of time leaves none for a warning: that evaluates all training rows.
+        // A time limit leaves no time for the warning, which requires an evaluation of all training rows.
         let has_time = self.config.max_time.is_none();
         let Some(trained) = &mut self.trained else { return Ok(()) };
         let duration = trained.end_epoch(&self.observer);
@@ -69,7 +70,7 @@ impl Run {
             return Err(self.non_finite(number));
         }
         if !is_finite(&test) && !trained.is_finite_on(&self.data).await? {
-            // Not the fault of the test rows alone.
+            // The training rows have the same problem as the test rows.
             return Err(self.non_finite(number));
         }
         self.bad_test = test.as_ref().map(|test| test.loss).filter(|loss| !loss.is_finite());
@@ -91,7 +92,7 @@ impl Run {
         Ok(())
     }
 
-    /// Why the run ends behind an epoch, if it does.
+    /// Returns why the run ends after an epoch, if it does.
     pub(super) fn end_after_epoch(&self, epoch: &Epoch) -> Option<End> {
         let reached = epoch.validation.as_ref().unwrap_or(&epoch.train).accuracy;
         if epoch.epoch >= self.config.epochs {
@@ -105,7 +106,7 @@ impl Run {
         }
     }
 
-    /// Whether the time of the run is over.
+    /// Returns whether the time limit has been reached.
     pub(super) fn is_over(&self) -> bool {
         self.config.max_time.is_some_and(|most| self.began.elapsed() >= most)
     }
@@ -114,7 +115,7 @@ impl Run {
         self.model_after(None, parameters, epoch)
     }
 
-    /// The model after an epoch, of which most is that of an earlier one.
+    /// Creates the model after an epoch, reusing most of an earlier model if possible.
     fn model_after(&self, earlier: Option<Model>, parameters: Parameters, epoch: usize) -> Result<Model> {
         let Some(ActiveRun { network, transform, data_schema, settings, engine, .. }) = &self.trained else {
             return Err(Error::Interrupted);

@@ -1,4 +1,4 @@
-//! A network trained once more, on the rows that validated, too.
+//! Second training of a network, which includes the validation rows.
 
 use std::sync::Arc;
 
@@ -11,13 +11,14 @@ use crate::model::Model;
 use crate::threads::block;
 use crate::train::{Config, DataOptions, Event, OnEvent, Score, Summary, TrainingData};
 
-/// Trains the network of a run once more, on its training rows and those of them that validated: for as many epochs as gave the model
-/// that was kept, with the same learning rates. That model becomes the one of the `summary`, and its score on the test rows that of its
-/// epoch. `config` is that of the run; `reader` has the rows of its training file, `test` those of a test file. The temperature of the
-/// first model is that of the second, too, as no rows are left to find one.
+/// Trains the network of a run again, on its training and validation rows from the training file: up to the
+/// epoch of the kept model, with the same learning rates, and with the model's temperature, as no rows are
+/// left to determine another. The new model and its test score replace the model in `summary` and the test
+/// score of its epoch. `config` is the configuration of the run; `reader` has the rows of its training file,
+/// `test` the rows of a test file.
 ///
 /// # Errors
-/// Those of the data and of the run; those of `on_event`, which takes progress.
+/// Errors of the data, of the run and of `on_event`, which receives progress.
 pub fn refit(
     summary: &mut Summary,
     config: &Config,
@@ -44,7 +45,7 @@ pub fn refit(
 }
 
 impl Run {
-    /// The model so far, divided by a temperature, and its score on the test rows.
+    /// Returns the model so far, divided by a temperature, and its score on the test rows.
     async fn refitted(mut self, temperature: Option<f64>) -> Result<(Model, Option<Score>)> {
         let (Some(trained), Some(SelectedModel { model, .. })) = (&mut self.trained, self.selection.kept)
         else {

@@ -1,4 +1,4 @@
-//! A run that is set aside, is stopped, makes checkpoints, and goes on from them.
+//! Suspending, stopping, checkpointing and resuming of runs.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::train::events::{End, Event};
 use crate::train::model_selection::SelectedModel;
 
 impl Run {
-    /// Lets go of the engine between two epochs, so that a waiting run holds only its parameters and what the
-    /// optimizer remembers. The next event begins where it left off, bit for bit.
+    /// Releases the engine between two epochs, so that a suspended run holds only its parameters and the
+    /// state of the optimizer. Resumes at the next event with bitwise equal results.
     ///
     /// # Errors
-    /// Those of the device; [`Error::Config`] within an epoch.
+    /// Errors of the device; [`Error::Config`] within an epoch.
     pub fn suspend(&mut self) -> Result<()> {
         let Some(trained) = &mut self.trained else { return Ok(()) };
         if trained.totals.batches > 0 {
@@ -30,12 +30,12 @@ impl Run {
         Ok(())
     }
 
-    /// Goes on from a checkpoint when it begins, bit for bit as the run would have gone on that made it, on the same device.
-    /// Call it before the first event. A run whose epochs have all been trained ends at once.
+    /// Sets a checkpoint from which the run starts, with bitwise equal results on the same device. Call this
+    /// before the first event. If all epochs have been trained, the run ends immediately.
     ///
     /// # Errors
-    /// Those of the data; [`Error::Config`] if a setting differs that decides a step. The first event is [`Error::Config`] if the data make
-    /// another network.
+    /// [`Error::Config`] if a setting that decides a step differs. The first event is [`Error::Config`] if
+    /// the data result in a different network.
     pub fn resume(&mut self, checkpoint: Checkpoint) -> Result<()> {
         let Checkpoint { model, state, kept, progress } = checkpoint;
         check_fixed(&progress.settings, &self.config.fixed_settings())?;
@@ -53,10 +53,10 @@ impl Run {
         Ok(())
     }
 
-    /// Waits for what the device still does, and gives what the run needs to go on from here; nothing before it has begun.
+    /// Waits for the device, and returns a checkpoint of the run; `None` before training has started.
     ///
     /// # Errors
-    /// Those of the device; [`Error::NonFiniteModel`] if a parameter is NaN or infinite.
+    /// Errors of the device; [`Error::NonFiniteModel`] if a parameter is NaN or infinite.
     pub fn checkpoint(&mut self) -> Result<Option<Checkpoint>> {
         block(self.drain())?;
         let Some(trained) = &mut self.trained else { return Ok(None) };
@@ -88,11 +88,11 @@ impl Run {
         Ok(Some(Checkpoint { model: self.model(parameters, number)?, state, kept, progress }))
     }
 
-    /// What the optimizer of a run that has ended remembers of the model that is kept, for [`Run::begin_with`]; nothing where rows
-    /// validate, as that model may be one before the last.
+    /// Returns the optimizer state of the kept model of a finished run, for [`Run::begin_with`]; `None` with
+    /// validation rows, as the kept model may be earlier than the last.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn optimizer_state(&mut self) -> Result<Option<EngineState>> {
         match &mut self.trained {
             Some(trained) if !self.data.validates() => Ok(Some(block(trained.engine.snapshot())?.1)),
@@ -100,10 +100,10 @@ impl Run {
         }
     }
 
-    /// Waits for what the device still does, and gives the model as it stands; nothing before the run has begun.
+    /// Waits for the device, and returns the current model; `None` before training has started.
     ///
     /// # Errors
-    /// Those of the device; [`Error::NonFiniteModel`] if a parameter is NaN or infinite.
+    /// Errors of the device; [`Error::NonFiniteModel`] if a parameter is NaN or infinite.
     pub async fn current_async(&mut self) -> Result<Option<Model>> {
         self.drain().await?;
         let Some(trained) = &mut self.trained else { return Ok(None) };
@@ -115,12 +115,12 @@ impl Run {
         self.model(parameters, number).map(Some)
     }
 
-    /// Whether all training rows have been read.
+    /// Returns whether all training rows have been read.
     fn has_all_rows(&self) -> bool {
         self.data.rows() == Some(self.data.view().len())
     }
 
-    /// The identity of the training rows, if known by now.
+    /// Returns the identity of the training rows, if known.
     fn trained_rows(&mut self) -> Option<TrainedRows> {
         if self.trained_rows.is_none() && self.has_all_rows() {
             self.trained_rows = Some(TrainedRows::from_rows(&self.data.view()));
@@ -128,7 +128,7 @@ impl Run {
         self.trained_rows.or(self.expected)
     }
 
-    /// Compares the training rows with those of the checkpoint, once all are there.
+    /// Compares the training rows with the checkpoint's, once all have been read.
     pub(super) fn compare_rows(&mut self) -> Result<()> {
         if self.expected.is_none() || !self.has_all_rows() {
             return Ok(());
@@ -148,12 +148,12 @@ impl Run {
         Ok(())
     }
 
-    /// Waits for the steps on the device, and reports the model if it would be kept.
+    /// Waits for the device, and reports the model if it is to be kept.
     pub(super) async fn interrupt(&mut self, end: End) -> Result<()> {
         self.drain().await?;
         self.end = Some(end);
         let Some(trained) = &mut self.trained else { return Ok(()) };
-        // A time limit keeps the model of the last whole epoch, which has figures, if there is one.
+        // A time limit keeps the model of the last complete epoch, which has scores, if there is one.
         if !self.selection.keeps_last() || end == End::Time && self.selection.kept.is_some() {
             return Ok(());
         }
@@ -168,7 +168,7 @@ impl Run {
         Ok(())
     }
 
-    /// Waits for what the device still does.
+    /// Waits for submitted steps.
     async fn drain(&mut self) -> Result<()> {
         while let Some(trained) = &mut self.trained {
             let batches = trained.engine.poll(true).await?;

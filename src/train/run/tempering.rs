@@ -1,4 +1,4 @@
-//! The last layer of the kept model is divided by its temperature.
+//! Calibration of the kept model by its temperature.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::train::events::End;
 use crate::train::temperature::factor;
 
 impl Run {
-    /// Divides the last layer of the kept model by its temperature, if the run has ended and the model has a smaller loss on the
-    /// validation rows for it. A checkpoint from which a run continues is made before.
+    /// Divides the last layer of the kept model by its temperature, if the run has ended and the division
+    /// reduces the loss on the validation rows. Checkpoints have the model before the division.
     pub(crate) async fn temper(&mut self) -> Result<()> {
         let has_ended = !matches!(self.end, None | Some(End::Interrupted));
         let is_wanted = has_ended && self.config.temperature && self.config.loss.of_classes();
@@ -43,7 +43,7 @@ impl Run {
     }
 }
 
-/// Divides the outputs of a network by a temperature.
+/// Divides the outputs of a network by a temperature, via the last layer.
 pub(super) fn divide_outputs(model: &mut Model, temperature: f64) {
     if let Some(layer) = model.parameters.layers.last_mut() {
         let factor = temperature.recip() as f32;

@@ -1,4 +1,4 @@
-//! What a run trains on, and the rows that it is measured by.
+//! Training data, with validation and test rows.
 
 mod row_weights;
 
@@ -14,21 +14,21 @@ use crate::step::{Loss, demand};
 use crate::train::evaluation::{check_inputs, test_set};
 use crate::train::{DataOptions, TrainedRows};
 
-/// The setting of a model that has the sum of the rows that it was tested on.
+/// Name of the model setting with the checksum of the test rows.
 pub const TESTED_ROWS: &str = "tested_rows";
 
-/// Rows that do not train.
+/// Validation or test rows.
 pub(crate) enum HeldOut {
-    /// Rows held out of the training file, with the number of cells with values that the training rows did not have.
+    /// Rows held out of the training file, and the number of their unknown cells.
     Rows(Dataset, UnknownCells),
-    /// Rows of a separate file, of which the first may have been read.
+    /// A separate file, whose first rows may have been read.
     File(Box<Reader>),
 }
 
-/// Why training on rows of images does not begin with the first of them, while others are read.
+/// Reason why training on rows of images does not start while later rows are being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FullReadReason {
-    /// The numbers by which columns are scaled depend on all rows.
+    /// The scaling of columns depends on all rows.
     Scaled,
     /// A share of the rows is held out.
     HeldOut,
@@ -36,40 +36,40 @@ pub enum FullReadReason {
     Sorted,
 }
 
-/// Rows to train on, to validate on and to test on. Of the training rows the first block is here at least.
+/// Training, validation and test rows. At least the first block of training rows has been read.
 pub struct TrainingData {
     pub(crate) reader: Reader,
     pub(crate) validation: Option<HeldOut>,
     pub(crate) test: Option<HeldOut>,
-    /// Where the test rows come from, for messages.
+    /// Source of the test rows, for messages.
     pub(crate) test_name: PathBuf,
     pub(crate) transform: Transform,
-    /// Whether all rows are here before training starts; the first epoch then takes them in an order over all of them.
+    /// Whether all rows are read before training; the first epoch then has an order over all of them.
     pub(crate) is_whole: bool,
-    /// Why rows of images are all read before training.
+    /// Reason why all rows of images are read before training.
     read_first: Option<FullReadReason>,
-    /// Rows of the training file, those that are left out of training included, where that is known.
+    /// Number of rows of the training file, including held-out rows, if known.
     file_rows: Option<usize>,
-    /// What tells the rows that test from others.
+    /// Identity of the test rows.
     tested_rows: Option<TrainedRows>,
-    /// Whether rows have weights of their own.
+    /// Whether rows have individual weights.
     pub(super) has_row_weights: bool,
-    /// Whether the weights of the rows are those of their classes, too.
+    /// Whether the weights of the rows include class weights.
     pub(super) is_weighed: bool,
-    /// How the values to predict were scaled, if they were. Those of other rows are as they stand in their file.
+    /// Scaling of the values to predict, if any. Values of validation and test rows are unscaled.
     target_scale: Option<TargetScale>,
-    /// Labels of all rows of the training file that may be slips, as far as these were read before training.
+    /// Labels of the training file that may be mistakes, among the rows read before training.
     odd_labels: Vec<OddLabel>,
     pub(super) files_without_weights: Vec<PathBuf>,
 }
 
 impl TrainingData {
-    /// Prepares rows of a table, which have all been read, or reads as much as is needed of rows of images before training can start:
-    /// the first block, whose values need no look at all rows, or everything where columns are scaled by what they hold, rows are left out
-    /// for validation or testing, or the labels show that the rows are sorted by them.
+    /// Prepares rows of a table, which have all been read, or reads the rows of images required to start
+    /// training: the first block; or all rows if columns are scaled by their values, rows are held out for
+    /// validation or testing, or the rows are sorted by label.
     ///
     /// # Errors
-    /// Those of the data.
+    /// Errors of the data.
     pub fn new(
         mut reader: Reader,
         validation: Option<Reader>,
@@ -79,7 +79,7 @@ impl TrainingData {
         for other in [&validation, &test].into_iter().flatten() {
             check_inputs(other.name(), other.inputs(), reader.inputs())?;
         }
-        // More than the first block may be long in coming.
+        // Later blocks may arrive late.
         if reader.rows() == 0 {
             reader.next_block()?;
         }
@@ -99,7 +99,7 @@ impl TrainingData {
             reader.read_to_end()?;
         }
         let read_first = read_first.filter(|_| reader.rows() > BLOCK_ROWS);
-        // Values have no classes by which an order of the rows would show.
+        // Values have no classes that reveal an order of the rows.
         let is_in_doubt = reader.values() > 0 || is_sorted(reader.labels());
         let is_whole = encodes || !options.split.is_none() || is_in_doubt;
         reader.check_classes()?;
@@ -146,7 +146,8 @@ impl TrainingData {
             let rows = rows.next().flatten();
             match (file, rows) {
                 (Some(mut file), _) => {
-                    // What is wrong with a small set shows before an epoch has been spent; of IDX labels are known already.
+                    // Reports errors of a small set before the first epoch; labels of IDX files have been
+                    // checked.
                     if file.total_rows().is_none() {
                         file.next_block()?;
                     }
@@ -188,77 +189,78 @@ impl TrainingData {
         })
     }
 
-    /// The training file, or what stands for it in messages.
+    /// Returns the name of the training file, or its replacement in messages.
     pub fn name(&self) -> &Path {
         self.reader.name()
     }
 
-    /// Training rows, where their number is known before training starts.
+    /// Returns the number of training rows, if known before training starts.
     pub fn rows(&self) -> Option<usize> {
         self.reader.total_rows()
     }
 
-    /// Rows of the training file, those that are left out of training included, where that is known.
+    /// Returns the number of rows of the training file, including held-out rows, if known.
     pub fn file_rows(&self) -> Option<usize> {
         self.file_rows
     }
 
-    /// How many rows of the training file were left out because they have no target.
+    /// Returns the number of rows of the training file that were dropped because they have no target.
     pub fn dropped_rows(&self) -> usize {
         self.reader.dropped_rows()
     }
 
-    /// The identity of the test rows: those of the training file as they are there, those of a separate file,
-    /// when they have been read, as inputs of a network.
+    /// Returns the identity of the test rows: rows of the training file before encoding; rows of a separate
+    /// file as network inputs, once read.
     pub fn tested_rows(&self) -> Option<TrainedRows> {
         self.tested_rows
     }
 
-    /// Values of a row.
+    /// Returns the number of values of a row.
     pub fn inputs(&self) -> usize {
         self.reader.inputs()
     }
 
-    /// The rows so far, as network inputs.
+    /// Returns the rows so far, as network inputs.
     pub fn view(&self) -> Rows<'_> {
         self.reader.view(self.transform.scaling())
     }
 
-    /// Reads until `rows` rows are here.
+    /// Reads until `rows` rows are available.
     ///
     /// # Errors
-    /// Those of the data.
+    /// Errors of the data.
     pub fn read_rows(&mut self, rows: usize) -> Result<()> {
         while self.reader.rows() < rows && self.reader.next_block()? {}
         Ok(())
     }
 
-    /// How values become inputs.
+    /// Returns the conversion of values to inputs.
     pub fn transform(&self) -> &Transform {
         &self.transform
     }
 
-    /// Why rows of images are all read before training can start, if that is so.
+    /// Returns why all rows of images are read before training, if they are.
     pub fn read_first(&self) -> Option<FullReadReason> {
         self.read_first
     }
 
-    /// Whether all rows were read before training, and are shuffled over the whole set from the first epoch on.
+    /// Returns whether all rows were read before training, and are shuffled over the whole set from the first
+    /// epoch on.
     pub fn is_fully_read(&self) -> bool {
         self.is_whole
     }
 
-    /// Whether there are rows to validate on.
+    /// Returns whether there are validation rows.
     pub fn validates(&self) -> bool {
         self.validation.is_some()
     }
 
-    /// Whether there are rows to test on.
+    /// Returns whether there are test rows.
     pub fn tests(&self) -> bool {
         self.test.is_some()
     }
 
-    /// How many rows of the training file validate, and how many test.
+    /// Returns the numbers of validation rows and of test rows from the training file.
     pub fn held_out_rows(&self) -> [usize; 2] {
         [&self.validation, &self.test].map(|held_out| match held_out {
             Some(HeldOut::Rows(rows, _)) => rows.rows(),
@@ -266,8 +268,8 @@ impl TrainingData {
         })
     }
 
-    /// The rows that validate and those that test, for a network with these inputs; `unknown` takes the name of each set
-    /// that has cells with what no training row held, and how many cells they are.
+    /// Returns the validation rows and the test rows, for a network with these inputs; `unknown` receives the
+    /// name of each set with unknown cells, and their number.
     pub(super) fn held_out_rows_for(
         &mut self,
         inputs: usize,
@@ -291,7 +293,7 @@ impl TrainingData {
         Ok(found)
     }
 
-    /// Outputs of a network for these rows: classes, or values to predict.
+    /// Returns the number of outputs of a network for these rows: classes, or values to predict.
     pub fn outputs(&self) -> usize {
         match self.reader.values() {
             0 => self.reader.classes().len(),
@@ -299,20 +301,20 @@ impl TrainingData {
         }
     }
 
-    /// Whether targets are values, not classes.
+    /// Returns whether targets are values, not classes.
     pub fn predicts_values(&self) -> bool {
         self.reader.values() > 0
     }
 
-    /// Whether rows have weights in the loss.
+    /// Returns whether rows have weights in the loss.
     pub fn is_weighted(&self) -> bool {
         self.reader.is_weighted()
     }
 
-    /// Checks whether the targets are those of a loss.
+    /// Checks that a loss fits the targets.
     ///
     /// # Errors
-    /// [`Error::Setting`] if one is for classes and the other values.
+    /// [`Error::Setting`] if one is for classes and the other for values.
     pub fn check_loss(&self, loss: Loss) -> Result<()> {
         let expected = match loss.of_classes() {
             true => "a loss of values, for targets that are values",
@@ -321,61 +323,61 @@ impl TrainingData {
         demand(loss.of_classes() == (self.reader.values() == 0), "loss", expected, loss)
     }
 
-    /// Whether the rows are those of a table that holds no images.
+    /// Returns whether the rows are from a table without images.
     pub fn is_table(&self) -> bool {
         !self.reader.holds_images()
     }
 
-    /// Whether the labels are numbers that the first rows alone have made classes of.
+    /// Returns whether the labels are numbers that are classes only because of the first rows.
     pub fn infers_classes(&self) -> bool {
         self.reader.infers_classes()
     }
 
-    /// Columns that were ignored automatically.
+    /// Returns columns that were ignored automatically.
     pub fn left_out(&self) -> &[IgnoredColumn] {
         self.reader.left_out()
     }
 
-    /// Dates of zeros that were read as missing so far.
+    /// Returns the number of dates of zeros that were read as missing so far.
     pub fn zero_dates(&self) -> usize {
         self.reader.zero_dates()
     }
 
-    /// Lines about how a table was understood.
+    /// Returns lines about the interpretation of a table.
     pub fn table_notices(&self) -> &[String] {
         self.reader.table_notices()
     }
 
-    /// Columns of text that may be meant as numbers.
+    /// Returns columns of text that may be meant as numbers.
     pub fn numbers_as_text(&self) -> &[NumbersAsText] {
         self.reader.numbers_as_text()
     }
 
-    /// Columns that are categories since they hold text and numbers.
+    /// Returns columns that are categories because they contain text and numbers.
     pub fn mixed_columns(&self) -> &[MixedColumn] {
         self.reader.mixed_columns()
     }
 
-    /// Inputs that may hold identifiers.
+    /// Returns inputs that may be identifiers.
     pub fn identifiers(&self) -> &[String] {
         self.reader.identifiers()
     }
 
-    /// Labels that may be slips.
+    /// Returns labels that may be mistakes.
     pub fn odd_labels(&self) -> &[OddLabel] {
         &self.odd_labels
     }
 
-    /// The meaning of inputs and outputs, as far as the rows so far tell.
+    /// Returns the meaning of inputs and outputs, based on the rows so far.
     pub fn data_schema(&self) -> DataSchema {
         let (classes, schema) = (self.reader.classes().clone(), self.reader.schema().cloned());
         DataSchema { classes, schema, image: self.reader.image(), target_scale: self.target_scale.clone() }
     }
 
-    /// Reads all that is left.
+    /// Reads all remaining rows.
     ///
     /// # Errors
-    /// Those of the data.
+    /// Errors of the data.
     pub(crate) fn read_all(&mut self) -> Result<()> {
         self.reader.read_to_end()?;
         self.reader.check_classes()?;
@@ -384,8 +386,8 @@ impl TrainingData {
 }
 
 impl HeldOut {
-    /// The rows, whose labels count the classes of a network with these inputs; and how many of their cells held what the
-    /// training rows did not.
+    /// Returns the rows, with labels as class indices, for a network with these inputs, and the number of
+    /// unknown cells.
     pub(crate) fn rows(
         self,
         inputs: usize,

@@ -1,4 +1,4 @@
-//! How much the rows of training data count, in the loss and in scores.
+//! Weights of training rows in the loss and in scores.
 
 use std::path::PathBuf;
 
@@ -8,26 +8,26 @@ use crate::error::{Error, Result};
 use crate::train::ClassWeights;
 
 impl TrainingData {
-    /// Whether rows have weights of their own, and not only those of their classes.
+    /// Returns whether rows have individual weights, and not only class weights.
     pub fn has_row_weights(&self) -> bool {
         self.has_row_weights
     }
 
-    /// The files of rows that do not train which lack the column of weights: their rows count alike.
+    /// Returns the validation and test files without the column of weights: their rows have equal weights.
     pub fn files_without_weights(&self) -> &[PathBuf] {
         &self.files_without_weights
     }
 
-    /// The weight of each row so far in scores; 1 for rows without weights.
+    /// Returns the weight of each row so far in scores; 1 for rows without weights.
     pub(in crate::train) fn counts(&self) -> Vec<f64> {
         let rows = self.view();
         if self.has_row_weights { rows.counts() } else { vec![1.0; rows.len()] }
     }
 
-    /// Multiplies the weights of the rows by those of their classes, once, when all labels are here.
+    /// Multiplies the weights of the rows by their class weights, once, when all labels have been read.
     ///
     /// # Errors
-    /// [`Error::Setting`] if there are not as many weights as classes.
+    /// [`Error::Setting`] if the number of weights is not the number of classes.
     pub fn weigh_classes(&mut self, weights: &ClassWeights) -> Result<()> {
         let classes = self.reader.classes().len();
         let weights = match weights {
@@ -42,7 +42,7 @@ impl TrainingData {
             }
             ClassWeights::Given(weights) => weights.clone(),
             ClassWeights::Balanced => {
-                // Of each class, what its rows count together.
+                // Total weight of the rows of each class.
                 let mut sums = vec![0.0; classes];
                 let rows = self.reader.view(Scaling::AsIs);
                 for (row, label) in rows.labels().iter().enumerate() {
