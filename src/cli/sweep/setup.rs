@@ -187,8 +187,7 @@ impl PreparedSweep {
         // The preset for tables is the default, as in `tinytrain train`.
         base.training.settings = opened.settings.clone();
         let base = &common.base;
-        let usual =
-            usual_space(base.training.settings.preset_for(&opened.info), !opened.info.predicts_values);
+        let usual = usual_space(base.training.settings.preset_for(&opened.info));
         let tried = TrialSource::from_options(options, usual.without(|name| own.contains_key(name)))?;
         if let Some(name) = tried.space.iter().flat_map(Space::names).find(|name| own.contains_key(*name)) {
             let origin = &tried.origin;
