@@ -216,8 +216,8 @@ pub struct TrainSettings {
     /// Scaling of numeric inputs. [default: auto; robust with --preset table]
     ///
     /// standard: zero mean, unit variance. minmax: 0 to 1. robust: subtract the median, divide by the interquartile
-    /// range. quantile: normal scores of the ranks. bytes: divide by 255. none: as they are. auto: bytes for images,
-    /// else standard. All are fitted on the training rows.
+    /// range. quantile: normal scores of the ranks. bytes: divide by 255. none: as they are. auto: for images
+    /// bytes, after a light background is subtracted; for tables standard. All are fitted on the training rows.
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "METHOD"))]
     #[serde(with = "text")]
     pub scale: Option<Scale>,

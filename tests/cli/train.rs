@@ -281,3 +281,36 @@ fn mnist_is_found_here_before_anywhere_else() {
     assert_eq!(eval[0]["samples"], 100);
     assert!(eval[0]["data"].as_str().unwrap().contains("t10k"));
 }
+
+/// Dark ink on light paper, as in most scans, is learnt as well as light ink on black.
+#[test]
+fn a_light_background_is_subtracted() {
+    let place = Workplace::new();
+    let ink = |count, seed, is_light: bool| {
+        let mut rows = Rows::new(count, seed);
+        let pixels = rows.pixels.iter_mut().flatten();
+        let ink = |pixel: u8| if pixel < 150 { 0 } else { pixel };
+        pixels.for_each(|pixel| *pixel = if is_light { 255 - ink(*pixel) } else { ink(*pixel) });
+        rows
+    };
+    let mut accuracies = Vec::new();
+    for is_light in [false, true] {
+        place.write_idx("data/train", &ink(600, 1, is_light));
+        place.write_idx("data/t10k", &ink(300, 2, is_light));
+        let train = ["train", "--data", "data", "--epochs", "4", "--device", "cpu", "--out", "m.safetensors"];
+        let outcome = place.succeed(&[&train[..], &["--format", "json"]].concat());
+        let notice = "images have the background 255: inputs are (value - 255) / 255; use --scale bytes to divide only";
+        assert_eq!(outcome.stderr.contains(notice), is_light, "{}", outcome.stderr);
+        let objects = outcome.objects();
+        assert_eq!(objects[0]["scaling"], if is_light { "columns" } else { "1/255" });
+        accuracies.push(objects.last().unwrap()["test_accuracy"].as_f64().unwrap());
+    }
+    let [dark, light] = accuracies[..] else { panic!("two trainings") };
+    assert!(dark > 0.9 && light > dark - 0.02, "{dark} {light}");
+    let model = place.model("m.safetensors");
+    for name in ["center", "width"] {
+        assert!(model.scaling(name).iter().all(|value| *value == 255.0));
+    }
+    let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
+    assert_eq!(place.succeed(&eval).objects()[0]["accuracy"], light);
+}

@@ -126,6 +126,17 @@ impl Encoding {
         self
     }
 
+    /// Replaces the value that becomes 0 in all columns of numbers.
+    #[must_use]
+    pub(crate) fn centred(mut self, background: u8) -> Self {
+        for code in &mut self.columns {
+            if let ColumnEncoding::Number { map: NumericScaling::Affine { center, .. }, .. } = code {
+                *center = f64::from(background);
+            }
+        }
+        self
+    }
+
     /// The indices of the columns of categories.
     pub fn categories(&self) -> Vec<usize> {
         let is_category =

@@ -5,7 +5,7 @@ use crate::named::named;
 /// The requested scaling of values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Images are divided by 255, the columns of every other table are standardised.
+    /// (value - background) / 255 for images, where a dark background counts as 0; standardised columns for tables.
     #[default]
     Auto,
     /// (value - mean) / standard deviation, both per column over the training rows.

@@ -1,5 +1,6 @@
 //! PNG images as inputs of a model: images of any size, in grey or colour, become values of a fixed size.
 
+pub(crate) mod background;
 pub(crate) mod folders;
 pub(crate) mod idx;
 

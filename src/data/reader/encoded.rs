@@ -11,6 +11,7 @@ use crate::data::encoding::statistics::{is_coarse, may_be_rounded, moments};
 use crate::data::encoding::targets::{TargetScale, Targets};
 use crate::data::encoding::transform::Transform;
 use crate::data::encoding::unknown::UnknownCells;
+use crate::data::images::background::light_background;
 use crate::data::reading::table::{Missing, Table};
 use crate::data::splitting::folds::{Kinds, different};
 use crate::data::splitting::{Fold, Parts, Split};
@@ -170,6 +171,11 @@ impl Reader {
     pub fn refuse_missing(&mut self) -> Result<()> {
         self.refuses_missing = true;
         self.check_missing()
+    }
+
+    /// Returns the background of the images so far if it is not dark; `None` for a table.
+    pub fn light_background(&self) -> Option<u8> {
+        if self.holds_images() { light_background(&self.table.features) } else { None }
     }
 
     /// Checks the rows so far for missing values, if they are errors.

@@ -61,6 +61,8 @@ pub struct TrainingData {
     /// Labels of the training file that may be mistakes, among the rows read before training.
     odd_labels: Vec<OddLabel>,
     pub(super) files_without_weights: Vec<PathBuf>,
+    /// Background of the images, if it is subtracted.
+    background: Option<u8>,
 }
 
 impl TrainingData {
@@ -83,8 +85,9 @@ impl TrainingData {
         if reader.rows() == 0 {
             reader.next_block()?;
         }
+        let background = if options.scale == Scale::Auto { reader.light_background() } else { None };
         let encodes = match options.scale {
-            Scale::Auto => !reader.holds_images(),
+            Scale::Auto => !reader.holds_images() || background.is_some(),
             Scale::None | Scale::Bytes => reader.needs_encoding(),
             Scale::Standard | Scale::MinMax | Scale::Robust | Scale::Quantile => true,
         };
@@ -124,7 +127,10 @@ impl TrainingData {
         }
         let transform = match options.scale {
             scale if encodes => {
-                let encoding = reader.encoding(scale);
+                let encoding = match background {
+                    Some(background) => reader.encoding(Scale::Bytes).centred(background),
+                    None => reader.encoding(scale),
+                };
                 reader.check_encoding(&encoding)?;
                 let mut encoding = if clips { encoding.clipped() } else { encoding };
                 encoding.is_numbered = options.inputs.need_layer(&encoding);
@@ -186,6 +192,7 @@ impl TrainingData {
             target_scale,
             odd_labels,
             files_without_weights,
+            background,
         })
     }
 
@@ -346,6 +353,11 @@ impl TrainingData {
     /// Returns lines about the interpretation of a table.
     pub fn table_notices(&self) -> &[String] {
         self.reader.table_notices()
+    }
+
+    /// Returns the background that is subtracted from the values of images, if any.
+    pub fn background(&self) -> Option<u8> {
+        self.background
     }
 
     /// Returns columns of text that may be meant as numbers.
