@@ -276,6 +276,7 @@ impl TrainSettings {
             lr_schedule: Some(config.rate_schedule),
             scale: Some(data.scale),
             patience: config.patience.map(Patience::Epochs),
+            metric: config.metric.filter(|_| config.patience.is_some()),
             seed: Some(config.seed),
             ..Self::default()
         };

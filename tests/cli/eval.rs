@@ -38,7 +38,7 @@ fn it_agrees_with_the_end_of_training() {
 
     let text = place.succeed(&[&eval[..5], &CPU].concat()).stdout;
     assert!(text.contains("t10k-images-idx3-ubyte") && text.contains("confusion matrix"), "{text}");
-    let table: Vec<&str> = text.lines().skip_while(|line| !line.contains("precision")).collect();
+    let table: Vec<&str> = text.lines().skip_while(|line| !line.contains("recall")).collect();
     for (class, line) in (0..4).zip(&table[1..]) {
         let cells: Vec<&str> = line.split_whitespace().filter(|cell| *cell != "%").collect();
         let (samples, right): (u64, u64) = (matrix[class].iter().sum(), matrix[class][class]);

@@ -41,7 +41,7 @@ fn labels_keep_their_names() {
             }
         }
         let text = place.succeed(&eval).stdout;
-        let table: Vec<&str> = text.lines().skip_while(|line| !line.contains("precision")).collect();
+        let table: Vec<&str> = text.lines().skip_while(|line| !line.contains("recall")).collect();
         let matrix: Vec<&str> = text.lines().skip_while(|line| !line.contains("confusion matrix")).collect();
         for (index, class) in classes.iter().enumerate() {
             assert!(table[1 + index].trim_start().starts_with(class), "{text}");

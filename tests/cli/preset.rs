@@ -343,7 +343,7 @@ fn a_run_of_it_ends_when_64_epochs_have_brought_nothing_better() {
         place.succeed(&["train", "--resume", "parts", "--target-accuracy", "0.999", "--format", "json"]);
     assert_eq!(resumed.objects().pop().unwrap()["epochs"], epochs);
     assert!(model("parts") == model("run"));
-    place.write("s.jsonl", "{\"lr\":0.04}\n");
+    place.write("s.jsonl", "{\"lr\":0.02}\n");
     let common = ["sweep", "--device", "cpu", "--settings", "s.jsonl", "--out", "s"];
     let swept = place.succeed(&[&common[..], &NOISY, &["--format", "json"]].concat()).objects();
     assert!(swept.iter().any(|it| it["event"] == "member" && it["epochs"] == epochs), "{swept:?}");

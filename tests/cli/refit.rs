@@ -45,7 +45,8 @@ fn it_is_a_run_on_all_rows_for_the_best_number_of_epochs() {
     let place = workplace();
     for target in [&CLASSES, &VALUES] {
         for tested in [&[][..], &["--test-fraction", "0.2"]] {
-            let plain = [&target[..], &["--preset", "plain", "--lr", "0.3"], tested].concat();
+            let plain =
+                [&target[..], &["--preset", "plain", "--lr", "0.3", "--no-temperature"], tested].concat();
             let held_out = [&plain[..], &["--validation-fraction", "0.2"]].concat();
             let first = train(&place, "first.safetensors", &held_out).pop().unwrap();
             let refit = train(&place, "refit.safetensors", &[&held_out[..], &["--refit"]].concat());

@@ -509,8 +509,11 @@ fn names_of_other_kinds_of_files_are_refused_as_folders() {
 #[test]
 fn the_model_of_a_run_is_the_kept_one_or_that_of_the_last_checkpoint() {
     let place = place();
-    let common =
-        [&TRAIN[..], &["--preset", "plain", "--epochs", "500", "--lr", "1", "--patience", "4"]].concat();
+    let common = [
+        &TRAIN[..],
+        &["--preset", "plain", "--epochs", "500", "--lr", "1", "--patience", "4", "--no-temperature"],
+    ]
+    .concat();
     let summary = place.succeed(&[&common[..], &["--out", "r"]].concat()).objects().pop().unwrap();
     let (kept, epochs) = (summary["kept_epoch"].as_u64().unwrap(), summary["epochs"].as_u64().unwrap());
     assert!(kept + 4 == epochs, "{summary}");

@@ -62,6 +62,7 @@ fn json_has_every_field_in_order() {
         "test_rmse",
         "test_mae",
         "test_r2",
+        "validation_metric",
         "seconds",
         "samples_per_second",
         "kept",

@@ -48,7 +48,8 @@ pub(in crate::train) fn check_fixed(then: &Settings, now: &Settings) -> Result<(
         Some(value) => text(value),
     };
     let names: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
-    let differ = names.into_iter().filter(|name| then.get(*name) != now.get(*name));
+    let given = |settings: &Settings, name: &String| settings.get(name).filter(|it| !it.is_null()).cloned();
+    let differ = names.into_iter().filter(|name| given(then, name) != given(now, name));
     let differ = differ.map(|name| {
         format!("{} was {} and is {}", name.replace('_', "-"), value(then, name), value(now, name))
     });
