@@ -56,7 +56,7 @@ fn the_pages_have_the_lines_that_the_documentation_runs() {
         .map(|line| format!("{}\n", line.trim()))
         .collect();
     for (page, heading, documented) in [
-        (include_str!("../../README.md"), "\n## As a library\n", "networks from arrays."),
+        (include_str!("../../README.md"), "\n## As a library\n", "Training on arrays in ten lines."),
         (include_str!("../../docs/TRAINING.md"), "\n## Events\n", "which yields events"),
     ] {
         assert_eq!(code(page, heading), code(&documentation, documented));
