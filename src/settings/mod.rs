@@ -45,7 +45,8 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     #[serde(with = "text")]
     pub preset: Option<Preset>,
-    /// Rows per training step. [default: 64; 32 below 2,048 training rows, 16 below 512; 256 with --preset table]
+    /// Rows per training step. [default: 64; 32 below 2,048 training rows, 16 below 512; with --preset table 256, or 64 below
+    /// 4,096 training rows]
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub batch_size: Option<usize>,
@@ -132,8 +133,8 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "NAME"))]
     #[serde(with = "text")]
     pub optimizer: Option<OptimizerKind>,
-    /// Learning rate, at its peak. [default: 0.1, for values 0.01; 0.001 for adam, adamw and rmsprop; with the adam
-    /// of --preset table 0.02, for values 0.07]
+    /// Learning rate, at its peak. [default: 0.1, for values 0.01; 0.001 for adam, adamw and rmsprop; with the adam of
+    /// --preset table 0.02, or 0.005 below 4,096 training rows]
     #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr: Option<f32>,

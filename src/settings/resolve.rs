@@ -128,8 +128,8 @@ impl TrainSettings {
         let asked = self.clone();
         let loss = asked.loss.unwrap_or(if info.predicts_values { Loss::Mse } else { Loss::CrossEntropy });
         let usual = match self.preset_for(info) {
-            Preset::Table if self.validates(info) => Config::table(loss),
-            Preset::Table => Config { epochs: EPOCHS_WITHOUT_VALIDATION, ..Config::table(loss) },
+            Preset::Table if self.validates(info) => Config::table(loss, info.rows),
+            Preset::Table => Config { epochs: EPOCHS_WITHOUT_VALIDATION, ..Config::table(loss, info.rows) },
             Preset::Plain => Config {
                 epochs: Config::default_epochs(info.rows),
                 batch_size: Config::default_batch_size(info.rows),

@@ -80,7 +80,9 @@ fn a_run_reports_its_choices() {
     let text = place.succeed(&iris).stdout;
     assert_eq!(
         text.lines().nth(2),
-        Some("64 epochs of 1 step, batches of 256 rows (--preset table), adam, learning rate 0.02 (coslog4)")
+        Some(
+            "64 epochs of 2 steps, batches of 64 rows (--preset table), adam, learning rate 0.005 (coslog4)"
+        )
     );
 }
 
