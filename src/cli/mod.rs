@@ -50,8 +50,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 const AFTER_HELP: &str = "Example:\n  tinytrain train --epochs 3\n\n\
-    Exit codes:\n  0  done\n  1  failure of the machine: a device, a disk, memory\n  \
-    2  wrong options or data\n  3  numbers that are not finite, or results beyond their bounds\n  \
+    Exit codes:\n  0  done\n  1  failure of the machine: a device, a disk, memory; a failed check\n  \
+    2  wrong options or data\n  3  numbers that are not finite: a loss, a model, a prediction\n  \
     130 and 143  ended by Ctrl-C and by SIGTERM";
 
 /// Options and commands of other tools, with their names here.
