@@ -1,7 +1,6 @@
 //! Metrics that select models and rank columns.
 
 use super::classified::{Classified, accuracy, evaluation};
-use super::exact;
 use super::temperature::calibrated_loss;
 use super::value_errors::ValueErrors;
 use crate::named::{named, one_of};
@@ -110,7 +109,6 @@ pub struct MetricValue {
     /// The metric.
     pub metric: Metric,
     /// Finite value of the metric.
-    #[serde(with = "exact")]
     pub value: f64,
 }
 

@@ -310,6 +310,43 @@ fn folds_judge_members_by_their_mean() {
     assert!(inspected.stdout.contains("257 samples"), "{}", inspected.stdout);
 }
 
+/// Options of the command line leave the space, and a table is searched around its preset.
+#[test]
+fn given_options_are_fixed() {
+    let place = table();
+    let objects = swept(&place, &["--hidden", "5", "--trials", "3", "--epochs", "2", "--out", "s"]);
+    for member in members(&objects).values() {
+        let names: Vec<&String> = member["settings"].as_object().unwrap().keys().collect();
+        assert_eq!(names, ["batch-size", "dropout", "embeddings", "lr", "lr-schedule"]);
+        let model = place.model(&format!("s/{}", member["model"].as_str().unwrap()));
+        assert_eq!(model.setting("hidden"), "5");
+        assert_eq!((member["chosen"]["metric"].as_str(), &member["end"]), (Some("log-loss"), &"done".into()));
+    }
+    place.write("space.toml", "lr = { log = [0.01, 0.1] }\nhidden = [[3], [4]]\n");
+    let outcome = sweep(&place, &["--lr", "0.1", "--space", "space.toml", "--out", "t"]);
+    let line = "error: space.toml: --lr is on the command line, too; remove one of them";
+    assert_eq!((outcome.code, outcome.error()), (2, line));
+}
+
+/// The chosen metric orders trials, and is printed first.
+#[test]
+fn a_metric_orders_the_trials() {
+    let place = table();
+    let common = ["--trials", "4", "--epochs", "3", "--metric", "auc"];
+    let objects = swept(&place, &[&common[..], &["--out", "s"]].concat());
+    let of = |member: &Value| -> f64 { member["chosen"]["value"].as_f64().unwrap() };
+    let mut all: Vec<f64> = members(&objects).values().map(|member| of(member)).collect();
+    all.sort_by(|a, b| b.total_cmp(a));
+    let board = std::fs::read_to_string(place.path("s/leaderboard.csv")).unwrap();
+    let mut rows = csv::Reader::from_reader(board.as_bytes());
+    let place_of = rows.headers().unwrap().iter().position(|name| name == "validation_auc").unwrap();
+    let found: Vec<f64> = rows.records().map(|row| row.unwrap()[place_of].parse().unwrap()).collect();
+    assert!(found == all && all[0] > all[3], "{found:?} {all:?}");
+    let text = place
+        .succeed(&[&["sweep", "--device", "cpu", "--data", "t.csv", "--out", "t"], &common[..]].concat());
+    assert!(text.stdout.contains("  auc  ") && text.stdout.contains(", auc 0."), "{}", text.stdout);
+}
+
 #[test]
 fn unsupported_options_are_refused_before_anything_is_written() {
     let place = table();
