@@ -261,8 +261,7 @@ fn labels_in_another_case_are_joined_on_demand() {
     let expected = "warning: labels \"Yes\" (row 5), \"no\u{a0}\" (row 7) differ from others only in case or blanks: each is a separate class; correct misspelt labels, or use --fold-labels to merge them";
     assert!(apart.stderr.contains(expected), "{}", apart.stderr);
     assert_eq!(apart.objects()[0]["classes"], json!(["Yes", "no", "no\u{a0}", "yes"]));
-    let fold =
-        ["--target", "class", "--fold-labels", "--test", "v.csv", "--epochs", "60", "--format", "json"];
+    let fold = ["--target", "class", "--fold-labels", "--test", "v.csv", "--lr", "0.02", "--format", "json"];
     for more in [&[][..], &["--scale", "none"]] {
         let joined = train(&place, &[&fold[..], more].concat());
         assert_eq!((joined.code, joined.stderr.contains("differ")), (0, false), "{}", joined.stderr);

@@ -315,8 +315,8 @@ fn noisy() -> Workplace {
     place
 }
 
-const NOISY: [&str; 8] =
-    ["--preset", "table", "--data", "t.csv", "--validation-fraction", "0.3", "--hidden", "4"];
+const NOISY: [&str; 10] =
+    ["--preset", "table", "--data", "t.csv", "--validation-fraction", "0.3", "--hidden", "4", "--lr", "0.02"];
 
 #[test]
 fn a_run_of_it_ends_when_64_epochs_have_brought_nothing_better() {
