@@ -31,6 +31,7 @@ _HERE = {
     "early_stopping": "early_stop",
     "max_time": "time_limit timeout max_seconds",
     "keep": "restore_best_weights save_best_only",
+    "metric": "eval_metric scoring metrics",
     "label_smoothing": "smoothing label_smooth",
     "callbacks": "callback",
     "n_estimators": "n_models n_members ensemble_size",

@@ -257,12 +257,11 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "EPOCHS", allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub patience: Option<Patience>,
-    /// Metric on the validation rows that chooses the best epoch, and ends a run by --patience. [default: accuracy;
-    /// log-loss with --preset table; the loss for values]
+    /// Metric on the validation rows that chooses the best epoch. [default: accuracy; log-loss with --preset table; the
+    /// loss for values]
     ///
     /// accuracy, balanced-accuracy, f1, log-loss, auc or average-precision for classes, f1 to average-precision as means
-    /// over the classes; rmse, mae or r2 for values. log-loss is that of calibrated probabilities, unless
-    /// --no-temperature.
+    /// over the classes; rmse, mae or r2 for values. log-loss is the log loss after calibration.
     #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "NAME"))]
     #[serde(with = "text")]
     pub metric: Option<Metric>,
