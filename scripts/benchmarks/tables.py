@@ -26,14 +26,12 @@ import common
 from benchmarks.problems import PROBLEMS
 
 SEEDS = range(2)
-# Options of `tinytrain train`, or of `tinytrain sweep`, whose ensemble is scored.
+# Options of `tinytrain train`.
 OURS = {
-    "tinytrain": "train",
-    "refit": "train --validation-fraction 0.2 --refit",
-    "all rows": "train --validation-fraction 0",
-    "plain": "train --preset plain",
-    "8 seeds": "sweep --seeds 8 --ensemble 8",
-    "sweep": "sweep --trials 24 --ensemble 16",
+    "tinytrain": "",
+    "refit": "--validation-fraction 0.2 --refit",
+    "all rows": "--validation-fraction 0",
+    "plain": "--preset plain",
 }
 # Metrics of classes and of values, and whether smaller values are better.
 METRICS = {True: {"log_loss": True, "auc": False, "accuracy": False}, False: {"rmse": True, "r2": False}}
@@ -93,11 +91,10 @@ def ours(program, options, seed, train, test):
     with tempfile.TemporaryDirectory() as folder:
         for name, (frame, target) in (("train", train), ("test", test)):
             frame.assign(target=target).to_csv(f"{folder}/{name}.csv", index=False)
-        command, *options = options.split()
-        out = f"{folder}/out" if command == "sweep" else f"{folder}/model.safetensors"
         data = ["--data", f"{folder}/train.csv", "--target", "target", "--task", task, "--seed", seed]
-        run = common.measured([program, command, *data, "--device", "cpu", "--quiet", "--out", out, *options])
-        model = f"{out}/ensemble.safetensors" if command == "sweep" else out
+        model = f"{folder}/model.safetensors"
+        command = [program, "train", *data, "--device", "cpu", "--quiet", "--out", model]
+        run = common.measured([*command, *options.split()])
         test = ["--model", model, "--data", f"{folder}/test.csv", "--format", "json", "--device", "cpu"]
         found = json.loads(common.measured([program, "eval", *test]).output)
     return {name: found[name] for name in METRICS[of_classes]} | {"seconds": run.seconds}
