@@ -20,7 +20,7 @@ RUNS = (
     ("values", DIABETES, {**SMALL, "validation-fraction": 0.2, "activation": "gelu"}),
     ("adam", PENGUINS, {**SMALL, "optimizer": "adam", "activation": "mish", "dropout": "0.2", "label-smoothing": 0.1}),
 )
-SCHEDULES = ("fused", "two-dispatch", "resident", "plain")
+SCHEDULES = ("fused", "two-dispatch", "plain")
 # Maximum relative difference of the browser's loss after the last epoch from the CPU engine's.
 LOSS_BOUND = 1e-3
 # Runs trial.js in a worker, as the page runs the module, and stores its results: text, or bytes as base64.

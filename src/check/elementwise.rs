@@ -1,6 +1,6 @@
 //! zip, activate, multiply_add.
 
-use ndarray::{Array1, Array2, Zip as BatchTrainer};
+use ndarray::{Array1, Array2};
 
 use super::{Cases, Figures, ODD, random, wide};
 use crate::kernels::{Comparison, MultiplyAdd, StepRecord, Tensor, Vector, Zip, activate, compare, zip};
@@ -45,7 +45,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         cases.case(&format!("zip {operation:?}"), &format!("{rows} x {columns}"), |compute| {
             let (a, b) = (random(rows, columns, 1), random(rows, columns, 2).mapv(|value| value.abs() + 0.5));
             let got = zip(compute, operation, &compute.matrix(&a)?, &compute.matrix(&b)?)?.read(compute)?;
-            let want = BatchTrainer::from(&wide(&a)).and(&wide(&b)).map_collect(|a, b| formula(*a, *b));
+            let want = ndarray::Zip::from(&wide(&a)).and(&wide(&b)).map_collect(|a, b| formula(*a, *b));
             Ok(Figures::relative(&got, &want, &want.mapv(f64::abs), units))
         });
     }
