@@ -322,6 +322,25 @@ fn given_options_are_fixed() {
         assert_eq!(model.setting("hidden"), "5");
         assert_eq!((member["chosen"]["metric"].as_str(), &member["end"]), (Some("log-loss"), &"done".into()));
     }
+    let more = [
+        "--lr-schedule",
+        "coslog4",
+        "--lr",
+        "0.01",
+        "--batch-size",
+        "32",
+        "--dropout",
+        "0.5",
+        "--embeddings",
+        "none",
+    ];
+    let objects = swept(&place, &[&more[..], &["--trials", "2", "--epochs", "1", "--out", "f"]].concat());
+    for member in members(&objects).values() {
+        let names: Vec<&String> = member["settings"].as_object().unwrap().keys().collect();
+        assert_eq!(names, ["hidden"]);
+        let model = place.model(&format!("f/{}", member["model"].as_str().unwrap()));
+        assert_eq!((model.setting("lr_schedule"), model.setting("lr")), ("coslog4", "0.01"));
+    }
     place.write("space.toml", "lr = { log = [0.01, 0.1] }\nhidden = [[3], [4]]\n");
     let outcome = sweep(&place, &["--lr", "0.1", "--space", "space.toml", "--out", "t"]);
     let line = "error: space.toml: --lr is on the command line, too; remove one of them";

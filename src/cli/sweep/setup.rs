@@ -180,16 +180,17 @@ impl PreparedSweep {
         let mut common = SharedOptions::from_options(options);
         let base = &mut common.base;
         base.check()?;
-        let mut own = config_file::table(&of_members(&options.train))?;
+        let given = config_file::table(&of_members(&options.train))?;
         // Settings of a member may decide whether factors of learning rates have an effect.
-        own.retain(|name, _| !name.starts_with("lr-"));
-        let opened = DataPaths::from_options(base)?.open(base, &own)?;
+        let mut decided = given.clone();
+        decided.retain(|name, _| !name.starts_with("lr-"));
+        let opened = DataPaths::from_options(base)?.open(base, &decided)?;
         // The preset for tables is the default, as in `tinytrain train`.
         base.training.settings = opened.settings.clone();
         let base = &common.base;
         let usual = usual_space(base.training.settings.preset_for(&opened.info));
-        let tried = TrialSource::from_options(options, usual.without(|name| own.contains_key(name)))?;
-        if let Some(name) = tried.space.iter().flat_map(Space::names).find(|name| own.contains_key(*name)) {
+        let tried = TrialSource::from_options(options, usual.without(|name| given.contains_key(name)))?;
+        if let Some(name) = tried.space.iter().flat_map(Space::names).find(|name| given.contains_key(*name)) {
             let origin = &tried.origin;
             return Err(Error::Config(format!(
                 "{origin}: --{name} is on the command line, too; remove one of them"
