@@ -72,9 +72,10 @@ impl ActiveRun {
         // Engines evaluate rows without weights only.
         let (evaluation, chosen) = if self.metric.is_some() || !rows.weights.is_empty() {
             let outputs = self.engine.outputs(&rows.view()).await?;
+            let found = evaluation(&outputs, labels, &counts);
             let measure = if is_calibrated { Metric::of_calibrated } else { Metric::of_outputs };
-            let chosen = self.metric.and_then(|it| it.with(measure(it, &outputs, labels, &counts)));
-            (evaluation(&outputs, labels, &counts), chosen)
+            let chosen = self.metric.and_then(|it| it.with(measure(it, &outputs, &found, labels, &counts)));
+            (found, chosen)
         } else {
             (self.engine.evaluate(&rows.view()).await?, None)
         };

@@ -105,11 +105,11 @@ impl<'a> Classified<'a> {
     }
 
     /// Returns the mean of the areas of the classes that occur, as scikit-learn does.
-    fn auc(&self, counts: &[f64]) -> f64 {
+    pub(super) fn auc(&self, counts: &[f64]) -> f64 {
         self.mean(|class| self.area(class, counts))
     }
 
-    fn average_precision(&self, counts: &[f64]) -> f64 {
+    pub(super) fn average_precision(&self, counts: &[f64]) -> f64 {
         self.mean(|class| self.precision(class, counts))
     }
 

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::classified::evaluation;
 use super::evaluation::{engine, evaluate};
 use super::metric::Metric;
 use super::value_errors::ValueErrors;
@@ -129,7 +130,9 @@ fn copy(from: &Features, to: &mut Features, width: usize, inputs: &Range<usize>,
 fn measure(model: &Model, engine: &mut dyn Inference, data: &Dataset, metric: Metric) -> Result<f64> {
     let (outputs, counts) = (block(engine.outputs(&data.view()))?, data.view().counts());
     match data.targets.view() {
-        TargetsRef::Classes(labels) => Ok(metric.of_outputs(&outputs, labels, &counts)),
+        TargetsRef::Classes(labels) => {
+            Ok(metric.of_outputs(&outputs, &evaluation(&outputs, labels, &counts), labels, &counts))
+        }
         TargetsRef::Values { columns, values } => {
             let scale = model.data_schema.target_scale.as_ref();
             let errors =

@@ -165,6 +165,9 @@ mod tests {
                 ("average_precision", 0.861_111_111),
             ],
         );
+        let counts = [1.0, 2.0, 0.0, 1.0, 1.0, 0.5, 3.0, 1.0];
+        let weighted = measures(&logits, TargetsRef::Classes(&labels), &counts)[5];
+        assert!((weighted.value - 0.803_703_704).abs() < 1e-8, "{weighted:?}");
         let two = [0.0, 1.0, 0.0, -1.0, 0.0, 0.5, 0.0, 2.0, 0.0, 0.5];
         near(
             &measures(&two, TargetsRef::Classes(&[1, 0, 0, 1, 1]), &[1.0; 5]),

@@ -1,8 +1,10 @@
 //! Metrics that select models and rank columns.
 
-use super::classified::{Classified, accuracy, evaluation};
+use super::class_figures::{ClassFigures, class_figures, mean_of};
+use super::classified::{Classified, accuracy, balanced_accuracy};
 use super::temperature::calibrated_loss;
 use super::value_errors::ValueErrors;
+use crate::engine::Evaluation;
 use crate::named::{named, one_of};
 use serde::{Deserialize, Serialize};
 
@@ -58,22 +60,23 @@ impl Metric {
         one_of(Self::ALL.iter().filter(|it| it.of_classes() == of_classes).map(|it| it.name()))
     }
 
-    /// Computes the metric of rows with these labels from network outputs, [rows, classes], weighted by
-    /// `counts`; NaN if undefined, such as the AUC of rows of one class.
-    pub(super) fn of_outputs(self, outputs: &[f32], labels: &[u32], counts: &[f64]) -> f64 {
+    /// Computes the metric of rows with these labels from network outputs, [rows, classes], and their
+    /// evaluation, weighted by `counts`; NaN if undefined, such as the AUC of rows of one class.
+    pub(super) fn of_outputs(
+        self,
+        outputs: &[f32],
+        Evaluation { loss, predictions }: &Evaluation,
+        labels: &[u32],
+        counts: &[f64],
+    ) -> f64 {
+        let classes = outputs.len() / labels.len().max(1);
         match self {
-            Self::LogLoss => evaluation(outputs, labels, counts).loss,
-            Self::Accuracy => accuracy(labels, &evaluation(outputs, labels, counts).predictions, counts),
-            _ => {
-                let [_, balanced_accuracy, f1, _, auc, precision] =
-                    Classified::new(outputs, labels).measures(counts);
-                match self {
-                    Self::BalancedAccuracy => balanced_accuracy,
-                    Self::F1 => f1,
-                    Self::Auc => auc,
-                    _ => precision,
-                }
-            }
+            Self::LogLoss => *loss,
+            Self::Accuracy => accuracy(labels, predictions, counts),
+            Self::BalancedAccuracy => balanced_accuracy(labels, predictions, counts, classes),
+            Self::F1 => mean_of(&class_figures(labels, predictions, counts, classes), ClassFigures::f1),
+            Self::Auc => Classified::new(outputs, labels).auc(counts),
+            _ => Classified::new(outputs, labels).average_precision(counts),
         }
     }
 
@@ -90,10 +93,16 @@ impl Metric {
     /// loss with the best temperature for these rows (E. Berta, D. Holzmüller, M. Jordan, F. Bach,
     /// "Rethinking early stopping: refine, then calibrate", 2025). The other metrics depend little, or not at
     /// all, on the temperature.
-    pub(super) fn of_calibrated(self, outputs: &[f32], labels: &[u32], counts: &[f64]) -> f64 {
+    pub(super) fn of_calibrated(
+        self,
+        outputs: &[f32],
+        evaluation: &Evaluation,
+        labels: &[u32],
+        counts: &[f64],
+    ) -> f64 {
         match self {
             Self::LogLoss => calibrated_loss(outputs, labels, counts),
-            _ => self.of_outputs(outputs, labels, counts),
+            _ => self.of_outputs(outputs, evaluation, labels, counts),
         }
     }
 
@@ -122,6 +131,7 @@ impl MetricValue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::classified::evaluation;
 
     /// Returns outputs for two classes, with 0 for the first, and labels: all rows except one are classified
     /// correctly.
@@ -132,36 +142,30 @@ mod tests {
         )
     }
 
+    /// Computes a metric of rows of equal weights, from outputs alone and calibrated.
+    fn both(metric: Metric, outputs: &[f32], labels: &[u32]) -> [f64; 2] {
+        let counts = vec![1.0; labels.len()];
+        let found = evaluation(outputs, labels, &counts);
+        [Metric::of_outputs, Metric::of_calibrated].map(|of| of(metric, outputs, &found, labels, &counts))
+    }
+
     #[test]
-    fn metrics_weigh_rows_as_scikit_learn_does() {
-        let labels = [0, 0, 1, 1, 2, 2, 2, 1];
-        #[rustfmt::skip]
-        let logits = [
-            2.0, 0.5, 0.0,
-            0.0, 1.0, 0.0,
-            0.2, 1.5, 0.1,
-            1.0, 0.0, 0.0,
-            0.0, 0.0, 3.0,
-            0.0, 0.5, 0.5,
-            -1.0, 0.0, 1.0,
-            0.0, 2.0, -1.0,
-        ];
-        let counts = [1.0, 2.0, 0.0, 1.0, 1.0, 0.5, 3.0, 1.0];
-        let found = Metric::AveragePrecision.of_outputs(&logits, &labels, &counts);
-        assert!((found - 0.803_703_704).abs() < 1e-8, "{found}");
+    fn metrics_of_rows_that_are_ordered_well_and_classified_nearly_so() {
         let (logits, labels) = outputs();
         for (metric, expected) in [
             (Metric::Accuracy, 5.0 / 6.0),
             (Metric::BalancedAccuracy, 5.0 / 6.0),
+            // 6 / 7 and 4 / 5.
+            (Metric::F1, 29.0 / 35.0),
             (Metric::Auc, 1.0),
             (Metric::AveragePrecision, 1.0),
         ] {
-            for of in [Metric::of_outputs, Metric::of_calibrated] {
-                assert!((of(metric, &logits, &labels, &[1.0; 6]) - expected).abs() < 1e-12, "{metric}");
+            for found in both(metric, &logits, &labels) {
+                assert!((found - expected).abs() < 1e-12, "{metric}");
             }
         }
         // Rows of one class have no AUC.
-        assert_eq!(Metric::Auc.with(Metric::Auc.of_outputs(&logits[..4], &[0, 0], &[1.0; 2])), None);
+        assert_eq!(Metric::Auc.with(both(Metric::Auc, &logits[..4], &[0, 0])[0]), None);
     }
 
     #[test]
@@ -169,8 +173,7 @@ mod tests {
         let (logits, labels) = outputs();
         let losses = |factor: f32| {
             let logits: Vec<f32> = logits.iter().map(|output| output * factor).collect();
-            [Metric::of_outputs, Metric::of_calibrated]
-                .map(|of| of(Metric::LogLoss, &logits, &labels, &[1.0; 6]))
+            both(Metric::LogLoss, &logits, &labels)
         };
         let [plain, calibrated] = losses(1.0);
         assert!(calibrated < plain);
