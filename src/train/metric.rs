@@ -142,7 +142,7 @@ mod tests {
         )
     }
 
-    /// Computes a metric of rows of equal weights, from outputs alone and calibrated.
+    /// Computes a metric of rows of equal weights, without and with calibration.
     fn both(metric: Metric, outputs: &[f32], labels: &[u32]) -> [f64; 2] {
         let counts = vec![1.0; labels.len()];
         let found = evaluation(outputs, labels, &counts);
