@@ -26,6 +26,8 @@ pub enum Purpose {
     Bag = 8,
     /// A sample of the rows of a data set.
     Sample = 9,
+    /// Distortions of images.
+    Augment = 10,
 }
 
 /// Computes ten rounds of Philox4x32: four independent uniform words for each counter and key.

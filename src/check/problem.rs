@@ -151,7 +151,7 @@ impl Problem {
     pub async fn one_step(&self, engine: &mut dyn Engine) -> Result<Figures> {
         let order = Vec::from_iter(0..self.data.rows() as u32);
         let rows = self.data.view();
-        engine.submit(&Batches { rows, order: Order::Given(&order), positions: 0..order.len() })?;
+        engine.submit(&Batches { rows, order: Order::Given(&order), positions: 0..order.len(), epoch: 1 })?;
         while !engine.poll(true).await?.is_empty() {}
         let (parameters, state) = engine.snapshot().await?;
         let before = (&self.parameters, &[][..]);

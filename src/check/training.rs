@@ -7,13 +7,16 @@ use super::products::{product, with_ones};
 use super::{Cases, Figures, flat, indices, labels, matrix, random, wide};
 use crate::error::Result;
 use crate::kernels::{
-    Activate, ActivateBackward, Compute, FeatureFormat, Forward, Gather, InputGradient, Kernel, LayerInputs,
-    LayerUpdate, Matrix, Nonlinearity, Samples, StepRecord, SumSquares, Tensor, Update, Vector,
-    WeightGradient, pad_rows,
+    Activate, ActivateBackward, Augment, Compute, FeatureFormat, Forward, Gather, InputGradient, Kernel,
+    LayerInputs, LayerUpdate, Matrix, Nonlinearity, Samples, StepRecord, SumSquares, Tensor, Update, Vector,
+    WeightGradient, pad_rows, unpad_rows,
 };
 use crate::model::{ParameterLayout, blocks};
 use crate::reference::{bounds, ops};
-use crate::step::{Activation, Dropout, OptimizerKind, RateFactors, UpdateRule};
+use crate::step::{
+    Activation, Augment as Distortions, Distortion, Dropout, ImageSize, OptimizerKind, RateFactors,
+    UpdateRule,
+};
 
 /// Rows, inputs, outputs of a layer.
 const SHAPES: [[usize; 3]; 2] = [[33, 17, 65], [64, 300, 100]];
@@ -50,6 +53,8 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     cases.case("update", "65 x 257", |compute| update(compute, &sgd, [64, 257]));
     for (stored, name) in STORED {
         cases.case(&format!("gather {name}"), "63 of 100 x 65", |compute| gather(compute, stored));
+        let subject = format!("augment {name}");
+        cases.case(&subject, "63 of 100 x 13 x 5", |compute| augment(compute, stored));
     }
 }
 
@@ -395,4 +400,34 @@ fn gather(compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
     let units = if stored == FeatureFormat::Bytes { 2.0 } else { 0.0 };
     let figures = Figures::relative(&x.read(compute)?, &want, &want.mapv(f64::abs), units);
     Ok(figures.and(Figures::exact(targets.read(compute)?, taken.iter().map(|row| classes[*row]))))
+}
+
+fn augment(compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
+    let size = ImageSize { height: 13, width: 5, channels: 1 };
+    let (samples, rows, epoch, seed) = (100, 63, 3, 7);
+    let (features, values) = features(compute, stored, samples, size.values())?;
+    let distortion = Distortion::new(&Distortions::DIGITS, size, seed)?;
+    let kernel = Augment { distortion, rows, samples: Samples { stored, count: samples } };
+    let first: Vec<u32> = (FIRST as u32..(FIRST + rows) as u32).collect();
+    let want = ops::augment(values.view(), &Distortions::DIGITS, size, seed, epoch, &first);
+    let record = kernel.record(FIRST, rows, epoch);
+    let end = FIRST + rows;
+    let got = match stored {
+        FeatureFormat::Bytes => {
+            let to = Vector::<u32>::output(compute, 1, end * blocks(size.values()))?;
+            compute.run(&kernel, &[&features, to.buffer()], record)?;
+            let bytes = to.read(compute)?.into_iter().flat_map(u32::to_le_bytes);
+            let all: Vec<f32> = bytes.map(|byte| f32::from(byte) / 255.0).collect();
+            unpad_rows(&all, size.values())
+        }
+        FeatureFormat::Floats => {
+            let to = Matrix::output(compute, end, size.values())?;
+            compute.run(&kernel, &[&features, to.buffer()], record)?;
+            to.read(compute)?.into_iter().collect()
+        }
+    };
+    let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+    let bound = bounds::augment(largest, 100.0, stored == FeatureFormat::Bytes);
+    let (magnitude, bound) = (want.mapv(|_| largest), want.mapv(|_| bound));
+    Ok(Figures::near(&got[FIRST * size.values()..], &want, &magnitude, &bound))
 }

@@ -29,7 +29,10 @@ pub trait Drive {
     /// # Errors
     /// See [`Drive::drive`].
     fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()> {
-        self.drive(Batches { rows: *rows, order: Order::Given(order), positions: 0..order.len() }, sink)
+        self.drive(
+            Batches { rows: *rows, order: Order::Given(order), positions: 0..order.len(), epoch: 1 },
+            sink,
+        )
     }
 
     /// Trains on the rows at `positions` of an epoch's order.
@@ -44,7 +47,7 @@ pub trait Drive {
         positions: Range<usize>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
-        self.drive(Batches { rows: *rows, order: Order::Epoch { seed, epoch }, positions }, sink)
+        self.drive(Batches { rows: *rows, order: Order::Epoch { seed, epoch }, positions, epoch }, sink)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Engines that train a network: on an adapter, or on the processor.
 
+pub(crate) mod augmented;
 pub(crate) mod cpu;
 mod description;
 mod device;
@@ -83,6 +84,8 @@ pub struct Batches<'a> {
     /// Positions of the order. Positions of the first epoch come in sequence; positions of a later epoch all
     /// at once, then the remaining ones.
     pub positions: Range<usize>,
+    /// Number of the epoch, on which the distortions of its rows depend.
+    pub epoch: usize,
 }
 
 /// State of an optimizer.

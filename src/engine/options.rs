@@ -1,7 +1,6 @@
 //! Training options of engines.
 
-use crate::step::ScheduleKind;
-use crate::step::UpdateRule;
+use crate::step::{Distortion, ScheduleKind, UpdateRule};
 
 /// Training options of an engine.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,12 +15,14 @@ pub struct EngineOptions {
     pub schedule: Option<ScheduleKind>,
     /// Most threads of the CPU engine; `None` is one per core. The number does not affect the results.
     pub threads: Option<usize>,
+    /// Random distortions of the training rows, which are images, in each epoch.
+    pub distortion: Option<Distortion>,
 }
 
 impl EngineOptions {
     /// Returns options for plain gradient descent at a constant rate, with defaults otherwise.
     pub fn sgd(batch: usize, rate: f32) -> Self {
         let rule = UpdateRule::sgd(rate);
-        Self { batch, rule, weighted: false, schedule: None, threads: None }
+        Self { batch, rule, weighted: false, schedule: None, threads: None, distortion: None }
     }
 }

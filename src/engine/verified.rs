@@ -86,7 +86,7 @@ async fn trial(engine: &mut dyn Engine, rows: &Rows<'_>, batch: usize, first: &P
         TargetsRef::Classes(_) => engine.evaluate(&part).await?.predictions,
         TargetsRef::Values { .. } => Vec::new(),
     };
-    let mut batches = Batches { rows: *rows, order: Order::Given(&order), positions: 0..count };
+    let mut batches = Batches { rows: *rows, order: Order::Given(&order), positions: 0..count, epoch: 1 };
     let mut metrics: Vec<BatchMetrics> = Vec::new();
     while !batches.positions.is_empty() {
         let taken = engine.submit(&batches)?;

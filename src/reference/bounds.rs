@@ -36,6 +36,15 @@ pub fn sum(magnitude: f64, elements: usize) -> f64 {
     (16.0 * (1.0 + levels / 4.0) + levels) * EPS * magnitude + TINY
 }
 
+/// Bound of a value of a distorted image of values up to `largest`, with coordinates up to `reach`: a coordinate is a sum of
+/// a few products, of weights that are polynomials, and of a sine, all rounded, within 64 eps of the largest; a value
+/// changes by at most twice the largest value for each pixel of each of two coordinates; and its own interpolation is
+/// rounded some times. Bytes are rounded to multiples of 1 / 255.
+pub fn augment(largest: f64, reach: f64, are_bytes: bool) -> f64 {
+    let rounded = if are_bytes { 0.5 / 255.0 } else { 0.0 };
+    (256.0 * reach + 16.0) * EPS * largest + rounded + TINY
+}
+
 /// Bound of softmax by rows, exp(z - max) / sum, from the accuracies that WGSL guarantees (accuracy of built-in
 /// expressions): subtraction rounds once, which exp turns into a relative error of |z - max| eps; exp itself is within
 /// 3 + 2

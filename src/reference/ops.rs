@@ -1,6 +1,7 @@
 //! One function per kernel, with the kernel's name, written as its formula.
 
 mod activation;
+mod augment;
 mod dropout;
 mod loss;
 mod optimizer;
@@ -8,6 +9,7 @@ mod optimizer;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 
 pub use activation::{activation, activation_slope};
+pub use augment::augment;
 pub use dropout::dropout_mask;
 pub use loss::{batch_loss, loss_gradient, row_losses};
 pub use optimizer::{decays_biases, optimize};

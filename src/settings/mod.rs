@@ -15,7 +15,7 @@ use self::values::{count, duration, parse, threads};
 use crate::data::Scale;
 use crate::model::Init;
 use crate::step::ScheduleKind;
-use crate::step::{Activation, Loss, OptimizerKind, RateSchedule};
+use crate::step::{Activation, Augment, Loss, OptimizerKind, RateSchedule};
 use crate::train::{ClassWeights, Clip, Keep, Metric};
 
 /// Headings of the help; commands that do not train to an end omit the options of [`ENDS`] and [`HELD_OUT`].
@@ -116,6 +116,13 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "FRACTION", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub label_smoothing: Option<f32>,
+    /// Distort images at random in training, differently in every epoch. [default: none]
+    ///
+    /// digits (suits handwritten digits), or some of rotate=DEGREES, shear=DEGREES, zoom=SHARE, shift=PIXELS,
+    /// elastic=ALPHA:SIGMA, flip (left to right) and cutout=PIXELS, separated by commas.
+    #[cfg_attr(feature = "cli", arg(long, help_heading = NETWORK, value_name = "DISTORTIONS"))]
+    #[serde(with = "text")]
+    pub augment: Option<Augment>,
     /// Do not calibrate probabilities.
     ///
     /// By default the outputs are divided by the temperature that minimises the loss on the validation rows, if there are

@@ -2,6 +2,7 @@
 //! rates, dropout. Plain values, without GPU or files.
 
 mod activation;
+mod augment;
 mod dropout;
 mod exp;
 mod loss;
@@ -17,6 +18,8 @@ mod variants;
 mod wave;
 
 pub use activation::Activation;
+pub use augment::{Augment, Distortion, Elastic, ImageSize};
+pub(crate) use augment::{Pixel, Work};
 pub use dropout::Dropout;
 pub(crate) use exp::exp_wide;
 pub use loss::{Loss, LossRows, Targets};

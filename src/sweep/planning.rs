@@ -18,8 +18,8 @@ use crate::train::Config;
 
 /// Settings that are the same for all members, since they determine the rows, the meaning of a score, or the
 /// device.
-const FIXED: [&str; 7] =
-    ["seed", "threads", "loss", "metric", "scale-target", "validation-fraction", "test-fraction"];
+const FIXED: [&str; 8] =
+    ["seed", "threads", "loss", "metric", "augment", "scale-target", "validation-fraction", "test-fraction"];
 
 /// Default share of the training rows for scoring members.
 pub const VALIDATION: f64 = 0.2;

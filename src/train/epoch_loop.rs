@@ -185,7 +185,7 @@ impl EpochLoop {
         } else {
             Order::Epoch { seed: self.seed, epoch }
         };
-        let taken = engine.submit(&Batches { rows, order, positions })?;
+        let taken = engine.submit(&Batches { rows, order, positions, epoch: self.epoch })?;
         self.trained += taken;
         Ok(taken)
     }

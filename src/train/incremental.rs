@@ -77,6 +77,8 @@ impl Pass {
             expected,
             config.rate_schedule,
         )?;
+        let expected = "none, as passes over a part of the rows have no epochs";
+        demand(config.augment.is_none(), "augment", expected, config.augment)?;
         let network = &model.network;
         demand(config.loss == network.loss(), "loss", network.loss().name(), config.loss)?;
         if model.ensemble.is_some() {
@@ -136,7 +138,8 @@ impl Pass {
         let order = Order::Epoch { seed: self.config.seed, epoch: self.before as usize + 2 };
         let mut taken = 0;
         if self.submitted < count {
-            taken = self.engine.submit(&Batches { rows, order, positions: self.submitted..count })?;
+            taken =
+                self.engine.submit(&Batches { rows, order, positions: self.submitted..count, epoch: 1 })?;
             self.submitted += taken;
         }
         let ended = block(self.engine.poll(taken == 0))?;

@@ -3,6 +3,7 @@
 
 mod activate;
 mod activate_backward;
+mod augment;
 mod check;
 mod column;
 mod convolve;

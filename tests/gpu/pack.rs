@@ -105,7 +105,7 @@ fn train(pack: &mut GpuPack, data: &Dataset, order: &[u32]) -> Vec<MemberMetrics
     let (mut metrics, mut start) = (Vec::new(), 0);
     while start < order.len() {
         let rows = data.view();
-        let batches = Batches { rows, order: Order::Given(order), positions: start..order.len() };
+        let batches = Batches { rows, order: Order::Given(order), positions: start..order.len(), epoch: 1 };
         let taken = pack.submit(&batches).unwrap();
         start += taken;
         metrics.extend(pack.poll(taken == 0).unwrap());

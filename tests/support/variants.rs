@@ -1,15 +1,15 @@
 //! Every kernel in every variant that the host can request.
 
 use tinytrain::kernels::{
-    Activate, ActivateBackward, Axis, Column, Comparison, Convolve, CrossEntropy, Dot, Embed, EmbedGradient,
-    FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs, LayerUpdate, LossGradient,
-    LossTargets, Matmul, Members, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, Pool, Reduce, Row, Samples,
-    ScaleGradient, Scan, ScanAdd, Segments, Share, Softmax, StepRecord, StepShape, SumSquares, Tuning,
-    Update, WeightGradient, Window, Zip, ZipKernel,
+    Activate, ActivateBackward, Augment, Axis, Column, Comparison, Convolve, CrossEntropy, Dot, Embed,
+    EmbedGradient, FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs, LayerUpdate,
+    LossGradient, LossTargets, Matmul, Members, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, Pool, Reduce,
+    Row, Samples, ScaleGradient, Scan, ScanAdd, Segments, Share, Softmax, StepRecord, StepShape, SumSquares,
+    Tuning, Update, WeightGradient, Window, Zip, ZipKernel,
 };
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout};
 use tinytrain::schedule::{Buffer, Dispatch, DispatchPlan, ScheduleKind, TrainingStep};
-use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
+use tinytrain::step::{self, Activation, Distortion, Dropout, ImageSize, Loss, OptimizerKind, UpdateRule};
 
 const ROWS: usize = 5;
 const INPUTS: usize = 7;
@@ -65,6 +65,7 @@ fn general(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
         for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             let (words, samples) = (1 + usize::from(flag), Samples { stored, count: SAMPLES });
             all.push(Box::new(Gather { rows, inputs: INPUTS, words, samples }));
+            all.push(Box::new(Augment { distortion: distortion(flag), rows, samples }));
         }
         for transpose_b in [false, true] {
             let (transpose_a, matrices, bias, relu) = (flag, 2, transpose_b, flag);
@@ -72,6 +73,14 @@ fn general(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
         }
     }
     all
+}
+
+/// Returns distortions of images, with an elastic displacement or without.
+fn distortion(elastic: bool) -> Distortion {
+    let augment =
+        if elastic { step::Augment::DIGITS } else { step::Augment { zoom: 0.5, ..Default::default() } };
+    let size = ImageSize { height: 5, width: 7, channels: 1 };
+    Distortion::new(&augment, size, 3).expect("the settings are in range")
 }
 
 /// Returns all activations, each with dropout and without.

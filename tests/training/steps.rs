@@ -193,7 +193,7 @@ fn no_snapshot_is_taken_while_steps_are_on_their_way() {
         let parameters = Parameters::he_normal(&network, 4);
         let mut engine = device.engine(&parameters, &network, &Config::default().engine_options(64)).unwrap();
         let (rows, order) = (data.view(), Order::Epoch { seed: 1, epoch: 1 });
-        let taken = engine.submit(&Batches { rows, order, positions: 0..200 }).unwrap();
+        let taken = engine.submit(&Batches { rows, order, positions: 0..200, epoch: 1 }).unwrap();
         assert!(block(engine.snapshot()).is_err(), "{device:?}");
         engine.finish(&mut |_| Ok(())).unwrap();
         let (after, state) = block(engine.snapshot()).unwrap();

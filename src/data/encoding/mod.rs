@@ -137,6 +137,18 @@ impl Encoding {
         self
     }
 
+    /// Whether all columns are bytes, divided by 255 after the same background was subtracted.
+    pub(crate) fn is_of_bytes(&self) -> bool {
+        let center = |code: &ColumnEncoding| match code {
+            ColumnEncoding::Number { map: NumericScaling::Affine { center, width: 255.0 }, .. } => {
+                Some(*center)
+            }
+            _ => None,
+        };
+        let first = self.columns.first().and_then(center);
+        first.is_some() && self.columns.iter().all(|code| center(code) == first)
+    }
+
     /// The indices of the columns of categories.
     pub fn categories(&self) -> Vec<usize> {
         let is_category =

@@ -64,6 +64,7 @@ pub use team::{CpuTeam, TeamRows};
 
 use crate::clock::Instant;
 use crate::data::Rows;
+use crate::engine::augmented::AugmentedRows;
 use crate::engine::order::{HostOrder, check_epoch, check_order, unpolled};
 use crate::engine::{
     BatchMetrics, Batches, Description, Engine, EngineKind, EngineOptions, EngineState, Evaluation,
@@ -92,6 +93,8 @@ pub struct CpuEngine {
     network: PartitionedNetwork,
     options: EngineOptions,
     cores: usize,
+    /// Distorted training rows of the epoch, if rows are distorted.
+    augmented: Option<AugmentedRows>,
     /// Packed training rows, if zeros are skipped.
     packed: PackedRows,
     /// Whether zeros are skipped, once the first rows are known.
@@ -142,6 +145,7 @@ impl CpuEngine {
         Self {
             options: options.clone(),
             cores,
+            augmented: options.distortion.map(AugmentedRows::new),
             packed: PackedRows::new(Arc::clone(&network.groups)),
             sparse: None,
             network,
@@ -246,8 +250,19 @@ impl Engine for CpuEngine {
         let order = host_order.rows(batches);
         let taken = order.len().min(steps_of_piece(self.slice).saturating_mul(self.options.batch));
         check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
+        let mut augmented = self.augmented.take();
+        let rows = match &mut augmented {
+            Some(augmented) => {
+                if augmented.update(&batches.rows, batches.epoch, self.cores) {
+                    self.packed.begin(0);
+                }
+                augmented.view(&batches.rows)
+            }
+            None => batches.rows,
+        };
         let begun = Instant::now();
-        self.ended = self.epoch_workers(&batches.rows, &order[..taken]).train();
+        self.ended = self.epoch_workers(&rows, &order[..taken]).train();
+        self.augmented = augmented;
         self.steps += self.ended.len() as u64;
         self.slice = fitting_steps(begun.elapsed(), self.ended.len(), self.slice);
         self.host_order = host_order;
@@ -274,6 +289,7 @@ impl Engine for CpuEngine {
         self.steps = state.step;
         self.host_order = HostOrder::default();
         (self.sparse, self.sparse_outputs) = (None, None);
+        self.augmented = self.options.distortion.map(AugmentedRows::new);
         self.ended.clear();
         Ok(())
     }

@@ -15,6 +15,7 @@ use super::plan::Plan;
 use super::{CpuEngine, ceilings, evaluation, fitting_steps, skipped_groups};
 use crate::clock::Instant;
 use crate::data::Rows;
+use crate::engine::augmented::AugmentedRows;
 use crate::engine::order::{HostOrder, check_epoch, check_order};
 use crate::engine::{Batches, Description, Evaluation, Inference};
 use crate::error::{Error, Result};
@@ -39,6 +40,8 @@ pub struct CpuTeam {
     /// Batches per turn.
     turn: usize,
     rows: Arc<TeamRows>,
+    /// Distorted rows of the epoch, and their packed form if they skip zeros, instead of the shared rows.
+    augmented: Option<(AugmentedRows, TeamRows)>,
     gathered: Vec<Gathered>,
     host_order: HostOrder,
     /// Steps per call.
@@ -79,13 +82,15 @@ impl CpuTeam {
     /// # Errors
     /// [`Error::Config`] when there are no networks, or when they cannot share batches.
     pub fn new(members: Vec<CpuEngine>, rows: &Arc<TeamRows>) -> Result<Self> {
-        let shared = |engine: &CpuEngine| (engine.options.batch, engine.network.network.columns());
-        let Some((batch, columns)) = members.first().map(shared) else {
+        let shared = |engine: &CpuEngine| {
+            (engine.options.batch, engine.network.network.columns(), engine.options.distortion)
+        };
+        let Some((batch, columns, distortion)) = members.first().map(shared) else {
             return Err(Error::Config("expected networks of a team, found none".to_owned()));
         };
-        if let Some(other) = members.iter().map(shared).find(|other| *other != (batch, columns)) {
+        if let Some(other) = members.iter().map(shared).find(|other| *other != (batch, columns, distortion)) {
             let text = format!(
-                "expected batches of {batch} rows of {columns} columns, found {} of {}",
+                "expected batches of {batch} rows of {columns} columns, found {} of {}, or other distortions",
                 other.0, other.1
             );
             return Err(Error::Config(text));
@@ -99,6 +104,7 @@ impl CpuTeam {
             turn: (TURN_ROWS.min(TURN_INPUTS / columns.max(1)) / batch).max(1),
             description: members[0].description(),
             slice: (members.iter().map(|engine| engine.slice).min().unwrap_or(1) / members.len()).max(1),
+            augmented: members[0].options.distortion.map(|it| (AugmentedRows::new(it), TeamRows::default())),
             members: members.into_iter().map(Some).collect(),
             rows: Arc::clone(rows),
             gathered: Vec::new(),
@@ -145,7 +151,17 @@ impl CpuTeam {
         let taken = order.len().min(steps_of_piece(self.slice).saturating_mul(self.batch));
         check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
         let begun = Instant::now();
-        self.train(&batches.rows, &order[..taken]);
+        let (mut augmented, shared) = (self.augmented.take(), Arc::clone(&self.rows));
+        match &mut augmented {
+            Some((augmented, packed)) => {
+                if augmented.update(&batches.rows, batches.epoch, 1) {
+                    *packed = TeamRows::default();
+                }
+                self.train(&augmented.view(&batches.rows), packed, &order[..taken]);
+            }
+            None => self.train(&batches.rows, &shared, &order[..taken]),
+        }
+        self.augmented = augmented;
         self.slice = fitting_steps(begun.elapsed(), taken.div_ceil(self.batch), self.slice);
         self.host_order = host_order;
         Ok(taken)
@@ -193,9 +209,8 @@ impl CpuTeam {
         all
     }
 
-    fn train(&mut self, rows: &Rows<'_>, order: &[u32]) {
+    fn train(&mut self, rows: &Rows<'_>, team_rows: &TeamRows, order: &[u32]) {
         let has_dense = self.members.iter().flatten().any(|engine| engine.network.has_dense_inputs());
-        let team_rows = Arc::clone(&self.rows);
         let packed = if has_dense { team_rows.get(rows) } else { None };
         self.take_groups(packed, rows.inputs);
         let Self { members, batch, turn, gathered, .. } = self;

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use crate::data::{FeaturesRef, Rows, TargetsRef};
+use crate::data::{Features, FeaturesRef, Rows, TargetsRef};
 use crate::error::{Error, Result};
 use crate::gpu::Context;
-use crate::kernels::{FeatureFormat, LossTargets, Samples, blocks, pad_rows};
+use crate::kernels::{Augment, Compute, FeatureFormat, LossTargets, Samples, blocks, pad_rows};
 use crate::model::Network;
+use crate::step::Distortion;
 
 /// Least positions of the order on the device at a time.
 pub const ORDER_POSITIONS: usize = 1 << 16;
@@ -27,9 +28,29 @@ pub struct DeviceRows {
     words: usize,
     /// Most rows.
     pub capacity: usize,
+    /// Distortion of the features, if they are distorted in training.
+    pub augmenter: Option<Augmenter>,
     /// Room for positions in `order`, in whole batches.
     pub positions: usize,
     inputs: usize,
+}
+
+/// Distortion of features on the device.
+pub struct Augmenter {
+    distortion: Distortion,
+    /// Undistorted features, in the form of [`DeviceRows::features`].
+    originals: wgpu::Buffer,
+    /// Epoch of the distorted rows; 0 before the first.
+    epoch: usize,
+    /// Number of distorted rows.
+    rows: usize,
+}
+
+impl Augmenter {
+    /// Begins again with no rows.
+    pub fn restart(&mut self) {
+        (self.epoch, self.rows) = (0, 0);
+    }
 }
 
 /// Rows of a batch and their targets, gathered once for all networks with an input layer.
@@ -82,9 +103,42 @@ impl DeviceRows {
             form,
             words,
             capacity,
+            augmenter: None,
             positions,
             inputs,
         })
+    }
+
+    /// Adds room for the undistorted features.
+    ///
+    /// # Errors
+    /// When the device has no buffer of that size.
+    pub fn distorted_by(self, context: &Context, distortion: Option<Distortion>) -> Result<Self> {
+        let Some(distortion) = distortion else { return Ok(self) };
+        let originals =
+            context.storage("originals", row_bytes(self.inputs, self.stored) * self.capacity as u64)?;
+        Ok(Self { augmenter: Some(Augmenter { distortion, originals, epoch: 0, rows: 0 }), ..self })
+    }
+
+    /// Returns whether rows before `end` are not yet distorted for an epoch.
+    pub fn awaits_distortion(&self, epoch: usize, end: usize) -> bool {
+        self.augmenter.as_ref().is_some_and(|it| it.epoch != epoch || it.rows < end)
+    }
+
+    /// Distorts the rows before `end` for an epoch, as far as they are not. Call this after all steps that use the
+    /// features of an earlier epoch are submitted.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn distort(&mut self, compute: &Compute, epoch: usize, end: usize) -> Result<()> {
+        let samples = self.samples();
+        let Some(augmenter) = &mut self.augmenter else { return Ok(()) };
+        let first = if augmenter.epoch == epoch { augmenter.rows } else { 0 };
+        let kernel = Augment { distortion: augmenter.distortion, rows: end - first, samples };
+        let record = kernel.record(first, end - first, epoch as u32);
+        compute.run(&kernel, &[&augmenter.originals, &self.features], record)?;
+        (augmenter.epoch, augmenter.rows) = (epoch, end);
+        Ok(())
     }
 
     /// Copies the rows `range` to the device, starting at row `at`.
@@ -96,37 +150,24 @@ impl DeviceRows {
             return Ok(());
         }
         let start = row_bytes(self.inputs, self.stored) * at as u64;
-        self.write_features(context, rows.scaled(range.clone()), start)?;
+        let to = self.augmenter.as_ref().map_or(&self.features, |augmenter| &augmenter.originals);
+        self.write_features(context, to, rows.scaled(range.clone()), start)?;
         self.write_targets(context, rows, range.map(|row| row as u32), at)?;
         Ok(())
     }
 
-    /// Copies the rows of `order` to the device, contiguously from row 0.
+    /// Copies rows to the device, contiguously from row 0: these features, and the targets of the rows in `order`.
     ///
     /// # Errors
     /// See [`DeviceRows::upload`].
-    pub fn upload_gathered(&self, context: &Context, rows: &Rows<'_>, order: &[u32]) -> Result<()> {
-        let row = |number: &u32| rows.scaled(*number as usize..*number as usize + 1);
-        match self.stored {
-            FeatureFormat::Bytes => {
-                let mut bytes = Vec::with_capacity(order.len() * self.inputs);
-                for number in order {
-                    if let FeaturesRef::Bytes(values) = row(number) {
-                        bytes.extend_from_slice(values);
-                    }
-                }
-                self.write_features(context, FeaturesRef::Bytes(&bytes), 0)?;
-            }
-            FeatureFormat::Floats => {
-                let mut floats = Vec::with_capacity(order.len() * self.inputs);
-                for number in order {
-                    if let FeaturesRef::Floats(values) = row(number) {
-                        floats.extend_from_slice(&values);
-                    }
-                }
-                self.write_features(context, FeaturesRef::Floats(floats.into()), 0)?;
-            }
-        }
+    pub fn upload_gathered(
+        &self,
+        context: &Context,
+        rows: &Rows<'_>,
+        order: &[u32],
+        features: &Features,
+    ) -> Result<()> {
+        self.write_features(context, &self.features, features.scaled(0..features.len(), rows.scaling), 0)?;
         self.write_targets(context, rows, order.iter().copied(), 0)?;
         Ok(())
     }
@@ -176,14 +217,20 @@ impl DeviceRows {
         Ok(())
     }
 
-    fn write_features(&self, context: &Context, features: FeaturesRef<'_>, start: u64) -> Result<()> {
+    fn write_features(
+        &self,
+        context: &Context,
+        to: &wgpu::Buffer,
+        features: FeaturesRef<'_>,
+        start: u64,
+    ) -> Result<()> {
         match (features, self.stored) {
             (FeaturesRef::Bytes(bytes), FeatureFormat::Bytes) => {
-                context.queue.write_buffer(&self.features, start, &pad_rows(bytes, self.inputs));
+                context.queue.write_buffer(to, start, &pad_rows(bytes, self.inputs));
             }
             (FeaturesRef::Floats(floats), FeatureFormat::Floats) => {
                 let padded = pad_rows(&floats, self.inputs);
-                context.queue.write_buffer(&self.features, start, bytemuck::cast_slice(&padded));
+                context.queue.write_buffer(to, start, bytemuck::cast_slice(&padded));
             }
             _ => return Err(Error::Gpu("rows changed their form between two uploads".to_owned())),
         }

@@ -5,11 +5,13 @@ use super::bound::{BoundSchedule, MOST_STEPS, step_records};
 use super::rows::{DeviceRows, ORDER_POSITIONS, row_bytes, stored};
 use super::timestamp_recorder::TimestampRecorder;
 use crate::data::Rows;
+use crate::engine::augmented::distorted;
 use crate::engine::order::{check_epoch, check_order};
 use crate::engine::{Batches, EngineOptions, Work, begin};
 use crate::error::Result;
 use crate::kernels::{Compute, FeatureFormat, LossTargets, Samples, StepRecord};
 use crate::schedule::DispatchPlan;
+use crate::threads::available;
 
 /// Most bytes of a data set that stays on the device; the amount of its memory cannot be queried.
 const RESIDENT_BYTES: u64 = 1 << 30;
@@ -36,6 +38,9 @@ impl Training {
     pub fn restarted(self) -> Option<Self> {
         let mut training = Some(self).filter(|training| !training.was_window)?;
         training.uploaded = 0;
+        if let Some(augmenter) = &mut training.rows.augmenter {
+            augmenter.restart();
+        }
         Some(training)
     }
 }
@@ -78,6 +83,8 @@ impl GpuEngine {
             capacity,
             batch,
         )?;
+        let distortion = self.options.distortion.filter(|_| resident.is_some());
+        let device_rows = device_rows.distorted_by(&self.compute.context, distortion)?;
         if resident.is_none() {
             device_rows.set_identity_order(&self.compute.context);
         }
@@ -123,6 +130,10 @@ impl GpuEngine {
         }
         check_epoch(batches)?;
         let mut training = self.take_training(&batches.rows)?;
+        if training.rows.awaits_distortion(batches.epoch, training.uploaded) {
+            self.submissions.flush(&self.compute.context)?;
+            training.rows.distort(&self.compute, batches.epoch, training.uploaded)?;
+        }
         let taken = self.submit_piece(&mut training, batches);
         self.training = Some(training);
         taken
@@ -141,7 +152,11 @@ impl GpuEngine {
         let upload = begin(self.submissions.observer(), Work::Upload);
         let first = if training.is_window {
             self.submissions.flush(context)?;
-            training.rows.upload_gathered(context, &batches.rows, order)?;
+            let features = match &self.options.distortion {
+                Some(distortion) => distorted(distortion, &batches.rows, order, batches.epoch, available()),
+                None => batches.rows.features.rows(batches.rows.inputs, order),
+            };
+            training.rows.upload_gathered(context, &batches.rows, order, &features)?;
             0
         } else {
             // Recorded steps that are not yet submitted read their order from the other half.

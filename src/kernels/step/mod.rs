@@ -2,6 +2,7 @@
 
 mod activate;
 mod activate_backward;
+mod augment;
 mod column;
 mod cross_entropy;
 mod embed;
@@ -26,6 +27,7 @@ mod weight_gradient;
 
 pub use activate::{Activate, activate};
 pub use activate_backward::ActivateBackward;
+pub use augment::Augment;
 pub use column::Column;
 pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
 pub use embed::Embed;

@@ -1,6 +1,7 @@
 //! Every variant, in Rust and in WGSL, compared with the reference.
 
 mod activation;
+mod augment;
 mod dropout;
 mod loss;
 mod network;

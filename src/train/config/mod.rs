@@ -17,7 +17,7 @@ use crate::model::Init;
 use crate::named::named;
 use crate::step::ScheduleKind;
 use crate::step::{
-    Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule, demand,
+    Activation, Augment, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule, demand,
 };
 
 /// Choice of the model that a run keeps.
@@ -69,6 +69,8 @@ pub struct Config {
     /// on the validation rows, if there are any.
     #[serde(skip)]
     pub temperature: bool,
+    /// Random distortions of images in training.
+    pub augment: Augment,
     /// Weights of the classes in the loss.
     #[serde(serialize_with = "as_text")]
     pub class_weights: ClassWeights,
@@ -141,6 +143,7 @@ impl Default for Config {
             loss: Loss::CrossEntropy,
             label_smoothing: 0.0,
             temperature: true,
+            augment: Augment::default(),
             class_weights: ClassWeights::None,
             optimizer: OptimizerKind::Sgd.defaults(),
             learning_rate: OptimizerKind::Sgd.default_rate(),
@@ -243,6 +246,7 @@ impl Config {
             let expected = format!("one for all hidden layers, or one for each of {hidden}");
             demand(values == 1 || values == hidden, setting, &expected, format!("{values} values"))?;
         }
+        self.augment.validate()?;
         for share in &self.dropout {
             demand((0.0..1.0).contains(share), "dropout", "a number from 0 to below 1", share)?;
         }

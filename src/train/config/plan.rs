@@ -1,10 +1,10 @@
 //! The network and the engine options of a run, from the settings and the data.
 
 use crate::engine::{Device, EngineOptions, EngineState, Load};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::check_memory;
 use crate::model::{Dense, InputLayer, Network, Parameters};
-use crate::step::{Activation, RateSchedule};
+use crate::step::{Activation, Distortion, ImageSize, RateSchedule};
 use crate::train::{Config, TrainingData};
 
 impl Config {
@@ -19,6 +19,7 @@ impl Config {
         data.check_loss(self.loss)?;
         let network = self.network_for(data, batch)?;
         let options = self.training_options(&network, batch, data.rows(), data.is_weighted());
+        let options = EngineOptions { distortion: self.distortion(data)?, ..options };
         // The rule now depends on the number of steps.
         options.rule.validate()?;
         device.check(&network, options.rule.optimizer.kind.states(), batch)?;
@@ -46,6 +47,22 @@ impl Config {
         // Forward, and backward to the inputs and to the weights of each layer.
         let multiply_adds = 3.0 * epochs * network.parameter_count() as f64 * rows as f64;
         Ok(Some(Load { multiply_adds, calls: epochs * steps }))
+    }
+
+    /// Returns the distortions of these data.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the data are not images whose background is 0.
+    fn distortion(&self, data: &TrainingData) -> Result<Option<Distortion>> {
+        if self.augment.is_none() {
+            return Ok(None);
+        }
+        let Some(form) = data.image_of_bytes() else {
+            let expected = "images of bytes with --scale auto or bytes, to distort them";
+            return Err(Error::setting("augment", expected, "other inputs"));
+        };
+        let size = ImageSize { height: form.height, width: form.width, channels: form.channels() };
+        Distortion::new(&self.augment, size, self.seed).map(Some)
     }
 
     /// Returns the initial parameters of a network.
@@ -85,7 +102,14 @@ impl Config {
     /// that do not depend on layer sizes.
     pub fn engine_options(&self, batch: usize) -> EngineOptions {
         let (schedule, threads) = (self.schedule, self.threads);
-        EngineOptions { batch, rule: self.rule(batch, None), weighted: false, schedule, threads }
+        EngineOptions {
+            batch,
+            rule: self.rule(batch, None),
+            weighted: false,
+            schedule,
+            threads,
+            distortion: None,
+        }
     }
 
     /// Returns the network for these data, if it and batches of `batch` rows fit in memory.

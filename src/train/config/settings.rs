@@ -66,7 +66,7 @@ pub(in crate::train) fn check_fixed(then: &Settings, now: &Settings) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::{OptimizerKind, RateSchedule};
+    use crate::step::{Augment, OptimizerKind, RateSchedule};
     use crate::train::{ClassWeights, Keep};
 
     #[test]
@@ -88,6 +88,7 @@ mod tests {
             ("eps", Box::new(|it| it.optimizer.epsilon = 1.0)),
             ("clip-norm", Box::new(|it| it.clip_norm = Some(1.0))),
             ("label-smoothing", Box::new(|it| it.label_smoothing = 0.1)),
+            ("augment", Box::new(|it| it.augment = Augment::DIGITS)),
             ("class-weights", Box::new(|it| it.class_weights = ClassWeights::Given(vec![1.0, 2.0]))),
             ("lr-biases", Box::new(|it| it.factors.biases = 0.0)),
             ("batch-size", Box::new(|it| it.batch_size = 65)),

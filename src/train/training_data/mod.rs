@@ -5,7 +5,7 @@ mod row_weights;
 use std::path::{Path, PathBuf};
 
 use crate::data::{
-    BLOCK_ROWS, Dataset, IgnoredColumn, MixedColumn, NumbersAsText, OddLabel, Reader, Rows, Scale,
+    BLOCK_ROWS, Dataset, IgnoredColumn, ImageForm, MixedColumn, NumbersAsText, OddLabel, Reader, Rows, Scale,
     TargetScale, Transform, UnknownCells, is_sorted,
 };
 use crate::error::{Error, Result};
@@ -384,6 +384,17 @@ impl TrainingData {
     pub fn data_schema(&self) -> DataSchema {
         let (classes, schema) = (self.reader.classes().clone(), self.reader.schema().cloned());
         DataSchema { classes, schema, image: self.reader.image(), target_scale: self.target_scale.clone() }
+    }
+
+    /// Returns the form of the images, if the rows are images of bytes that became inputs by one division, after a
+    /// background was subtracted from all of them.
+    pub(crate) fn image_of_bytes(&self) -> Option<ImageForm> {
+        let scaled = match &self.transform {
+            Transform::Bytes => true,
+            Transform::None => false,
+            Transform::Columns(encoding) => encoding.is_of_bytes(),
+        };
+        self.reader.image().filter(|form| scaled && form.values() == self.inputs())
     }
 
     /// Reads all remaining rows.

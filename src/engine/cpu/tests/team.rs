@@ -60,7 +60,7 @@ fn members(sparse: bool) -> (Vec<Member>, Dataset) {
 
 /// Trains on a whole order in repeated calls.
 fn train(rows: Rows<'_>, order: &[u32], mut submit: impl FnMut(&Batches<'_>) -> usize) {
-    let mut left = Batches { rows, order: Order::Given(order), positions: 0..order.len() };
+    let mut left = Batches { rows, order: Order::Given(order), positions: 0..order.len(), epoch: 1 };
     while !left.positions.is_empty() {
         left.positions.start += submit(&left);
     }
@@ -196,6 +196,7 @@ fn what_shares_no_batches_is_no_team() {
     let planned = CpuEngine::with_plan(parameters, network, options, 2, Plan::Rows(2));
     assert_eq!(error(vec![planned]), "expected one thread a network, found 2");
     let mut team = team(&members[..1]);
-    let batches = Batches { rows: data.view(), order: Order::Given(&[0, ROWS as u32]), positions: 0..2 };
+    let batches =
+        Batches { rows: data.view(), order: Order::Given(&[0, ROWS as u32]), positions: 0..2, epoch: 1 };
     assert!(team.submit(&batches).unwrap_err().to_string().contains("row 37 of 37"));
 }

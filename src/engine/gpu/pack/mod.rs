@@ -163,6 +163,10 @@ impl GpuPack {
         }
         check_epoch(batches)?;
         let mut rows = self.take_rows(&batches.rows)?;
+        if rows.rows.awaits_distortion(batches.epoch, rows.uploaded) {
+            self.submissions.flush(&self.compute.context)?;
+            rows.rows.distort(&self.compute, batches.epoch, rows.uploaded)?;
+        }
         let taken = self.submit_piece(&mut rows, batches);
         self.rows = Some(rows);
         taken
@@ -214,6 +218,7 @@ impl GpuPack {
         let context = &self.compute.context;
         let device_rows =
             DeviceRows::new(context, network, Some(targets), stored(rows), total, options.batch)?;
+        let device_rows = device_rows.distorted_by(context, options.distortion)?;
         // Compile nothing if there is no room for the rows.
         context.check()?;
         let has_input = self.members.iter().any(|member| member.network.input_layer().is_some());
@@ -313,14 +318,14 @@ fn check_shared(members: &[PackMember<'_>]) -> Result<()> {
     let shared = |member: &PackMember<'_>| {
         let (network, options) = (member.network, member.options);
         let targets = (network.loss().of_classes(), network.outputs(), options.weighted);
-        (network.columns(), targets, options.batch)
+        (network.columns(), targets, options.batch, options.distortion)
     };
     let Some(first) = members.first() else {
         return Err(Error::Config("a pack needs at least one network".to_owned()));
     };
     match members.iter().position(|member| shared(member) != shared(first)) {
         Some(number) => Err(Error::Config(format!(
-            "networks of a pack have the same inputs, outputs, kind of targets and batch size, but number {number} differs \
+            "networks of a pack have the same inputs, outputs, kind of targets, batch size and distortions, but number {number} differs \
              from the first"
         ))),
         None => Ok(()),
