@@ -100,13 +100,11 @@ fn displacement(pixel: vec2<f32>) -> vec2<f32> {
 }
 
 // Value of a channel of a pixel of an image; 0 outside it.
-fn tap(row: u32, x: i32, y: i32, channel: u32) -> f32 {
-    let width = i32(params.width);
-    if x < 0 || y < 0 || x >= width || y >= i32(params.height) {
-        return 0.0;
-    }
-    let value = u32(y * width + x) * params.channels + channel;
-    return feature(row * blocks(values()) + value / 4u)[value % 4u];
+fn tap(row: u32, pixel: vec2<i32>, channel: u32) -> f32 {
+    let inner = clamp(pixel, vec2<i32>(), vec2<i32>(i32(params.width), i32(params.height)) - 1);
+    let value = (u32(inner.y) * params.width + u32(inner.x)) * params.channels + channel;
+    let four = feature(row * blocks(values()) + value / 4u);
+    return select(0.0, four[value % 4u], all(pixel == inner));
 }
 
 fn values() -> u32 {
@@ -132,10 +130,11 @@ fn distorted_value(row: u32, map: Map, value: u32) -> f32 {
     source = clamp(source, vec2<f32>(-1.0), vec2<f32>(f32(params.width), f32(params.height)));
     let corner = floor(source);
     let rest = source - corner;
-    let x = i32(corner.x);
-    let y = i32(corner.y);
-    let above = mix(tap(row, x, y, channel), tap(row, x + 1, y, channel), rest.x);
-    let below = mix(tap(row, x, y + 1, channel), tap(row, x + 1, y + 1, channel), rest.x);
+    let pixel_above = vec2<i32>(corner);
+    let pixel_below = pixel_above + vec2<i32>(0, 1);
+    let right = vec2<i32>(1, 0);
+    let above = mix(tap(row, pixel_above, channel), tap(row, pixel_above + right, channel), rest.x);
+    let below = mix(tap(row, pixel_below, channel), tap(row, pixel_below + right, channel), rest.x);
     return mix(above, below, rest.y);
 }
 

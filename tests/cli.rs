@@ -2,6 +2,8 @@
 
 mod program;
 
+#[path = "cli/augment.rs"]
+mod augment;
 #[path = "cli/cache.rs"]
 mod cache;
 #[path = "cli/categories.rs"]

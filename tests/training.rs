@@ -1,6 +1,8 @@
 //! Complete runs: steps compared with the reference, bitwise repetition, loading that overlaps with training,
 //! profiles.
 
+#[path = "training/augmented.rs"]
+mod augmented;
 #[path = "support/bounds.rs"]
 mod bounds;
 #[path = "training/differential.rs"]

@@ -33,6 +33,7 @@ _HERE = {
     "keep": "restore_best_weights save_best_only",
     "metric": "eval_metric scoring metrics",
     "label_smoothing": "smoothing label_smooth",
+    "augment": "augmentation data_augmentation",
     "callbacks": "callback",
     "n_estimators": "n_models n_members ensemble_size",
 }

@@ -16,7 +16,7 @@ OF_CLASSES = {"label_smoothing", "no_temperature", "target_accuracy"}
 OF_VALUES = {"scale_target"}
 
 _TYPES = {
-    "preset": "{'table', 'plain'}",
+    "preset": "{'table', 'digits', 'plain'}",
     "hidden": "int or sequence of int",
     "activation": "str or sequence of str",
     "dropout": "float or sequence of float",
@@ -28,7 +28,7 @@ _TYPES = {
     "keep": "{'best', 'last'}",
     **dict.fromkeys(["batch_size", "epochs", "init_seed", "lr_every", "warmup", "one_hot", "patience"], "int"),
     **dict.fromkeys(
-        ["schedule", "init", "loss", "metric", "optimizer", "lr_schedule", "parametrization", "scale_target", "scale", "clip", "embeddings"],
+        ["schedule", "init", "loss", "augment", "metric", "optimizer", "lr_schedule", "parametrization", "scale_target", "scale", "clip", "embeddings"],
         "str",
     ),
 }

@@ -56,6 +56,11 @@ pub fn repeats(text: &str) -> Result<usize, String> {
     within(text, 2..=1_000_000)
 }
 
+/// Parses the number of distorted copies of an image.
+pub fn copies(text: &str) -> Result<usize, String> {
+    within(text, 1..=1000)
+}
+
 /// Parses the number of picks of an ensemble.
 pub fn picks(text: &str) -> Result<usize, String> {
     within(text, 1..=10_000)

@@ -7,13 +7,13 @@ use crate::engine::predicts_soon;
 use crate::error::Error;
 use crate::model::Model;
 use crate::train::{
-    Evaluated, Measure, Score, TargetErrors, ValueErrors, class_figures, confusion, evaluate, measures,
-    only_class,
+    Evaluated, Measure, Score, TargetErrors, ValueErrors, class_figures, confusion, evaluate_copies,
+    measures, only_class,
 };
 use clap::Args;
 use serde_json::Value;
 
-use super::args::Format;
+use super::args::{self, Format};
 use super::evaluation_options::EvaluationOptions;
 use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
@@ -46,6 +46,11 @@ pub struct Options {
     /// Rows are counted from 1, without the header, through all files.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20")]
     errors: Option<usize>,
+    /// Predict each image from N distorted copies, by the mean of their probabilities.
+    ///
+    /// The distortions are half of those that --augment made in training.
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = args::copies, allow_hyphen_values = true)]
+    augment_test: Option<usize>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -69,7 +74,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             "--errors lists misclassified rows, but this model predicts values; leave it out".to_owned()
         ));
     }
-    let evaluated = evaluate(&model, data, &device)?;
+    let evaluated = evaluate_copies(&model, data, &device, options.augment_test)?;
     let Score { loss, values, .. } = &evaluated.score;
     if !loss.is_finite() {
         return Err(Error::NonFiniteTest { path: file.into(), loss: *loss }.into());

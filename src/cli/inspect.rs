@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use crate::data::{
-    Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, data_paths,
+    Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Scaling, Schema, Target,
+    data_paths,
 };
 use crate::error::Error;
 use crate::settings::text::text_of;
@@ -18,10 +19,12 @@ use super::data_text::{
 };
 use super::inspect_model::{model_fields, model_text};
 use super::model_choice::ModelChoice;
-use super::output::{print_lines, print_object};
+use super::output::{print_lines, print_object, write};
+use super::output_place::destination;
 use super::table_options::{Columns, DialectOptions};
 use super::training::only;
 use super::{args, config_file};
+use crate::report::sheet;
 use crate::report::text::{SHOWN, Table, column_name, counted, grouped, percent, quoted, shell_word, short};
 
 /// Show what a table or a model contains.
@@ -30,7 +33,7 @@ use crate::report::text::{SHOWN, Table, column_name, counted, grouped, percent, 
 /// train` command that spells out everything that was detected.
 #[derive(Debug, Args)]
 #[command(
-    mut_args(only::<TrainSettings>(|heading, id| heading == Some(TABLES) || id == "threads")),
+    mut_args(only::<TrainSettings>(|heading, id| heading == Some(TABLES) || ["threads", "augment", "seed"].contains(&id))),
     after_help = "Examples:\n  tinytrain inspect table.csv --target price\n  tinytrain inspect --model model.safetensors"
 )]
 pub struct Options {
@@ -44,6 +47,9 @@ pub struct Options {
     model: Option<PathBuf>,
     #[command(flatten)]
     which: ModelChoice,
+    /// Write a picture of 100 images, or with --augment of ten images and their distorted copies, as PNG.
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -73,6 +79,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         };
     }
     let (source, _) = data_paths::training(&options.data)?;
+    let picture = options.picture.as_deref().map(|path| destination("--picture", path)).transpose()?;
+    data_paths::spare_data("--picture", options.picture.as_deref(), [Some(&source)])?;
     let task = options.columns.task(None)?;
     options.columns.check(None)?;
     let mut read = ReadOptions { threads: options.settings.threads, ..options.columns.read_options(task) };
@@ -91,6 +99,13 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     match options.format {
         Format::Json => print_object(&found.fields())?,
         Format::Text => print_lines(&found.text(options))?,
+    }
+    if let Some(picture) = picture {
+        let form = reader.image().filter(|form| form.values() == reader.inputs());
+        let form = form.ok_or_else(|| Error::setting("picture", "images", "other rows"))?;
+        let TrainSettings { augment, seed, .. } = &options.settings;
+        let rows = reader.view(Scaling::AsIs);
+        write(&picture, &sheet(&rows, form, augment.as_ref(), seed.unwrap_or(1))?)?;
     }
     // Reports the errors that training would report.
     if has_target {

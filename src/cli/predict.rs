@@ -58,6 +58,11 @@ pub struct Options {
     /// Refuse PNG images that would have to be resized or turned grey.
     #[arg(long)]
     strict: bool,
+    /// Predict each image from N distorted copies, by the mean of their probabilities.
+    ///
+    /// The distortions are half of those that --augment made in training.
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = args::copies, allow_hyphen_values = true)]
+    augment_test: Option<usize>,
     #[command(flatten)]
     device: DeviceChoice,
     /// Maximum number of threads. Does not affect results. [default: one per core, at most 8 to read and write]
@@ -82,7 +87,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     const ROWS: usize = 100_000;
     let device = options.device.find(predicts_soon(&model.network, ROWS))?;
     let (lines, reading) = (Lines::new(options.format, &model), OutputDecoder::new(&model));
-    let predictor = Predictor::new(&model, &device, options.threads)?;
+    let predictor = Predictor::of_copies(&model, &device, options.threads, options.augment_test)?;
     let mut work = Work { options, model: &model, predictor, lines, reading };
     let written = match out {
         // Failed predictions leave no partial file.

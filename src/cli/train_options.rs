@@ -162,7 +162,8 @@ impl Options {
     /// Returns whether rows of the training data may be held out by default.
     fn may_hold_out(&self) -> bool {
         let settings = &self.training.settings;
-        let is_open = settings.validation_fraction.is_none() && settings.preset != Some(Preset::Plain);
+        let is_table = settings.preset.is_none_or(|preset| preset == Preset::Table);
+        let is_open = settings.validation_fraction.is_none() && is_table;
         is_open && self.validation.is_none() && !self.training.data.is_empty()
     }
 

@@ -36,6 +36,7 @@ pub fn started_lines(
     let batch = counted(*batch_size as u64, "row", "rows");
     let by_rows = match (preset, settings.epochs, settings.batch_size) {
         (Preset::Table, ..) => " (--preset table)",
+        (Preset::Digits, ..) => " (--preset digits)",
         (_, None, None) => " (chosen for this table size)",
         (_, None, Some(_)) => " (epochs chosen for this table size)",
         (_, Some(_), None) => " (batch size chosen for this table size)",

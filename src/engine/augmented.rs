@@ -1,4 +1,4 @@
-//! Distorted copies of training rows, made by the processor.
+//! Distorted copies of rows, made by the processor.
 
 use crate::data::{Features, Rows};
 use crate::step::{Distortion, Pixel, Work};
@@ -6,6 +6,53 @@ use crate::threads::each;
 
 /// Rows that a thread distorts at a time.
 const PIECE_ROWS: usize = 256;
+
+/// Maker of distorted copies of rows.
+pub(crate) struct Distorter<'a> {
+    /// The distortions.
+    pub distortion: &'a Distortion,
+    /// Number of the epoch, or of the copy.
+    pub epoch: usize,
+    /// Number of the first row for the random numbers.
+    pub first: usize,
+    /// Most threads.
+    pub threads: usize,
+}
+
+impl Distorter<'_> {
+    /// Returns distorted copies of the rows with these numbers, in their order.
+    pub fn copies(&self, rows: &Rows<'_>, numbers: &[u32]) -> Features {
+        let mut features = Features::default();
+        self.extend(&mut features, rows, numbers);
+        features
+    }
+
+    /// Appends distorted copies of the rows with these numbers.
+    fn extend(&self, to: &mut Features, rows: &Rows<'_>, numbers: &[u32]) {
+        if to.is_empty() {
+            *to = Features::with_room(0, matches!(rows.features, Features::Floats(_)));
+        }
+        match (rows.features, to) {
+            (Features::Bytes(from), Features::Bytes(to)) => self.append(from, to, numbers),
+            (Features::Floats(from), Features::Floats(to)) => self.append(from, to, numbers),
+            _ => unreachable!("images stay bytes or floats while a network trains on them"),
+        }
+    }
+
+    fn append<T: Pixel + Default + Send + Sync>(&self, from: &[T], to: &mut Vec<T>, numbers: &[u32]) {
+        let (width, before) = (self.distortion.size.values(), to.len());
+        to.resize(before + numbers.len() * width, T::default());
+        let pieces = to[before..].chunks_mut(PIECE_ROWS * width).zip(numbers.chunks(PIECE_ROWS));
+        each(self.threads, pieces, |(to, numbers)| {
+            let mut work = Work::default();
+            for (to, row) in to.chunks_exact_mut(width).zip(numbers) {
+                let image = &from[*row as usize * width..][..width];
+                let place = [self.epoch as u32, (self.first as u32).wrapping_add(*row)];
+                self.distortion.distort(place, image, to, &mut work);
+            }
+        });
+    }
+}
 
 /// The distorted training rows of the epoch in training, as far as they have been read.
 pub(crate) struct AugmentedRows {
@@ -26,11 +73,15 @@ impl AugmentedRows {
         let is_new = self.epoch != epoch;
         if is_new {
             self.epoch = epoch;
-            clear(&mut self.features);
+            match &mut self.features {
+                Features::Bytes(values) => values.clear(),
+                Features::Floats(values) => values.clear(),
+            }
         }
-        let numbers: Vec<u32> =
-            (self.features.len() / rows.inputs..rows.len()).map(|row| row as u32).collect();
-        distort_into(&mut self.features, &self.distortion, rows, &numbers, epoch, threads);
+        let missing = self.features.len() / rows.inputs..rows.len();
+        let numbers: Vec<u32> = missing.map(|row| row as u32).collect();
+        let distorter = Distorter { distortion: &self.distortion, epoch, first: 0, threads };
+        distorter.extend(&mut self.features, rows, &numbers);
         is_new
     }
 
@@ -38,65 +89,4 @@ impl AugmentedRows {
     pub fn view<'a>(&'a self, rows: &Rows<'a>) -> Rows<'a> {
         Rows { features: &self.features, ..*rows }
     }
-}
-
-/// Returns distorted copies of the rows with these numbers, in their order, made on at most `threads` threads.
-pub(crate) fn distorted(
-    distortion: &Distortion,
-    rows: &Rows<'_>,
-    numbers: &[u32],
-    epoch: usize,
-    threads: usize,
-) -> Features {
-    let mut features = Features::default();
-    distort_into(&mut features, distortion, rows, numbers, epoch, threads);
-    features
-}
-
-fn clear(features: &mut Features) {
-    match features {
-        Features::Bytes(values) => values.clear(),
-        Features::Floats(values) => values.clear(),
-    }
-}
-
-/// Appends distorted copies of the rows with these numbers.
-fn distort_into(
-    to: &mut Features,
-    distortion: &Distortion,
-    rows: &Rows<'_>,
-    numbers: &[u32],
-    epoch: usize,
-    threads: usize,
-) {
-    if to.is_empty() {
-        *to = Features::with_room(0, matches!(rows.features, Features::Floats(_)));
-    }
-    match (rows.features, to) {
-        (Features::Bytes(from), Features::Bytes(to)) => append(to, distortion, from, numbers, epoch, threads),
-        (Features::Floats(from), Features::Floats(to)) => {
-            append(to, distortion, from, numbers, epoch, threads)
-        }
-        _ => unreachable!("images stay bytes or floats while a network trains on them"),
-    }
-}
-
-fn append<T: Pixel + Default + Send + Sync>(
-    to: &mut Vec<T>,
-    distortion: &Distortion,
-    from: &[T],
-    numbers: &[u32],
-    epoch: usize,
-    threads: usize,
-) {
-    let (width, before) = (distortion.size.values(), to.len());
-    to.resize(before + numbers.len() * width, T::default());
-    let pieces = to[before..].chunks_mut(PIECE_ROWS * width).zip(numbers.chunks(PIECE_ROWS));
-    each(threads, pieces, |(to, numbers)| {
-        let mut work = Work::default();
-        for (to, row) in to.chunks_exact_mut(width).zip(numbers) {
-            let image = &from[*row as usize * width..][..width];
-            distortion.distort([epoch as u32, *row], image, to, &mut work);
-        }
-    });
 }

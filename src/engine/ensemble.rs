@@ -1,9 +1,12 @@
 //! Networks that predict together.
 
+use super::augmented::Distorter;
 use super::{Description, Device, Engine, EngineOptions, Evaluation, Inference, Waiting};
 use crate::data::{Rows, TargetsRef};
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::step::Distortion;
+use crate::threads::available;
 
 /// Networks of an ensemble. Its outputs are averaged values or, for classes, logarithms of the averaged
 /// probabilities, whose softmax is these probabilities.
@@ -12,9 +15,27 @@ pub struct EnsembleEngine {
     engines: Vec<(f64, Box<dyn Engine>)>,
     outputs: usize,
     of_classes: bool,
+    copies: Option<DistortedCopies>,
+    /// Number of rows before the next ones.
+    before: usize,
+}
+
+/// Distorted copies of each image, whose outputs are averaged instead of the outputs of the image.
+#[derive(Debug, Clone, Copy)]
+pub struct DistortedCopies {
+    /// The distortions.
+    pub distortion: Distortion,
+    /// Number of copies.
+    pub count: usize,
 }
 
 impl EnsembleEngine {
+    /// Averages the outputs of distorted copies of images, which depend on the rows of earlier calls.
+    #[must_use]
+    pub fn with_copies(self, copies: Option<DistortedCopies>) -> Self {
+        Self { copies, ..self }
+    }
+
     /// Creates a separate engine on this device for each network of a model; a model without an ensemble has
     /// one.
     ///
@@ -30,7 +51,8 @@ impl EnsembleEngine {
             Ok((f64::from(picks) / all, device.engine(parameters, network, options)?))
         };
         let engines = networks.zip(picks).map(engine).collect::<Result<Vec<_>>>()?;
-        Ok(Self { engines, outputs: model.network.outputs(), of_classes: model.network.loss().of_classes() })
+        let (outputs, of_classes) = (model.network.outputs(), model.network.loss().of_classes());
+        Ok(Self { engines, outputs, of_classes, copies: None, before: 0 })
     }
 }
 
@@ -66,10 +88,20 @@ pub(crate) fn add(sums: &mut [f64], share: f64, row: &[f32], of_classes: bool) {
 
 impl EnsembleEngine {
     async fn combined(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        let mut each = Vec::with_capacity(self.engines.len());
-        for (share, engine) in &mut self.engines {
-            each.push((*share, engine.outputs(rows).await?));
+        let count = self.copies.map_or(1, |copies| copies.count);
+        let numbers: Vec<u32> = (0..rows.len() as u32).collect();
+        let mut each = Vec::with_capacity(count * self.engines.len());
+        for copy in 1..=count {
+            let features = self.copies.as_ref().map(|DistortedCopies { distortion, .. }| {
+                let (first, threads) = (self.before, available());
+                Distorter { distortion, epoch: copy, first, threads }.copies(rows, &numbers)
+            });
+            let rows = Rows { features: features.as_ref().unwrap_or(rows.features), ..*rows };
+            for (share, engine) in &mut self.engines {
+                each.push((*share / count as f64, engine.outputs(&rows).await?));
+            }
         }
+        self.before += rows.len();
         let each = each.iter().map(|(share, outputs)| (*share, &outputs[..]));
         Ok(combine(each, self.outputs, self.of_classes))
     }

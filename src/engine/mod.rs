@@ -22,7 +22,7 @@ pub use cpu::{CpuEngine, CpuTeam, TeamRows};
 pub use description::{Description, EngineKind};
 pub use device::{Device, DeviceRequest};
 pub use drive::{Drive, Sink};
-pub use ensemble::EnsembleEngine;
+pub use ensemble::{DistortedCopies, EnsembleEngine};
 pub(crate) use find::{GPU_START, Load};
 pub use find::{find_device, find_device_for, leaves_gpu, predicts_soon};
 #[cfg(feature = "gpu")]

@@ -137,7 +137,8 @@ fn image(evaluated: &EvaluatedRun, form: ImageForm, row: usize, text: &str) -> S
     }
 }
 
-fn png_file(form: ImageForm, pixels: &[u8]) -> Result<Vec<u8>, EncodingError> {
+/// Returns a PNG file with these pixels.
+pub(super) fn png_file(form: ImageForm, pixels: &[u8]) -> Result<Vec<u8>, EncodingError> {
     let mut file = Vec::new();
     let mut encoder = Encoder::new(&mut file, form.width as u32, form.height as u32);
     encoder.set_color(if form.colour { ColorType::Rgb } else { ColorType::Grayscale });

@@ -9,6 +9,7 @@ mod mistakes;
 mod model_section;
 mod page;
 mod profile_pictures;
+mod sheet;
 pub(crate) mod svg;
 pub(crate) mod text;
 
@@ -22,6 +23,7 @@ pub use self::html::spare_other_files;
 pub use self::page::page_of_sweep;
 pub(crate) use self::page::standing;
 pub use self::profile_pictures::{PICTURES, profile_pictures};
+pub(crate) use self::sheet::sheet;
 use self::text::evaluation_warnings;
 
 /// Returns the page of some runs, as HTML: their curves, the settings in which they differ, and evaluations

@@ -41,7 +41,8 @@ pub struct TrainSettings {
     /// train` for all tables; else plain]
     ///
     /// `table` is RealMLP-TD-S with periodic embeddings (Holzmüller and others, 2024); `--verbose` lists its
-    /// settings. `plain` is a ReLU network trained with gradient descent.
+    /// settings. `plain` is a ReLU network trained with gradient descent. `digits` is a larger one for images of digits,
+    /// which are distorted in training.
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     #[serde(with = "text")]
     pub preset: Option<Preset>,

@@ -60,7 +60,10 @@ impl TrainSettings {
     /// # Errors
     /// Errors of the data.
     pub fn with_table_defaults(&self, reader: &mut Reader, validates: bool) -> Result<Self> {
-        if reader.schema().is_none() || self.preset == Some(Preset::Plain) || reader.holds_images() {
+        if reader.schema().is_none()
+            || self.preset.is_some_and(|preset| preset != Preset::Table)
+            || reader.holds_images()
+        {
             return Ok(self.clone());
         }
         let validation_fraction = match self.validation_fraction {
@@ -130,6 +133,7 @@ impl TrainSettings {
         let usual = match self.preset_for(info) {
             Preset::Table if self.validates(info) => Config::table(loss, info.rows),
             Preset::Table => Config { epochs: EPOCHS_WITHOUT_VALIDATION, ..Config::table(loss, info.rows) },
+            Preset::Digits => Config::digits(loss),
             Preset::Plain => Config {
                 epochs: Config::default_epochs(info.rows),
                 batch_size: Config::default_batch_size(info.rows),
@@ -282,7 +286,7 @@ impl TrainSettings {
             seed: Some(config.seed),
             ..Self::default()
         };
-        if preset == Preset::Plain {
+        if preset != Preset::Table {
             return settings;
         }
         Self {

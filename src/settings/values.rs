@@ -16,12 +16,15 @@ pub enum Preset {
     /// RealMLP-TD-S with periodic embeddings, made for tables with validation rows: see
     /// [`Config::table`](crate::train::Config::table).
     Table,
+    /// A large network for images of handwritten digits, which are distorted in training: see
+    /// [`Config::digits`](crate::train::Config::digits).
+    Digits,
     /// A network with ReLU and gradient descent.
     #[default]
     Plain,
 }
 
-named!(Preset { Table = "table", Plain = "plain" });
+named!(Preset { Table = "table", Digits = "digits", Plain = "plain" });
 
 /// The dependence of learning rates on the widths of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -156,7 +156,7 @@ pub fn usual_space(preset: Preset) -> Space {
             ("batch-size", choice(json!([64, 128, 256]))),
             ("embeddings", choice(json!(["pbld", "pbld", "none"]))),
         ],
-        Preset::Plain => vec![
+        Preset::Digits | Preset::Plain => vec![
             ("optimizer", choice(json!(["adam"]))),
             ("lr", log(0.0003, 0.01)),
             ("lr-schedule", choice(json!(["cosine"]))),

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::data::{
     Classes, Dataset, Dictionary, Features, Reader, TargetScale, TargetsRef, Transform, UnknownCells,
 };
-use crate::engine::{Device, EnsembleEngine, Evaluation, Inference};
+use crate::engine::{Device, DistortedCopies, EnsembleEngine, Evaluation, Inference};
 use crate::error::{Error, Place, Result};
 use crate::memory::{check_memory, prefer_large_pages};
 use crate::model::Model;
+use crate::step::{Augment, Distortion, ImageSize};
 use crate::threads::block;
 use crate::threads::{available, each};
 use crate::train::classified::{accuracy, evaluation};
@@ -61,7 +62,21 @@ pub fn read_dataset_for(model: &Model, data: Reader) -> Result<(Dataset, Unknown
 /// # Errors
 /// Errors of the device.
 pub fn evaluate(model: &Model, data: &Dataset, device: &Device) -> Result<Evaluated> {
-    let mut engine = engine(model, device)?;
+    evaluate_copies(model, data, device, None)
+}
+
+/// Evaluates a model as [`evaluate`] does, but on the mean outputs of `copies` distorted copies of each image, if any. The
+/// distortions are half of those that the model was trained with.
+///
+/// # Errors
+/// As [`evaluate`]; [`Error::Setting`] if the model was trained without distorted images.
+pub fn evaluate_copies(
+    model: &Model,
+    data: &Dataset,
+    device: &Device,
+    copies: Option<usize>,
+) -> Result<Evaluated> {
+    let mut engine = engine_with(model, device, None, copies)?;
     let (outputs, device) = (block(engine.outputs(&data.view()))?, engine.description().device);
     let counts = data.view().counts();
     Ok(match data.targets.view() {
@@ -85,15 +100,36 @@ pub fn evaluate(model: &Model, data: &Dataset, device: &Device) -> Result<Evalua
 /// # Errors
 /// Errors of the device.
 pub fn engine(model: &Model, device: &Device) -> Result<Box<dyn Inference>> {
-    engine_with_threads(model, device, None)
+    engine_with(model, device, None, None)
 }
 
-/// Creates an [`engine`] with at most `threads` threads.
-fn engine_with_threads(model: &Model, device: &Device, threads: Option<usize>) -> Result<Box<dyn Inference>> {
+/// Factor of the distortions of training for copies in prediction.
+const MILD: f32 = 0.5;
+
+/// Returns copies of the images that a model predicts, with milder distortions than in its training.
+fn distorted_copies(model: &Model, count: usize) -> Result<DistortedCopies> {
+    let augment = model.settings.get("augment").and_then(|text| text.parse::<Augment>().ok());
+    let form = model.data_schema.image.filter(|form| form.values() == model.network.columns());
+    let (Some(augment), Some(form)) = (augment.filter(|augment| !augment.is_none()), form) else {
+        let expected = "a model trained on images with --augment";
+        return Err(Error::setting("augment-test", expected, "another model"));
+    };
+    let size = ImageSize { height: form.height, width: form.width, channels: form.channels() };
+    Ok(DistortedCopies { distortion: Distortion::new(&augment.scaled(MILD), size, 1)?, count })
+}
+
+/// Creates an [`engine`] with at most `threads` threads, which predicts from distorted copies of images, if any.
+fn engine_with(
+    model: &Model,
+    device: &Device,
+    threads: Option<usize>,
+    copies: Option<usize>,
+) -> Result<Box<dyn Inference>> {
     let config = Config { threads, ..Config::default() };
     let options = config.engine_options(config.batch_size);
-    if model.ensemble.is_some() {
-        return Ok(Box::new(EnsembleEngine::new(model, device, &options)?));
+    let copies = copies.map(|count| distorted_copies(model, count)).transpose()?;
+    if model.ensemble.is_some() || copies.is_some() {
+        return Ok(Box::new(EnsembleEngine::new(model, device, &options)?.with_copies(copies)));
     }
     Ok(device.engine(&model.parameters, &model.network, &options)?)
 }
@@ -136,7 +172,20 @@ impl Predictor {
     /// # Errors
     /// Errors of the device.
     pub fn new(model: &Model, device: &Device, threads: Option<usize>) -> Result<Self> {
-        let (engine, transform) = (engine_with_threads(model, device, threads)?, model.transform.clone());
+        Self::of_copies(model, device, threads, None)
+    }
+
+    /// Loads a model as [`Predictor::new`] does, to predict each image as [`evaluate_copies`] does.
+    ///
+    /// # Errors
+    /// As [`evaluate_copies`].
+    pub fn of_copies(
+        model: &Model,
+        device: &Device,
+        threads: Option<usize>,
+        copies: Option<usize>,
+    ) -> Result<Self> {
+        let (engine, transform) = (engine_with(model, device, threads, copies)?, model.transform.clone());
         let columns = transform.columns(model.network.columns());
         Ok(Self {
             engine,

@@ -35,8 +35,8 @@ pub use class_figures::{ClassFigures, class_figures, confusion, only_class};
 pub use config::{ClassWeights, Config, Keep};
 pub use data_options::{Clip, DataOptions};
 pub use evaluation::{
-    Evaluated, OutputDecoder, Predictions, Predictor, engine, evaluate, load_model, model_path,
-    read_dataset_for,
+    Evaluated, OutputDecoder, Predictions, Predictor, engine, evaluate, evaluate_copies, load_model,
+    model_path, read_dataset_for,
 };
 pub use events::{ClassScores, End, Epoch, Event, OnEvent, Score, Started, Summary};
 pub use importance::{Importance, Shuffling, importances};

@@ -2,14 +2,14 @@
 
 use tinytrain::gpu::read_buffer;
 use tinytrain::kernels::{
-    Activate, ActivateBackward, Axis, Column, Convolve, Cost, CrossEntropy, Dot, Embed, EmbedGradient,
-    FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs, LayerUpdate, LossGradient,
-    LossTargets, Matmul, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, Pool, Reduce, Row, Samples,
-    ScaleGradient, Scan, ScanAdd, Segments, Softmax, StepRecord, StepShape, SumSquares, Tuning, Update,
-    WeightGradient, Window, Zip, ZipKernel, grid, program,
+    Activate, ActivateBackward, Augment, Axis, Column, Convolve, Cost, CrossEntropy, Dot, Embed,
+    EmbedGradient, FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs, LayerUpdate,
+    LossGradient, LossTargets, Matmul, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, Pool, Reduce, Row,
+    Samples, ScaleGradient, Scan, ScanAdd, Segments, Softmax, StepRecord, StepShape, SumSquares, Tuning,
+    Update, WeightGradient, Window, Zip, ZipKernel, grid, program,
 };
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout};
-use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
+use tinytrain::step::{Activation, Distortion, Dropout, ImageSize, Loss, OptimizerKind, UpdateRule};
 
 use crate::counting::{COUNTERS, counted};
 use crate::lab::{Lab, apart, everywhere, labs, records};
@@ -37,6 +37,12 @@ fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     }
     for (stored, words) in [(FeatureFormat::Bytes, 1), (FeatureFormat::Floats, 3)] {
         all.push(Box::new(Gather { rows, inputs, words, samples: samples(stored) }));
+        let size = ImageSize { height: inputs, width: outputs, channels: 1 };
+        for augment in ["rotate=20", "elastic=36:6"] {
+            let augment = augment.parse().expect("the settings are in range");
+            let distortion = Distortion::new(&augment, size, 3).expect("the lattice is coarse");
+            all.push(Box::new(Augment { distortion, rows, samples: samples(stored) }));
+        }
     }
     let sources = [
         LayerInputs::Matrix,

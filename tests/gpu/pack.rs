@@ -13,7 +13,10 @@ use tinytrain::kernels::{MOST_MEMBERS, Tuning};
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, Parameters};
 use tinytrain::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets};
 use tinytrain::schedule::ScheduleKind;
-use tinytrain::step::{Activation, Loss, Optimizer, OptimizerKind, RateSchedule, Rates, UpdateRule};
+use tinytrain::step::{
+    Activation, Augment, Distortion, ImageSize, Loss, Optimizer, OptimizerKind, RateSchedule, Rates,
+    UpdateRule,
+};
 
 use crate::lab::{Lab, indices, labels, labs, random};
 
@@ -102,10 +105,14 @@ fn pack(lab: &Lab, tuning: &Tuning, members: &[Trained]) -> GpuPack {
 
 /// Trains on `order`; returns the metrics.
 fn train(pack: &mut GpuPack, data: &Dataset, order: &[u32]) -> Vec<MemberMetrics> {
+    train_epoch(pack, data, order, 1)
+}
+
+fn train_epoch(pack: &mut GpuPack, data: &Dataset, order: &[u32], epoch: usize) -> Vec<MemberMetrics> {
     let (mut metrics, mut start) = (Vec::new(), 0);
     while start < order.len() {
         let rows = data.view();
-        let batches = Batches { rows, order: Order::Given(order), positions: start..order.len(), epoch: 1 };
+        let batches = Batches { rows, order: Order::Given(order), positions: start..order.len(), epoch };
         let taken = pack.submit(&batches).unwrap();
         start += taken;
         metrics.extend(pack.poll(taken == 0).unwrap());
@@ -195,6 +202,44 @@ fn assert_near(
     assert_eq!(sizes, [vec![BATCH; 19], vec![10]].concat());
     for (got, want) in said.iter().zip(losses) {
         assert!((got.loss - want).abs() <= bound * want, "member {number}: {} not {want}", got.loss);
+    }
+}
+
+/// Two epochs on distorted rows, as images of one line.
+#[test]
+fn members_on_distorted_rows_equal_separate_training() {
+    let (mut members, data, order) = (mixed(), data(), order());
+    let size = ImageSize { height: 1, width: INPUTS, channels: 1 };
+    let distortion = Distortion::new(&Augment::DIGITS, size, 3).unwrap();
+    members.truncate(5);
+    members.iter_mut().for_each(|member| member.options.distortion = Some(distortion));
+    for lab in labs() {
+        let _turn = lab.turn();
+        let tuning = Tuning::for_device(&lab.context);
+        let mut pack = pack(lab, &tuning, &members);
+        let metrics = [1, 2].map(|epoch| train_epoch(&mut pack, &data, &order, epoch)).concat();
+        for (number, it) in members.iter().enumerate() {
+            let Trained { network, parameters, options } = it;
+            let compute = lab.compute(&tuning);
+            let mut engine = GpuEngine::with_tuning(compute, tuning, parameters, network, options).unwrap();
+            let mut own = Vec::new();
+            let mut sink = |batch: BatchMetrics| {
+                own.push(batch);
+                Ok(())
+            };
+            for epoch in [1, 2] {
+                let (rows, positions) = (data.view(), 0..order.len());
+                engine
+                    .drive(Batches { rows, order: Order::Given(&order), positions, epoch }, &mut sink)
+                    .unwrap();
+            }
+            engine.finish(&mut sink).unwrap();
+            assert_eq!(of_member(&metrics, number), own, "member {number}");
+            assert!(
+                pack.parameters(number).unwrap() == block(engine.parameters()).unwrap(),
+                "member {number}"
+            );
+        }
     }
 }
 

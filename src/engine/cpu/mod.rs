@@ -253,6 +253,8 @@ impl Engine for CpuEngine {
         let mut augmented = self.augmented.take();
         let rows = match &mut augmented {
             Some(augmented) => {
+                // The undistorted rows decide, so that a resumed run decides alike.
+                self.skips_zeros(&batches.rows);
                 if augmented.update(&batches.rows, batches.epoch, self.cores) {
                     self.packed.begin(0);
                 }

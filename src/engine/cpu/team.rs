@@ -40,8 +40,8 @@ pub struct CpuTeam {
     /// Batches per turn.
     turn: usize,
     rows: Arc<TeamRows>,
-    /// Distorted rows of the epoch, and their packed form if they skip zeros, instead of the shared rows.
-    augmented: Option<(AugmentedRows, TeamRows)>,
+    /// Distorted rows of the epoch instead of the shared rows, and their packed form if they skip zeros.
+    augmented: Option<(AugmentedRows, Option<PackedRows>)>,
     gathered: Vec<Gathered>,
     host_order: HostOrder,
     /// Steps per call.
@@ -82,18 +82,20 @@ impl CpuTeam {
     /// # Errors
     /// [`Error::Config`] when there are no networks, or when they cannot share batches.
     pub fn new(members: Vec<CpuEngine>, rows: &Arc<TeamRows>) -> Result<Self> {
-        let shared = |engine: &CpuEngine| {
-            (engine.options.batch, engine.network.network.columns(), engine.options.distortion)
-        };
-        let Some((batch, columns, distortion)) = members.first().map(shared) else {
+        let shared = |engine: &CpuEngine| (engine.options.batch, engine.network.network.columns());
+        let Some((batch, columns)) = members.first().map(shared) else {
             return Err(Error::Config("expected networks of a team, found none".to_owned()));
         };
-        if let Some(other) = members.iter().map(shared).find(|other| *other != (batch, columns, distortion)) {
+        if let Some(other) = members.iter().map(shared).find(|other| *other != (batch, columns)) {
             let text = format!(
-                "expected batches of {batch} rows of {columns} columns, found {} of {}, or other distortions",
+                "expected batches of {batch} rows of {columns} columns, found {} of {}",
                 other.0, other.1
             );
             return Err(Error::Config(text));
+        }
+        let distortion = members[0].options.distortion;
+        if members.iter().any(|engine| engine.options.distortion != distortion) {
+            return Err(Error::Config("expected the same distortions, found different ones".to_owned()));
         }
         if let Some(engine) = members.iter().find(|engine| engine.network.plan.threads() != 1) {
             let text = format!("expected one thread a network, found {}", engine.network.plan.threads());
@@ -104,7 +106,7 @@ impl CpuTeam {
             turn: (TURN_ROWS.min(TURN_INPUTS / columns.max(1)) / batch).max(1),
             description: members[0].description(),
             slice: (members.iter().map(|engine| engine.slice).min().unwrap_or(1) / members.len()).max(1),
-            augmented: members[0].options.distortion.map(|it| (AugmentedRows::new(it), TeamRows::default())),
+            augmented: distortion.map(|distortion| (AugmentedRows::new(distortion), None)),
             members: members.into_iter().map(Some).collect(),
             rows: Arc::clone(rows),
             gathered: Vec::new(),
@@ -151,15 +153,23 @@ impl CpuTeam {
         let taken = order.len().min(steps_of_piece(self.slice).saturating_mul(self.batch));
         check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
         let begun = Instant::now();
+        let has_dense = self.members.iter().flatten().any(|engine| engine.network.has_dense_inputs());
         let (mut augmented, shared) = (self.augmented.take(), Arc::clone(&self.rows));
         match &mut augmented {
-            Some((augmented, packed)) => {
-                if augmented.update(&batches.rows, batches.epoch, 1) {
-                    *packed = TeamRows::default();
+            Some((distorted, packed)) => {
+                if distorted.update(&batches.rows, batches.epoch, 1) {
+                    // The undistorted rows decide, so that a resumed run decides alike.
+                    let groups = if has_dense { skipped_groups(&batches.rows) } else { None };
+                    *packed = groups.map(PackedRows::new);
                 }
-                self.train(&augmented.view(&batches.rows), packed, &order[..taken]);
+                let rows = distorted.view(&batches.rows);
+                packed.iter_mut().for_each(|packed| packed.extend(&rows, rows.len()));
+                self.train(&rows, packed.as_ref(), &order[..taken]);
             }
-            None => self.train(&batches.rows, &shared, &order[..taken]),
+            None => {
+                let packed = if has_dense { shared.get(&batches.rows) } else { None };
+                self.train(&batches.rows, packed, &order[..taken]);
+            }
         }
         self.augmented = augmented;
         self.slice = fitting_steps(begun.elapsed(), taken.div_ceil(self.batch), self.slice);
@@ -209,9 +219,7 @@ impl CpuTeam {
         all
     }
 
-    fn train(&mut self, rows: &Rows<'_>, team_rows: &TeamRows, order: &[u32]) {
-        let has_dense = self.members.iter().flatten().any(|engine| engine.network.has_dense_inputs());
-        let packed = if has_dense { team_rows.get(rows) } else { None };
+    fn train(&mut self, rows: &Rows<'_>, packed: Option<&PackedRows>, order: &[u32]) {
         self.take_groups(packed, rows.inputs);
         let Self { members, batch, turn, gathered, .. } = self;
         let mut live: Vec<&mut CpuEngine> = members.iter_mut().flatten().collect();

@@ -5,7 +5,7 @@ use super::bound::{BoundSchedule, MOST_STEPS, step_records};
 use super::rows::{DeviceRows, ORDER_POSITIONS, row_bytes, stored};
 use super::timestamp_recorder::TimestampRecorder;
 use crate::data::Rows;
-use crate::engine::augmented::distorted;
+use crate::engine::augmented::Distorter;
 use crate::engine::order::{check_epoch, check_order};
 use crate::engine::{Batches, EngineOptions, Work, begin};
 use crate::error::Result;
@@ -153,7 +153,10 @@ impl GpuEngine {
         let first = if training.is_window {
             self.submissions.flush(context)?;
             let features = match &self.options.distortion {
-                Some(distortion) => distorted(distortion, &batches.rows, order, batches.epoch, available()),
+                Some(distortion) => {
+                    let (epoch, threads) = (batches.epoch, available());
+                    Distorter { distortion, epoch, first: 0, threads }.copies(&batches.rows, order)
+                }
                 None => batches.rows.features.rows(batches.rows.inputs, order),
             };
             training.rows.upload_gathered(context, &batches.rows, order, &features)?;

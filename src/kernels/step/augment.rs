@@ -84,7 +84,7 @@ impl Kernel for Augment {
     fn cost(&self, tuning: &Tuning) -> Cost {
         let values = self.distortion.size.values();
         let words = self.samples.stored.words();
-        // Four neighbours of each value, each in a vec4 of its own.
+        // Four neighbours of each value, each in a separate vec4.
         let (reads, writes) = (4 * values * words, blocks(values) * words);
         let points = self.points();
         // Of each value: its place, the weights of the lattice and its neighbours.

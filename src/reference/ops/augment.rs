@@ -12,8 +12,8 @@ use crate::step::{Augment, ImageSize};
 /// rotation, a shear and a zoom, s a shift.
 ///
 /// Word w is the number u = 2 floor(w / 2^8) / 2^24 - 1. The words of counter (row, 0, epoch, 10) draw rotation, shear,
-/// zoom across and zoom down, those of (row, 1, epoch, 10) the shift across and down and, if odd, the mirror; those of
-/// (row, 2, epoch, 10) the centre of the square of background.
+/// zoom across and zoom down, the words of (row, 1, epoch, 10) the shift across and down and, if odd, the mirror, and the words
+/// of (row, 2, epoch, 10) the centre of the square of background.
 pub fn augment(
     images: ArrayView2<f64>,
     augment: &Augment,

@@ -41,8 +41,8 @@ pub struct Augment {
 /// Displacement of each pixel by a smooth random field: uniform noise from -1 to 1 per pixel and direction, smoothed by a
 /// Gaussian, and multiplied by `alpha`.
 ///
-/// The field is drawn on a lattice and interpolated by cubic B-splines, whose variance is the Gaussian's; its mean square
-/// is that of the smoothed noise.
+/// The field is drawn on a lattice and interpolated by cubic B-splines of the Gaussian's variance; its mean square equals
+/// the mean square of the smoothed noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Elastic {
     /// Factor of the smoothed noise, in pixels.

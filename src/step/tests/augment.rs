@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use crate::data::{Features, Rows, Scaling, TargetsRef};
-use crate::engine::augmented::distorted as distorted_rows;
+use crate::engine::augmented::Distorter;
 use crate::reference::{bounds, ops};
 use crate::step::{Augment, Distortion, ImageSize};
 
@@ -33,8 +33,10 @@ fn images_are_distorted_as_by_the_reference() {
                 let (targets, inputs) = (TargetsRef::Classes(&[]), size.values());
                 let scaling = Scaling::AsIs;
                 let rows = Rows { inputs, features: &features, targets, weights: &[], scaling, total: None };
-                let distorted =
-                    |threads| distorted_rows(&distortion, &rows, &numbers, epoch as usize, threads);
+                let distorted = |threads| {
+                    let (epoch, distortion) = (epoch as usize, &distortion);
+                    Distorter { distortion, epoch, first: 0, threads }.copies(&rows, &numbers)
+                };
                 assert_eq!(distorted(1), distorted(3), "{text}");
                 let got: Vec<f64> = match distorted(2) {
                     Features::Bytes(values) => values.iter().map(|value| f64::from(*value) / scale).collect(),

@@ -10,7 +10,7 @@ use crate::data::{Dataset, Rows};
 use crate::engine::{BatchMetrics, Batches, Engine, EngineOptions, EngineState, Order};
 use crate::engine::{Inference, block};
 use crate::model::{Network, Parameters};
-use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
+use crate::step::{Activation, Augment, Distortion, ImageSize, Loss, OptimizerKind, UpdateRule};
 
 /// Not a divisor of the number of rows.
 const BATCH: usize = 9;
@@ -60,7 +60,9 @@ fn members(sparse: bool) -> (Vec<Member>, Dataset) {
 
 /// Trains on a whole order in repeated calls.
 fn train(rows: Rows<'_>, order: &[u32], mut submit: impl FnMut(&Batches<'_>) -> usize) {
-    let mut left = Batches { rows, order: Order::Given(order), positions: 0..order.len(), epoch: 1 };
+    // Epochs of any number, to see that rows are distorted again for each.
+    let epoch = order.len();
+    let mut left = Batches { rows, order: Order::Given(order), positions: 0..order.len(), epoch };
     while !left.positions.is_empty() {
         left.positions.start += submit(&left);
     }
@@ -98,8 +100,11 @@ fn each_network_of_a_team_is_what_it_is_alone() {
     let order = order();
     // A data set's last batch has fewer rows.
     let (first, second) = order.split_at(4 * ROWS);
-    for sparse in [true, false] {
+    for (sparse, distorts) in [(true, false), (false, false), (true, true)] {
         let (mut members, data) = members(sparse);
+        let size = ImageSize { height: 1, width: data.inputs, channels: 1 };
+        let distortion = Distortion::new(&Augment::DIGITS, size, 3).unwrap();
+        members.iter_mut().for_each(|member| member.2.distortion = distorts.then_some(distortion));
         (members[5].2.rule.rates.peak, members[5].2.rule.clip_norm) = (1e30, None);
         let rows = data.view();
         // Another team has trained on these rows before.
