@@ -408,20 +408,19 @@ fn augment(compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
     let (features, values) = features(compute, stored, samples, size.values())?;
     let distortion = Distortion::new(&Distortions::DIGITS, size, seed)?;
     let kernel = Augment { distortion, rows, samples: Samples { stored, count: samples } };
-    let first: Vec<u32> = (FIRST as u32..(FIRST + rows) as u32).collect();
-    let want = ops::augment(values.view(), &Distortions::DIGITS, size, seed, epoch, &first);
-    let record = kernel.record(FIRST, rows, epoch);
-    let end = FIRST + rows;
+    let numbers: Vec<u32> = (0..rows as u32).collect();
+    let want = ops::augment(values.view(), &Distortions::DIGITS, size, seed, epoch, &numbers);
+    let record = kernel.record(0, rows, epoch);
     let got = match stored {
         FeatureFormat::Bytes => {
-            let to = Vector::<u32>::output(compute, 1, end * blocks(size.values()))?;
+            let to = Vector::<u32>::output(compute, 1, rows * blocks(size.values()))?;
             compute.run(&kernel, &[&features, to.buffer()], record)?;
             let bytes = to.read(compute)?.into_iter().flat_map(u32::to_le_bytes);
             let all: Vec<f32> = bytes.map(|byte| f32::from(byte) / 255.0).collect();
             unpad_rows(&all, size.values())
         }
         FeatureFormat::Floats => {
-            let to = Matrix::output(compute, end, size.values())?;
+            let to = Matrix::output(compute, rows, size.values())?;
             compute.run(&kernel, &[&features, to.buffer()], record)?;
             to.read(compute)?.into_iter().collect()
         }
@@ -429,5 +428,5 @@ fn augment(compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
     let bound = bounds::augment(largest, 100.0, stored == FeatureFormat::Bytes);
     let (magnitude, bound) = (want.mapv(|_| largest), want.mapv(|_| bound));
-    Ok(Figures::near(&got[FIRST * size.values()..], &want, &magnitude, &bound))
+    Ok(Figures::near(&got, &want, &magnitude, &bound))
 }

@@ -48,7 +48,7 @@ pub struct Options {
     errors: Option<usize>,
     /// Predict each image from N distorted copies, by the mean of their probabilities.
     ///
-    /// The distortions are half of those that --augment made in training.
+    /// The distortions are half as large as the ones of --augment in training.
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = args::copies, allow_hyphen_values = true)]
     augment_test: Option<usize>,
     /// Output format.

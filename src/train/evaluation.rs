@@ -66,7 +66,7 @@ pub fn evaluate(model: &Model, data: &Dataset, device: &Device) -> Result<Evalua
 }
 
 /// Evaluates a model as [`evaluate`] does, but on the mean outputs of `copies` distorted copies of each image, if any. The
-/// distortions are half of those that the model was trained with.
+/// distortions are half as large as in the training of the model.
 ///
 /// # Errors
 /// As [`evaluate`]; [`Error::Setting`] if the model was trained without distorted images.
