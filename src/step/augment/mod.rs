@@ -59,7 +59,7 @@ impl Augment {
         zoom: 0.15,
         shift: 1.5,
         flip: false,
-        elastic: Some(Elastic { alpha: 36.0, sigma: 6.0 }),
+        elastic: Some(Elastic { alpha: 24.0, sigma: 6.0 }),
         cutout: 0,
     };
 

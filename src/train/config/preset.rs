@@ -25,7 +25,7 @@ impl Config {
             loss,
             augment: Augment::DIGITS,
             optimizer: OptimizerKind::Adam.defaults(),
-            learning_rate: 0.002,
+            learning_rate: 0.001,
             rate_schedule: RateSchedule::OneCycle,
             ..Self::default()
         }
