@@ -75,6 +75,8 @@ pub struct TrainReport<'a> {
     events: Option<EventLog<'a>>,
     /// Whether the folder has its initial files.
     has_begun: bool,
+    /// Epochs of the history.
+    epochs: Vec<Epoch>,
     /// Progress at the checkpoint from which the run continues.
     progress: Option<Progress>,
     /// Origin of the training up to the checkpoint.
@@ -138,7 +140,7 @@ impl<'a> TrainReport<'a> {
             settings: options.names_of_data(data),
             table: None,
             validates: data.validates(),
-            tests: data.tests(),
+            tests: data.tests() && run.test_every_epoch,
             has_star: false,
             schema: data.data_schema().schema,
             output,
@@ -148,6 +150,7 @@ impl<'a> TrainReport<'a> {
             clock: CheckpointClock::new(run.checkpoint_every.unwrap_or_default(), 0, 0),
             events: None,
             has_begun: false,
+            epochs: Vec::new(),
             progress: None,
             origin: None,
             interrupts,
@@ -167,6 +170,7 @@ impl<'a> TrainReport<'a> {
             });
         }
         self.origin = checkpoint.model.origin.clone();
+        self.epochs.clone_from(epochs);
         self.progress = Some(checkpoint.progress.clone());
         self
     }
@@ -201,7 +205,7 @@ impl<'a> TrainReport<'a> {
         {
             let settings = config_file::settings(given, config, preset)?;
             folder.write(CONFIG, config_file::contents(&settings).as_bytes())?;
-            let epochs: &[Epoch] = self.progress.as_ref().map_or(&[], |progress| &progress.epochs);
+            let epochs = &self.epochs;
             folder.begin_history(epochs, config.loss.of_classes())?;
             self.console.log_to(folder.log()?);
             if run.tensorboard {
@@ -247,6 +251,7 @@ impl<'a> TrainReport<'a> {
             Event::Epoch { epoch, model, is_kept } => {
                 if let OutputPlace::Folder(folder) = &self.output {
                     folder.add(epoch, self.config.loss.of_classes())?;
+                    self.epochs.push(Epoch::clone(epoch));
                 }
                 if let Some(events) = &mut self.events {
                     events.add(epoch)?;
@@ -347,7 +352,8 @@ impl<'a> TrainReport<'a> {
             // The file written before contains the uncalibrated model, with which the run resumes.
             self.unsaved = Some(Arc::new(model.clone()));
         }
-        let written = self.write_model();
+        let written =
+            self.write_model().and_then(|()| trained.as_ref().map_or(Ok(()), |it| self.add_test(it)));
         if let Err(unwritable @ Error::Output(_)) = trained {
             return Err(unwritable.into());
         }
@@ -377,6 +383,17 @@ impl<'a> TrainReport<'a> {
         };
         // The result comes first, since it exists even if the event file failed.
         told.and(Ok(events?))
+    }
+
+    /// Adds the test score of the kept model to its epoch in the history.
+    fn add_test(&mut self, summary: &Summary) -> Result<()> {
+        let test = summary.kept_epoch().and_then(|epoch| epoch.test.as_ref());
+        let epoch = self.epochs.get_mut(summary.kept.wrapping_sub(1)).filter(|epoch| epoch.test.is_none());
+        if let (Some(test), Some(epoch), OutputPlace::Folder(folder)) = (test, epoch, &mut *self.output) {
+            epoch.test = Some(test.clone());
+            folder.begin_history(&self.epochs, self.config.loss.of_classes())?;
+        }
+        Ok(())
     }
 
     /// Prints settings without effect, and the details of `--verbose`.

@@ -112,8 +112,9 @@ fn two_runs_of_a_table_are_shown_side_by_side() {
     }
     let page = report(&place, &["a", "b<&"]);
     assert!(page.contains("<h1>Report of 2 runs</h1>") && !page.contains("b<&"));
-    // Loss and accuracy of two runs over three sets of rows.
-    assert_eq!(page.matches("<polyline class=\"curve").count(), 2 * 2 * 3 + 2 + 3);
+    // Loss and accuracy of two runs over two sets of rows, and of the kept models over the test rows.
+    assert_eq!(page.matches("<polyline class=\"curve").count(), 2 * 2 * 2 + 2 + 3);
+    assert_eq!(page.matches(" test\" cx=").count(), 2 * 2);
     let settings = table(&page, "Settings in which the runs differ");
     assert_eq!(settings, [["", "a", "b&lt;&amp;"], ["lr", "0.1", "0.001"]]);
     assert!(
