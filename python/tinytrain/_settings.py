@@ -21,7 +21,7 @@ _TYPES = {
     "activation": "str or sequence of str",
     "dropout": "float or sequence of float",
     "betas": "sequence of float",
-    "lr_layers": "sequence of float",
+    "lr_factors": "dict or str",
     "no_temperature": "bool",
     "input_scaling": "bool",
     "max_time": "float or str",

@@ -207,7 +207,7 @@ fn a_checkpoint_of_other_settings_is_refused() {
         ("clip-norm", "0.001"),
         ("label-smoothing", "0.5"),
         ("class-weights", "[1, 2, 3]"),
-        ("lr-biases", "0.5"),
+        ("lr-factors", "\"biases=0.5\""),
         ("warmup", "20"),
         ("init", "\"xavier\""),
         ("init-seed", "77"),
