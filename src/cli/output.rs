@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
+use clap::ColorChoice;
+use console::{Style, set_colors_enabled, set_colors_enabled_stderr};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -45,6 +47,38 @@ pub fn shown(data: Vec<u8>) -> Vec<u8> {
     text.split('\n').map(printable).collect::<Vec<String>>().join("\n").into_bytes()
 }
 
+/// Look of a text on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    Plain,
+    /// The best of several results.
+    Best,
+    Good,
+    Doubtful,
+    Bad,
+}
+
+impl Look {
+    fn style(self) -> Style {
+        match self {
+            Self::Plain => Style::new(),
+            Self::Best => Style::new().bold(),
+            Self::Good => Style::new().green(),
+            Self::Doubtful => Style::new().yellow(),
+            Self::Bad => Style::new().red(),
+        }
+    }
+}
+
+/// Sets whether output has colours; `Auto` is for terminals, unless NO_COLOR is set.
+pub fn set_color(choice: ColorChoice) {
+    if choice != ColorChoice::Auto {
+        let is_on = choice == ColorChoice::Always;
+        set_colors_enabled(is_on);
+        set_colors_enabled_stderr(is_on);
+    }
+}
+
 /// Number of threads that are printing.
 static PRINTING: AtomicUsize = AtomicUsize::new(0);
 
@@ -74,7 +108,31 @@ impl Drop for Printing {
 /// # Errors
 /// [`Error::Output`].
 pub fn print_line(line: &str) -> Result<()> {
-    print((printable(line) + "\n").as_bytes())
+    print_parts(&[(Look::Plain, line)])
+}
+
+/// Prints a line of parts on standard output; unprintable characters are escaped.
+///
+/// # Errors
+/// [`Error::Output`].
+pub fn print_parts(parts: &[(Look, &str)]) -> Result<()> {
+    let part = |(look, text): &(Look, &str)| look.style().apply_to(printable(text)).to_string();
+    print((parts.iter().map(part).collect::<String>() + "\n").as_bytes())
+}
+
+/// Prints the cells of a line of a table on standard output; unprintable characters are escaped.
+///
+/// # Errors
+/// [`Error::Output`].
+pub fn print_cells<'a>(cells: impl Iterator<Item = (Look, &'a str)>) -> Result<()> {
+    let mut parts: Vec<(Look, &str)> = cells.flat_map(|cell| [cell, (Look::Plain, "  ")]).collect();
+    while let Some((look, text)) = parts.pop() {
+        if !text.trim_end().is_empty() {
+            parts.push((look, text.trim_end()));
+            break;
+        }
+    }
+    print_parts(&parts)
 }
 
 /// Prints lines of text on standard output; unprintable characters are escaped.
@@ -119,9 +177,12 @@ pub fn print_error(error: &anyhow::Error) {
     // Failures are ignored, since there is no other output; the exit code stays.
     let _ = match error.downcast_ref::<clap::Error>() {
         Some(usage) if is_help(usage) => usage.print(),
-        Some(usage) => notice(&usage_line(&usage.render().to_string())),
+        Some(usage) => {
+            let line = usage_line(&usage.render().to_string());
+            labelled(Look::Bad, "error:", line.trim_start_matches("error: "))
+        }
         None if error.downcast_ref().is_some_and(is_unread) => Ok(()),
-        None => notice(&format!("error: {}", error_line(error))),
+        None => labelled(Look::Bad, "error:", &error_line(error)),
     };
 }
 
@@ -130,7 +191,7 @@ pub fn print_end(message: &str) {
     if io::stderr().is_terminal() {
         let _ = io::stderr().lock().write_all(b"\r\x1b[2K");
     }
-    let _ = notice(&format!("error: {message}"));
+    let _ = labelled(Look::Bad, "error:", message);
 }
 
 /// Prints a notice on standard error.
@@ -156,7 +217,7 @@ pub fn wrote(path: &Path) {
 /// Prints a warning on standard error.
 pub fn warn(line: &str) {
     // Failures are ignored, since results do not depend on warnings.
-    let _ = notice(&format!("warning: {line}"));
+    let _ = labelled(Look::Doubtful, "warning:", line);
 }
 
 fn is_help(usage: &clap::Error) -> bool {
@@ -177,6 +238,13 @@ pub fn usage_line(message: &str) -> String {
 fn notice(line: &str) -> io::Result<()> {
     let _printing = Printing::new();
     io::stderr().lock().write_all((printable(line) + "\n").as_bytes())
+}
+
+/// Prints a line of text after a label on standard error; unprintable characters are escaped.
+fn labelled(look: Look, label: &str, line: &str) -> io::Result<()> {
+    let _printing = Printing::new();
+    let label = look.style().for_stderr().apply_to(label);
+    io::stderr().lock().write_all(format!("{label} {}\n", printable(line)).as_bytes())
 }
 
 /// Output of a run: lines on standard output, and, unless quiet, notices and a progress bar on standard
@@ -229,11 +297,19 @@ impl Console {
     /// # Errors
     /// [`Error::Output`].
     pub fn line(&self, line: &str) -> Result<()> {
+        self.line_with(Look::Plain, line)
+    }
+
+    /// Prints a line of this look on standard output.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn line_with(&self, look: Look, line: &str) -> Result<()> {
         self.log(line);
         if self.muted.get() {
             return Ok(());
         }
-        match (self.progress.bar.suspend(|| print_line(line)), self.persistent) {
+        match (self.progress.bar.suspend(|| print_parts(&[(look, line)])), self.persistent) {
             (Err(error), Some(work)) if is_unread(&error) => {
                 self.muted.set(true);
                 self.notice(&format!("standard output is closed; {work} continues without it"));

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::{Model, Origin};
 use crate::settings::Preset;
 use crate::train::{
-    Checkpoint, Config, End, Epoch, Event, Keep, Progress, Run, Started, Summary, TrainingData,
+    Checkpoint, Config, End, Epoch, Event, Keep, Metric, Progress, Run, Started, Summary, TrainingData,
 };
 use anyhow::Context;
 use toml::Table as Given;
@@ -18,7 +18,7 @@ use toml::Table as Given;
 use super::args::Format;
 use super::config_file;
 use super::data_text::{as_text, left_out, mixed_column_lines, odd_labels, weights_hint};
-use super::output::Console;
+use super::output::{Console, Look};
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
 use super::train_options::{Options, RunOptions};
@@ -431,8 +431,9 @@ impl<'a> TrainReport<'a> {
             (Event::Epoch { epoch, is_kept, .. }, false) => match &self.table {
                 Some(table) if table.shows(epoch.epoch) => {
                     let line = table.line(epoch, *is_kept);
-                    self.has_star |= line.contains('*');
-                    self.console.line(&line)
+                    let is_best = line.contains('*');
+                    self.has_star |= is_best;
+                    self.console.line_with(if is_best { Look::Best } else { Look::Plain }, &line)
                 }
                 _ => Ok(()),
             },
@@ -458,7 +459,9 @@ impl<'a> TrainReport<'a> {
             return self.console.line(&format!("{reached}, model {name}"));
         }
         if self.has_star {
-            self.console.line("* best so far on the validation rows")?;
+            let is_calibrated = self.config.metric == Some(Metric::LogLoss);
+            let loss = if is_calibrated { "; val loss is the log loss after calibration" } else { "" };
+            self.console.line(&format!("* best so far on the validation rows{loss}"))?;
         }
         self.console.line(&(reached + &end_text(summary, times, self.options.verbose)))?;
         targets.iter().try_for_each(|line| self.console.line(line))?;
