@@ -72,7 +72,7 @@ pub fn score(run: &RunSummary) -> String {
 }
 
 /// Explains why the losses of a run differ.
-pub const LOSSES: &str = "Training loss: mean over the steps of an epoch, with dropout. Validation and test loss: of the network after the epoch, without dropout.";
+pub const LOSSES: &str = "Training loss: mean over the steps of an epoch, with dropout. Validation loss: after the epoch, before calibration. Test loss: of the saved model, unless every epoch was tested.";
 
 /// Returns the run with the best score on validation rows, or otherwise on test rows, if all runs have one.
 pub fn best(runs: &[RunSummary]) -> Option<usize> {

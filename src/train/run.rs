@@ -15,7 +15,7 @@ use super::active_run::ActiveRun;
 use super::checkpoint::{PartOfEpoch, TrainedOrder, TrainedRows};
 use super::config::Config;
 use super::epoch_loop::{Advance, EpochLoop};
-use super::events::{End, Epoch, Event, Started, Summary};
+use super::events::{End, Epoch, Event, Score, Started, Summary};
 use super::model_selection::{ModelSelection, SelectedModel};
 use super::shared_data::{HeldOutRows, RunData, SharedData};
 use super::training_data::TrainingData;
@@ -68,6 +68,8 @@ pub struct Run {
     first_batch: Option<Instant>,
     /// Whether test rows are evaluated after every epoch, not only for the summary.
     tests_every_epoch: bool,
+    /// Test score after the last epoch, until the summary.
+    last_test: Option<Score>,
     is_stopped: bool,
     /// Start time for the time limit.
     began: Instant,
@@ -121,6 +123,7 @@ impl Run {
             steps: 0,
             first_batch: None,
             tests_every_epoch: true,
+            last_test: None,
             is_stopped: false,
             began: Instant::now(),
             needs_time: false,
@@ -276,7 +279,10 @@ impl Run {
             let epoch = &mut self.epochs[epoch];
             trained.complete(epoch.validation.as_mut(), validation.as_ref()).await?;
             if epoch.test.is_none() && end != End::Interrupted {
-                let (score, of_test) = trained.evaluate(test.as_ref(), "test", false).await?;
+                let (score, of_test) = match self.last_test.take() {
+                    Some(score) => (Some(score), None),
+                    None => trained.evaluate(test.as_ref(), "test", false).await?,
+                };
                 (epoch.test, warning) = (score, of_test.or(warning));
             }
             trained.complete(epoch.test.as_mut(), test.as_ref()).await?;

@@ -64,8 +64,10 @@ impl Run {
         let has_others = validation.is_some() || test.is_some();
         let (validation, of_validation) =
             trained.evaluate(validation.as_ref(), "validation", self.config.temperature).await?;
-        let test = test.as_ref().filter(|_| self.tests_every_epoch);
-        let (test, of_test) = trained.evaluate(test, "test", false).await?;
+        // Without validation rows only test rows show whether the last step has ruined the network.
+        let is_tested = self.tests_every_epoch || is_last && validation.is_none();
+        let (mut test, of_test) =
+            trained.evaluate(test.as_ref().filter(|_| is_tested), "test", false).await?;
         let (parameters, number) = (trained.engine.parameters().await?, trained.epochs.epoch());
         let is_finite = |score: &Option<Score>| score.as_ref().is_none_or(|score| score.loss.is_finite());
         if !(is_finite(&validation) && parameters.is_finite()) {
@@ -80,6 +82,9 @@ impl Run {
             false if is_last && has_time => trained.training_rows_warning(&train, &self.data).await?,
             _ => of_test.or(of_validation),
         };
+        if !self.tests_every_epoch {
+            self.last_test = test.take();
+        }
         let PartOfEpoch { rows, .. } = std::mem::take(&mut trained.totals);
         trained.epochs.next_epoch();
         trained.epoch_began = Instant::now();
