@@ -141,7 +141,10 @@ impl Table {
 
     fn columns(&self, cells: [&str; 8]) -> String {
         let [epoch, train_loss, train, val_loss, val, test_loss, test, speed] = cells;
-        let mut line = format!("{epoch:>5}  {train_loss:>10}  {train:>9}");
+        let mut line = format!("{epoch:>5}  {train_loss:>10}");
+        if self.loss.of_classes() {
+            line += &format!("  {train:>9}");
+        }
         if self.validates {
             line += &format!("  {val_loss:>8}  {val:>9}");
         }

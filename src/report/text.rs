@@ -16,7 +16,7 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// Rounds to five significant digits.
-fn rounded(value: f64) -> f64 {
+pub fn rounded(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
 }
 
