@@ -35,6 +35,19 @@ def test_a_fit_learns_and_tells(iris):
     assert classifier.validation_scores_[classifier.best_iteration_ - 1] == classifier.validation_scores_[best]
 
 
+def test_learning_rate_factors_are_a_dict_or_text(iris):
+    X, y = iris
+    text = "biases=0.5,layers=1,0.1"
+    factors = {"biases": np.float32(0.5), "layers": [1, 0.1]}
+    fits = [TinytrainClassifier(**SMALL, lr_factors=given).fit(X, y) for given in (text, factors, None)]
+    losses = [fit.loss_curve_ for fit in fits]
+    assert losses[0] == losses[1] != losses[2]
+    with pytest.raises(ValueError, match="lr_factors: .*found \"bias=1"):
+        TinytrainClassifier(lr_factors={"bias": 1}).fit(X, y)
+    with pytest.raises(ValueError, match="finite"):
+        TinytrainClassifier(lr_factors={"biases": float("nan")}).fit(X, y)
+
+
 @pytest.mark.parametrize("names", [[0, 1, 2], ["b", "a10", "a2"], [1.0, 2.0, -3.0], [False, True], ["1", "01", "x"], ["", "a", "b"]])
 def test_labels_of_any_kind_come_back(iris, names):
     X, y = iris

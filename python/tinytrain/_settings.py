@@ -21,7 +21,7 @@ _TYPES = {
     "activation": "str or sequence of str",
     "dropout": "float or sequence of float",
     "betas": "sequence of float",
-    "lr_layers": "sequence of float",
+    "lr_factors": "dict or str",
     "no_temperature": "bool",
     "input_scaling": "bool",
     "max_time": "float or str",
@@ -138,7 +138,8 @@ def checked(name, value):
     value = value.tolist() if hasattr(value, "tolist") else value
     kind = _TYPES.get(name, "float")
     is_sequence = isinstance(value, (list, tuple))
-    is_finite = all(math.isfinite(one) for one in (value if is_sequence else [value]) if isinstance(one, float))
+    numbers = value.values() if isinstance(value, dict) else value if is_sequence else [value]
+    is_finite = all(math.isfinite(one) for one in numbers if isinstance(one, float))
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         raise ValueError(f"{name}: expected a number below 2^63, found {value}")
     if not is_finite or (is_sequence and "sequence" not in kind):

@@ -32,7 +32,7 @@ def run(*words):
 def train(data, model, settings):
     """Trains on the processor into a model file; gives what is told of it, the summary last."""
     options = [f"--{name}={value}" for name, value in settings.items()]
-    told = run("train", "--data", data, *DEVICE, "--out", model, "--format", "json", *options)
+    told = run("train", "--data", data, *DEVICE, "--out", model, "--format", "json", "--test-every-epoch", *options)
     return [json.loads(line) for line in told.splitlines()]
 
 

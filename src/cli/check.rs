@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::args::{self, Format};
 use super::devices;
-use super::output::{Console, object, print_line, write};
+use super::output::{Console, Look, object, print_line, print_parts, write};
 use super::output_place::destination;
 use super::training::only;
 use crate::report::text::counted;
@@ -127,9 +127,9 @@ struct Table {
 }
 
 impl Table {
-    fn print(&mut self, line: &str) {
+    fn print(&mut self, parts: &[(Look, &str)]) {
         if self.unwritable.is_none() {
-            self.unwritable = print_line(line).err();
+            self.unwritable = print_parts(parts).err();
         }
     }
 
@@ -146,31 +146,33 @@ impl Table {
         let passed = outcome.passed();
         self.checked += 1;
         self.failed += u64::from(!passed);
-        let line = match self.format {
-            Format::Json => object(&[
-                ("kernel", outcome.subject.as_str().into()),
-                ("shape", outcome.shape.as_str().into()),
-                ("error", outcome.error.into()),
-                ("bound", outcome.bound.into()),
-                ("passed", passed.into()),
-                ("fault", outcome.fault.as_deref().map(Value::from).into()),
-            ]),
+        let (line, verdict) = match self.format {
+            Format::Json => {
+                let line = object(&[
+                    ("kernel", outcome.subject.as_str().into()),
+                    ("shape", outcome.shape.as_str().into()),
+                    ("error", outcome.error.into()),
+                    ("bound", outcome.bound.into()),
+                    ("passed", passed.into()),
+                    ("fault", outcome.fault.as_deref().map(Value::from).into()),
+                ]);
+                (line, "")
+            }
             Format::Text => {
                 let Outcome { subject, shape, error, bound, fault } = outcome;
+                let found = fault.clone().unwrap_or_else(|| format!("{error:>18.1e}  {bound:>8.1e}"));
                 let verdict = if passed { "pass" } else { "FAILED" };
-                match fault {
-                    Some(fault) => format!("{subject:<32}  {shape:<21}  {fault}  {verdict}"),
-                    None => format!("{subject:<32}  {shape:<21}  {error:>18.1e}  {bound:>8.1e}  {verdict}"),
-                }
+                (format!("{subject:<32}  {shape:<21}  {found}  "), verdict)
             }
         };
-        self.print(&line);
+        self.print(&[(Look::Plain, &line), (if passed { Look::Good } else { Look::Bad }, verdict)]);
     }
 
     fn end(&mut self) -> Result<()> {
         if self.format == Format::Text {
             let passed = self.checked - self.failed;
-            self.print(&format!("{passed} of {} passed", counted(self.checked, "check", "checks")));
+            let line = format!("{passed} of {} passed", counted(self.checked, "check", "checks"));
+            self.print(&[(if self.failed == 0 { Look::Good } else { Look::Bad }, &line)]);
         }
         self.unwritable.take().map_or(Ok(()), Err)
     }

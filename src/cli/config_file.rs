@@ -20,7 +20,7 @@ use super::train_options::{Options, RunOptions, TrainOptions};
 const OF_A_CALL: [&str; 3] = ["out", "profile", "folds"];
 
 /// Options that may be combined with `--resume`: when a run ends, the device, and the output of results.
-const BESIDE_RESUME: [&str; 9] = [
+const BESIDE_RESUME: [&str; 10] = [
     "epochs",
     "max-time",
     "patience",
@@ -28,6 +28,7 @@ const BESIDE_RESUME: [&str; 9] = [
     "device",
     "threads",
     "checkpoint-every",
+    "test-every-epoch",
     "tensorboard",
     "refit",
 ];

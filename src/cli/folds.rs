@@ -20,7 +20,7 @@ use super::output::{Console, warn};
 use super::process::Interrupts;
 use super::train_options::Options;
 use super::train_text::{accuracy, started_lines};
-use crate::report::text::{loss, one_class, percent, seconds, unknown_cells};
+use crate::report::text::{loss, number, one_class, percent, seconds, unknown_cells};
 
 /// Runs a cross-validation: trains once per fold and reports the score of each network on its held-out rows.
 /// Saves nothing. `own` are the options on the command line.
@@ -256,7 +256,7 @@ impl FoldTable {
         let FoldResult { index, rows: [rows, tested], epochs: [_, kept], test, duration, .. } = result;
         let figures = self.columns.iter().map(|column| shown((column.of)(test), column.show));
         let numbers = [index + 1, *rows, *tested, *kept].map(|number| number.to_string());
-        row(numbers, figures, &format!("{:.2}", duration.as_secs_f64()))
+        row(numbers, figures, &number(duration.as_secs_f64(), 2))
     }
 
     /// Returns mean and deviation of all folds.

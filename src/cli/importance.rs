@@ -19,7 +19,7 @@ use super::table_options::DialectOptions;
 use crate::data::data_paths;
 use crate::evaluate::{EvaluationRows, held_out_of};
 use crate::report::svg::{Bar, bars, short};
-use crate::report::text::{Table, counted, evaluation_warnings, shell_word};
+use crate::report::text::{Table, counted, evaluation_warnings, loss, shell_word};
 
 /// Length of the longest bar, in characters.
 const LONGEST: f64 = 30.0;
@@ -139,7 +139,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             ])?;
         }
         Format::Text => {
-            print_line(&format!("{samples} of {file}: {} {value:.4}", metric.name()))?;
+            print_line(&format!("{samples} of {file}: {} {}", metric.name(), loss(value)))?;
             print_line(&format!("{}, mean of {} shuffles of a column", change(metric), options.repeats))?;
             print_lines(&lines(&found, &names))?;
         }
@@ -184,12 +184,7 @@ fn lines(found: &[Importance], names: &[String]) -> Vec<String> {
     let most = found.iter().map(|found| found.mean).fold(f64::MIN_POSITIVE, f64::max);
     let rows = found.iter().map(|found| {
         let bar = "█".repeat((found.mean / most * LONGEST).round().max(0.0) as usize);
-        vec![
-            names[found.column].clone(),
-            format!("{:.4}", found.mean),
-            format!("{:.4}", found.deviation),
-            bar,
-        ]
+        vec![names[found.column].clone(), loss(found.mean), loss(found.deviation), bar]
     });
     Table::new(&["column", ">importance", ">deviation", ""], rows).lines()
 }
@@ -202,7 +197,7 @@ fn picture(found: &[Importance], names: &[String], metric: Metric, value: f64, f
         label: short(found.mean),
     };
     let all: Vec<Bar> = found.iter().map(bar).collect();
-    let below = format!("{} {value:.4} on {file}; lines are the standard deviation", metric.name());
+    let below = format!("{} {} on {file}; lines are the standard deviation", metric.name(), loss(value));
     let axis = format!("{} when a column is shuffled", change(metric));
     bars("Which columns the model needs", &axis, &all).file(&below, &[])
 }

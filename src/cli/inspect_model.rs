@@ -5,7 +5,7 @@ use crate::model::{Ensemble, EnsembleMember, InputColumn, InputLayer, Model};
 use serde_json::{Value, json};
 
 use super::data_text::data_line;
-use crate::report::text::{SHOWN, Table, column_name, counted, short};
+use crate::report::text::{SHOWN, Table, column_name, counted, rounded, short};
 
 /// Returns the description as fields of a JSON object.
 pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
@@ -119,15 +119,16 @@ fn inputs_of(model: &Model, columns: &[ColumnEncoding]) -> Vec<Vec<InputColumn>>
 fn code_text(code: &ColumnEncoding) -> [String; 2] {
     match code {
         ColumnEncoding::Number { map, fill, has_indicator } => {
+            let five = |value: f64| short(rounded(value));
             let becomes = match map {
                 NumericScaling::Affine { width: 0.0, .. } => "0".to_owned(),
                 NumericScaling::Affine { center: 0.0, width: 1.0 } => "as it is".to_owned(),
                 NumericScaling::Affine { center, width } => {
-                    format!("(value - {}) / {}", short(*center), short(*width))
+                    format!("(value - {}) / {}", five(*center), five(*width))
                 }
                 NumericScaling::Clipped { width: 0.0, .. } => "0".to_owned(),
                 NumericScaling::Clipped { center, width } => {
-                    format!("(value - {}) / {}, clipped", short(*center), short(*width))
+                    format!("(value - {}) / {}, clipped", five(*center), five(*width))
                 }
                 NumericScaling::Normal(quantiles) => {
                     format!("normal score among {} quantiles", quantiles.len())

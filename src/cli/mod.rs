@@ -47,7 +47,7 @@ use self::process::Interrupts;
 use crate::report::text::shell_word;
 use anyhow::Context;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 const AFTER_HELP: &str = "Example:\n  tinytrain train --epochs 3\n\n\
     Exit codes:\n  0  done\n  1  failure of the machine: a device, a disk, memory; a failed check\n  \
@@ -77,6 +77,9 @@ const SYNONYMS: [(&str, &str); 13] = [
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = AFTER_HELP)]
 struct Cli {
+    /// Colours: auto (on terminals, unless the environment variable NO_COLOR is set), always or never.
+    #[arg(long, global = true, hide_short_help = true, hide_possible_values = true, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    color: ColorChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -159,11 +162,23 @@ fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     error
 }
 
+/// Returns the words after the program and the command, without the colour of output.
+fn repeatable(words: impl IntoIterator<Item = OsString>) -> Vec<String> {
+    let mut line: Vec<String> =
+        words.into_iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    while let Some(place) = line.iter().position(|word| word == "--color" || word.starts_with("--color=")) {
+        let count = if line[place] == "--color" { 2 } else { 1 };
+        line.drain(place..line.len().min(place + count));
+    }
+    line.split_off(1)
+}
+
 /// Returns a [`clap::Error`] for usage errors and requests for help, otherwise errors with a
 /// [`crate::error::Error`] in their chain.
 fn run(words: &[OsString], interrupts: &Interrupts, start: Instant) -> anyhow::Result<()> {
     let matches = Cli::command().try_get_matches_from(words).map_err(|error| with_tip(error, words))?;
-    let command = Cli::from_arg_matches(&matches)?.command;
+    let Cli { color, command } = Cli::from_arg_matches(&matches)?;
+    output::set_color(color);
     crate::vectors::check()?;
     match command {
         Command::Train(options) => train::run(*options, interrupts, start),
@@ -181,9 +196,7 @@ fn run(words: &[OsString], interrupts: &Interrupts, start: Instant) -> anyhow::R
         Command::Compare(options) => runs::compare(&options),
         Command::Report(options) => report::run(&options),
         Command::Sweep(options) => {
-            // Without the program and the command, so that the line can be repeated.
-            let line: Vec<String> =
-                words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
+            let line = repeatable(words.iter().cloned());
             let matches = matches.subcommand_matches("sweep").expect("it is the command that was read");
             sweep::run(&options, matches, &line, interrupts, start)
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use crate::data::{ImageOptions, ReadOptions, Reader, Source, data_paths};
 use crate::error::{Error, Result};
 use crate::settings::text::text_of;
-use crate::settings::{DatasetInfo, TrainSettings};
+use crate::settings::{DatasetInfo, LrFactors, TrainSettings};
 use crate::train::{Config, TrainingData};
 use toml::Table;
 
@@ -161,12 +161,16 @@ const OF_ALL_TABLES: [&str; 8] = [
 /// # Errors
 /// See [`refuse_unused`].
 pub fn refuse_unused_rate(given: &Table, config: &Config, data: &TrainingData) -> Result<()> {
-    let is_given = given.contains_key("lr-embeddings");
-    if !is_given || config.data.inputs.embeds(data.transform()) {
+    if factors(given).embeddings.is_none() || config.data.inputs.embeds(data.transform()) {
         return Ok(());
     }
-    let text = "--lr-embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows";
+    let text = "--lr-factors: embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows";
     Err(Error::Config(text.to_owned()))
+}
+
+/// Returns the given learning-rate factors.
+fn factors(given: &Table) -> LrFactors {
+    given.get("lr-factors").and_then(|value| text_of(value).parse().ok()).unwrap_or_default()
 }
 
 /// Rejects the first option without effect on these data. `given` are the options on the command line:
@@ -183,14 +187,17 @@ fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<
     let OpenData { reader, settings, info, .. } = opened;
     let of_classes = reader.values() == 0;
     let inputs = settings.resolve(info)?.data.inputs;
-    unused(!inputs.scaled, "lr-scale", "--input-scaling yes", "inputs without scaling factors")?;
+    let factors = factors(given);
+    let is_unused = factors.scale.is_some() && !inputs.scaled;
+    unused(is_unused, "lr-factors", "--input-scaling yes for scale", "inputs without scaling factors")?;
     let categories = reader.schema().map(|schema| schema.categories.len());
     let found = match categories {
         None => "images, without --embeddings",
         _ => "only numbers, without --embeddings",
     };
     let embeds = inputs.periodic || categories.is_some_and(|count| count > 0);
-    unused(!embeds, "lr-embeddings", "columns with embeddings", found)?;
+    let is_unused = factors.embeddings.is_some() && !embeds;
+    unused(is_unused, "lr-factors", "columns with embeddings for embeddings", found)?;
     let is_of_pixels = reader.schema().is_some() && reader.holds_images();
     unused(!is_of_pixels, "read-all", "images in a CSV table", "other data")?;
     for option in ["image-size", "colour"] {

@@ -1,16 +1,17 @@
 //! The only module that prints.
 
-use std::cell::Cell;
-use std::fs::File;
+mod console;
+
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
-use serde::Serialize;
+use ::console::{Style, set_colors_enabled, set_colors_enabled_stderr};
+use clap::ColorChoice;
 use serde_json::Value;
 
-use super::progress::Progress;
+pub use self::console::Console;
 use crate::output::Destination;
 use crate::report::text::{printable, printable_json, shell_word};
 
@@ -45,6 +46,38 @@ pub fn shown(data: Vec<u8>) -> Vec<u8> {
     text.split('\n').map(printable).collect::<Vec<String>>().join("\n").into_bytes()
 }
 
+/// Look of a text on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    Plain,
+    /// The best of several results.
+    Best,
+    Good,
+    Doubtful,
+    Bad,
+}
+
+impl Look {
+    fn style(self) -> Style {
+        match self {
+            Self::Plain => Style::new(),
+            Self::Best => Style::new().bold(),
+            Self::Good => Style::new().green(),
+            Self::Doubtful => Style::new().yellow(),
+            Self::Bad => Style::new().red(),
+        }
+    }
+}
+
+/// Sets whether output has colours; `Auto` is for terminals, unless NO_COLOR is set.
+pub fn set_color(choice: ColorChoice) {
+    if choice != ColorChoice::Auto {
+        let is_on = choice == ColorChoice::Always;
+        set_colors_enabled(is_on);
+        set_colors_enabled_stderr(is_on);
+    }
+}
+
 /// Number of threads that are printing.
 static PRINTING: AtomicUsize = AtomicUsize::new(0);
 
@@ -74,7 +107,31 @@ impl Drop for Printing {
 /// # Errors
 /// [`Error::Output`].
 pub fn print_line(line: &str) -> Result<()> {
-    print((printable(line) + "\n").as_bytes())
+    print_parts(&[(Look::Plain, line)])
+}
+
+/// Prints a line of parts on standard output; unprintable characters are escaped.
+///
+/// # Errors
+/// [`Error::Output`].
+pub fn print_parts(parts: &[(Look, &str)]) -> Result<()> {
+    let part = |(look, text): &(Look, &str)| look.style().apply_to(printable(text)).to_string();
+    print((parts.iter().map(part).collect::<String>() + "\n").as_bytes())
+}
+
+/// Prints the cells of a line of a table on standard output; unprintable characters are escaped.
+///
+/// # Errors
+/// [`Error::Output`].
+pub fn print_cells<'a>(cells: impl Iterator<Item = (Look, &'a str)>) -> Result<()> {
+    let mut parts: Vec<(Look, &str)> = cells.flat_map(|cell| [cell, (Look::Plain, "  ")]).collect();
+    while let Some((look, text)) = parts.pop() {
+        if !text.trim_end().is_empty() {
+            parts.push((look, text.trim_end()));
+            break;
+        }
+    }
+    print_parts(&parts)
 }
 
 /// Prints lines of text on standard output; unprintable characters are escaped.
@@ -119,9 +176,12 @@ pub fn print_error(error: &anyhow::Error) {
     // Failures are ignored, since there is no other output; the exit code stays.
     let _ = match error.downcast_ref::<clap::Error>() {
         Some(usage) if is_help(usage) => usage.print(),
-        Some(usage) => notice(&usage_line(&usage.render().to_string())),
+        Some(usage) => {
+            let line = usage_line(&usage.render().to_string());
+            labelled(Look::Bad, "error:", line.trim_start_matches("error: "))
+        }
         None if error.downcast_ref().is_some_and(is_unread) => Ok(()),
-        None => notice(&format!("error: {}", error_line(error))),
+        None => labelled(Look::Bad, "error:", &error_line(error)),
     };
 }
 
@@ -130,7 +190,7 @@ pub fn print_end(message: &str) {
     if io::stderr().is_terminal() {
         let _ = io::stderr().lock().write_all(b"\r\x1b[2K");
     }
-    let _ = notice(&format!("error: {message}"));
+    let _ = labelled(Look::Bad, "error:", message);
 }
 
 /// Prints a notice on standard error.
@@ -156,7 +216,7 @@ pub fn wrote(path: &Path) {
 /// Prints a warning on standard error.
 pub fn warn(line: &str) {
     // Failures are ignored, since results do not depend on warnings.
-    let _ = notice(&format!("warning: {line}"));
+    let _ = labelled(Look::Doubtful, "warning:", line);
 }
 
 fn is_help(usage: &clap::Error) -> bool {
@@ -179,106 +239,11 @@ fn notice(line: &str) -> io::Result<()> {
     io::stderr().lock().write_all((printable(line) + "\n").as_bytes())
 }
 
-/// Output of a run: lines on standard output, and, unless quiet, notices and a progress bar on standard
-/// error.
-pub struct Console {
-    quiet: bool,
-    /// Whether standard output is closed.
-    muted: Cell<bool>,
-    /// Name of the work that continues without standard output, if any.
-    persistent: Option<&'static str>,
-    /// Log file, which receives every line with its time.
-    log: Option<File>,
-    progress: Progress,
-}
-
-impl Console {
-    /// Creates a console without output so far.
-    pub fn new(quiet: bool, epochs: usize) -> Self {
-        Self {
-            quiet,
-            muted: Cell::new(false),
-            persistent: None,
-            log: None,
-            progress: Progress::new(!quiet, epochs),
-        }
-    }
-
-    /// Marks work of this name as leaving files: it continues if the reader closes standard output, and
-    /// prints nothing more there.
-    #[must_use]
-    pub fn of_lasting(self, work: &'static str) -> Self {
-        Self { persistent: Some(work), ..self }
-    }
-
-    /// Logs every line to this file, too.
-    pub fn log_to(&mut self, file: File) {
-        self.log = Some(file);
-    }
-
-    fn log(&self, line: &str) {
-        if let Some(mut file) = self.log.as_ref() {
-            let time = crate::clock::now();
-            // Failures are ignored: a run does not end because its log cannot be written.
-            let _ = file.write_all(format!("{time:.3} {}\n", printable(line)).as_bytes());
-        }
-    }
-
-    /// Prints a line on standard output.
-    ///
-    /// # Errors
-    /// [`Error::Output`].
-    pub fn line(&self, line: &str) -> Result<()> {
-        self.log(line);
-        if self.muted.get() {
-            return Ok(());
-        }
-        match (self.progress.bar.suspend(|| print_line(line)), self.persistent) {
-            (Err(error), Some(work)) if is_unread(&error) => {
-                self.muted.set(true);
-                self.notice(&format!("standard output is closed; {work} continues without it"));
-                Ok(())
-            }
-            (printed, _) => printed,
-        }
-    }
-
-    /// Prints a serializable object on standard output.
-    ///
-    /// # Errors
-    /// [`Error::Output`].
-    pub fn json(&self, object: &impl Serialize) -> Result<()> {
-        let json = serde_json::to_string(object).map_err(|error| Error::Output(error.into()))?;
-        self.line(&printable_json(&json))
-    }
-
-    /// Prints an object of these fields on standard output.
-    ///
-    /// # Errors
-    /// [`Error::Output`].
-    pub fn object(&self, fields: &[(&str, Value)]) -> Result<()> {
-        self.line(&object(fields))
-    }
-
-    /// Prints a notice on standard error.
-    pub fn notice(&self, line: &str) {
-        self.log(line);
-        if !self.quiet {
-            // Failures are ignored: a run does not end because standard error is closed.
-            let _ = self.progress.bar.suspend(|| notice(line));
-        }
-    }
-
-    /// Prints a warning on standard error, even if quiet.
-    pub fn warn(&self, line: &str) {
-        self.log(line);
-        self.progress.bar.suspend(|| warn(line));
-    }
-
-    /// Returns the progress bar.
-    pub fn progress(&mut self) -> &mut Progress {
-        &mut self.progress
-    }
+/// Prints a line of text after a label on standard error; unprintable characters are escaped.
+fn labelled(look: Look, label: &str, line: &str) -> io::Result<()> {
+    let _printing = Printing::new();
+    let label = look.style().for_stderr().apply_to(label);
+    io::stderr().lock().write_all(format!("{label} {}\n", printable(line)).as_bytes())
 }
 
 #[cfg(test)]

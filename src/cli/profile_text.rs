@@ -3,7 +3,7 @@
 use crate::engine::Clock;
 use crate::profile::{BATCH_SIZES, Comparison, KernelReport, Report, Variant};
 
-use crate::report::text::{Align, Table, counted, grouped};
+use crate::report::text::{Align, Table, counted, grouped, number, rate};
 
 /// Returns the lines of a report.
 pub fn lines(report: &Report) -> Vec<String> {
@@ -30,14 +30,14 @@ fn kernels(report: &Report) -> Vec<String> {
             name(kernel),
             kernel.shape.clone(),
             grouped(kernel.calls as u64),
-            format!("{:.1}", kernel.median_us),
-            format!("{:.1}", kernel.p95_us),
+            number(kernel.median_us, 1),
+            number(kernel.p95_us, 1),
             percent(kernel.total_us, report.wall_us),
             scaled(kernel.bytes as f64),
-            format!("{:.2}", kernel.bytes_per_second / 1e9),
+            number(kernel.bytes_per_second / 1e9, 2),
             scaled(kernel.flop as f64),
-            format!("{:.2}", kernel.flop_per_second / 1e9),
-            format!("{:.2}", kernel.intensity),
+            number(kernel.flop_per_second / 1e9, 2),
+            number(kernel.intensity, 2),
             percent(kernel.roofline_share, 1.0),
             grouped(kernel.workgroups),
         ]
@@ -60,8 +60,8 @@ fn sums(report: &Report) -> Vec<String> {
         ("wall", report.wall_us),
     ];
     let rows = times.map(|(name, time)| {
-        let step = format!("{:.1}", time / report.steps as f64);
-        vec![name.to_owned(), format!("{:.2}", time / 1e3), step, percent(time, report.wall_us)]
+        let step = number(time / report.steps as f64, 1);
+        vec![name.to_owned(), number(time / 1e3, 2), step, percent(time, report.wall_us)]
     });
     Table::new(&["", ">ms", ">us per step", ">share"], rows).lines()
 }
@@ -70,9 +70,10 @@ fn notes(report: &Report) -> Vec<String> {
     let ceilings = &report.ceilings;
     let ridge = ceilings.ridge();
     let mut lines = vec![format!(
-        "ceilings: {:.1} GB/s (copy), {:.1} GFLOP/s (multiply-adds), measured; they meet at {ridge:.1} FLOP per byte",
-        ceilings.bytes_per_second / 1e9,
-        ceilings.flop_per_second / 1e9,
+        "ceilings: {} GB/s (copy), {} GFLOP/s (multiply-adds), measured; they meet at {} FLOP per byte",
+        number(ceilings.bytes_per_second / 1e9, 1),
+        number(ceilings.flop_per_second / 1e9, 1),
+        number(ridge, 1),
     )];
     lines.push(match (report.clock, &*report.engine) {
         (Clock::Timestamps, _) => "clock: the device's time stamps".to_owned(),
@@ -90,7 +91,7 @@ fn notes(report: &Report) -> Vec<String> {
     if let Some(cost) = &report.cost_of_profiling {
         // A run that was faster with profiling shows the variation between runs, not the cost of profiling.
         let more = |on: f64| match (on / cost.off_us - 1.0) * 100.0 {
-            percent if percent > 0.0 => format!("{} (+{percent:.1} %)", milliseconds(on)),
+            percent if percent > 0.0 => format!("{} (+{} %)", milliseconds(on), number(percent, 1)),
             _ => format!("{} (no slower, within noise)", milliseconds(on)),
         };
         let closely = cost.stages_us.map(|on| format!(", with a pass for each kernel {}", more(on)));
@@ -118,12 +119,12 @@ fn grid(ways: &[Variant]) -> Vec<String> {
     let mut schedules: Vec<&Option<String>> = ways.iter().map(|way| &way.schedule).collect();
     schedules.dedup();
     let row = |schedule: &Option<String>| {
-        let rate = |size: &usize| {
+        let cell = |size: &usize| {
             let way = ways.iter().find(|way| way.schedule == *schedule && way.batch_size == *size);
-            way.map_or("-".to_owned(), |way| grouped(way.rows_per_second as u64))
+            way.map_or("-".to_owned(), |way| rate(way.rows_per_second))
         };
         let name = schedule.clone().unwrap_or_else(|| "cpu".to_owned());
-        [name].into_iter().chain(BATCH_SIZES.iter().map(rate)).collect()
+        [name].into_iter().chain(BATCH_SIZES.iter().map(cell)).collect()
     };
     let names = ["samples/s".to_owned()].into_iter();
     let names = names.chain(BATCH_SIZES.iter().map(|size| format!("batch {size}"))).collect();
@@ -137,9 +138,9 @@ fn classic(comparison: &Comparison) -> Vec<String> {
     let rows = comparison.classic.iter().map(|gain| {
         vec![
             gain.change.to_owned(),
-            grouped(gain.way.rows_per_second as u64),
-            format!("{:.2}", gain.factor),
-            format!("{:.2}", gain.overall),
+            rate(gain.way.rows_per_second),
+            number(gain.factor, 2),
+            number(gain.overall, 2),
         ]
     });
     Table::new(&["change", ">samples/s", ">factor", ">overall"], rows).lines()
@@ -152,15 +153,15 @@ fn name(kernel: &KernelReport) -> String {
 }
 
 fn percent(part: f64, whole: f64) -> String {
-    format!("{:.1} %", 100.0 * part / whole)
+    format!("{} %", number(100.0 * part / whole, 1))
 }
 
 fn milliseconds(microseconds: f64) -> String {
-    format!("{:.2} ms", microseconds / 1e3)
+    format!("{} ms", number(microseconds / 1e3, 2))
 }
 
 fn microseconds(microseconds: f64) -> String {
-    format!("{microseconds:.1} us")
+    format!("{} us", number(microseconds, 1))
 }
 
 /// Formats a number with three digits and a letter for the power of a thousand: 1.23M.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::report::text::shell_word;
+use crate::report::text::{command_line, shell_word};
 use crate::report::{PageOptions, page_of_runs, page_of_sweep, spare_other_files};
 use crate::runs::RunSummary;
 use crate::sweep::is_sweep;
@@ -12,6 +12,7 @@ use clap::Args;
 use super::evaluation_options::EvaluationOptions;
 use super::output::{warn, write};
 use super::output_place::destination;
+use super::repeatable;
 
 /// Make an HTML page of runs: their curves, the settings in which they differ, and how good their models are.
 ///
@@ -43,7 +44,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let device = options.on.device.find(false)?;
     let EvaluationOptions { data, target, written, .. } = &options.on;
     let (data, target) = (data.clone(), target.clone());
-    let page = PageOptions { data, target, format: written.format() };
+    let command = command_line("report", &repeatable(std::env::args_os()));
+    let page = PageOptions { data, target, format: written.format(), command };
     let (page, warnings) = page_of_runs(&runs, &page, &device)?;
     warnings.iter().for_each(|warning| warn(warning));
     Ok(write(&destination, page.as_bytes())?)

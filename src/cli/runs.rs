@@ -9,8 +9,8 @@ use clap::Args;
 use console::measure_text_width;
 
 use super::args::Format;
-use super::output::{print_line, print_lines, print_object, warn};
-use crate::report::compared::{compared, differing, score, settings, side_by_side};
+use super::output::{Look, print_cells, print_line, print_lines, print_object, warn};
+use crate::report::compared::{LOSSES, best, compared, differing, score, settings, side_by_side};
 use crate::report::leaderboard::Overview;
 use crate::report::text::{Table, printable, seconds, shortened};
 use crate::runs::{CONFIG, RUNS, RunSummary};
@@ -89,8 +89,7 @@ fn list(runs: &[RunSummary], sweeps: &[Overview]) -> Result<()> {
     let brief = |score: &str| score.replace("validation", "val").replace("accuracy", "acc");
     let row = |path: &Path, state: &str, epochs: usize, best: &str, time: f64| {
         let folder = printable(&path.file_name().unwrap_or_default().to_string_lossy());
-        let time = Duration::from_secs_f64(time);
-        let time = if time.as_secs() < 1000 { seconds(time) } else { format!("{} s", time.as_secs()) };
+        let time = seconds(Duration::from_secs_f64(time));
         vec![folder, state.to_owned(), epochs.to_string(), brief(best), time]
     };
     let mut table = Table::new(&["run", "state", ">epochs", "best", ">time"], []);
@@ -145,5 +144,13 @@ pub fn compare(options: &CompareOptions) -> anyhow::Result<()> {
         return Ok(runs.iter().try_for_each(|run| print_object(&run.object()))?);
     }
     let rows = compared(&runs).into_iter().chain(settings(&runs, &differing(&runs)));
-    Ok(print_lines(&side_by_side(&runs, rows).lines())?)
+    let best = best(&runs).map(|run| run + 1);
+    for cells in side_by_side(&runs, rows).padded() {
+        let look = |column| if Some(column) == best { Look::Best } else { Look::Plain };
+        print_cells(cells.iter().enumerate().map(|(column, cell)| (look(column), cell.as_str())))?;
+    }
+    if ["validation_loss", "test_loss"].iter().any(|name| runs.iter().any(|run| run.is_measured(name))) {
+        print_line(LOSSES)?;
+    }
+    Ok(())
 }

@@ -169,6 +169,9 @@ impl TrainRequest<'_> {
         }
         let trained = Run::new(config.clone(), data, device.clone(), observer.clone())?;
         let mut trained = trained.began_at(start).resumable();
+        if !run.test_every_epoch {
+            trained = trained.tested_at_end();
+        }
         if let Some(checkpoint) = checkpoint {
             trained.resume(checkpoint)?;
         }

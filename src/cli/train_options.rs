@@ -55,7 +55,7 @@ pub struct RunOptions {
     /// Continue the run in this folder from its last checkpoint.
     ///
     /// The result is the same, bit for bit, as without the interruption. --epochs, --max-time, --patience,
-    /// --target-accuracy, --device, --threads and the options for output may be changed.
+    /// --target-accuracy, --test-every-epoch, --device, --threads and the options for output may be changed.
     #[arg(long, help_heading = RUNS, value_name = "DIR")]
     #[serde(skip)]
     pub resume: Option<PathBuf>,
@@ -72,6 +72,9 @@ pub struct RunOptions {
     /// Train once more on all rows, those held out for validation included, for as many epochs as were best on these.
     #[arg(long, help_heading = HELD_OUT, conflicts_with_all = ["folds", "max_time"])]
     pub refit: bool,
+    /// Score the test set after every epoch, not only at the end.
+    #[arg(long, hide_short_help = true, help_heading = HELD_OUT, conflicts_with = "folds")]
+    pub test_every_epoch: bool,
     /// Write an event file for TensorBoard into the folder of the run.
     #[arg(long, hide_short_help = true, help_heading = RUNS, conflicts_with = "folds")]
     pub tensorboard: bool,

@@ -1,7 +1,9 @@
 //! Output of `tinytrain train` while it trains: saved files and printed lines.
 
+mod ending;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,23 +11,18 @@ use crate::data::Schema;
 use crate::error::{Error, Result};
 use crate::model::{Model, Origin};
 use crate::settings::Preset;
-use crate::train::{
-    Checkpoint, Config, End, Epoch, Event, Keep, Progress, Run, Started, Summary, TrainingData,
-};
-use anyhow::Context;
+use crate::train::{Checkpoint, Config, Epoch, Event, Keep, Progress, Run, Started, TrainingData};
 use toml::Table as Given;
 
 use super::args::Format;
 use super::config_file;
-use super::data_text::{as_text, left_out, mixed_column_lines, odd_labels, weights_hint};
-use super::output::Console;
+use super::data_text::{as_text, left_out, mixed_column_lines, odd_labels};
+use super::output::{Console, Look};
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
 use super::train_options::{Options, RunOptions};
-use super::train_text::{
-    Table, accuracy, details, end_text, epoch_fields, reached, started_fields, started_lines, summary_fields,
-};
-use crate::report::text::{counted, one_class, shell_word, unknown_cells};
+use super::train_text::{Table, accuracy, details, epoch_fields, started_fields, started_lines};
+use crate::report::text::{counted, one_class, unknown_cells};
 use crate::runs::{CONFIG, CheckpointClock, EventLog, MODEL};
 
 /// Minimum interval between writes of a kept model, if writing takes less than a tenth of it; otherwise ten
@@ -75,6 +72,8 @@ pub struct TrainReport<'a> {
     events: Option<EventLog<'a>>,
     /// Whether the folder has its initial files.
     has_begun: bool,
+    /// Epochs of the history.
+    epochs: Vec<Epoch>,
     /// Progress at the checkpoint from which the run continues.
     progress: Option<Progress>,
     /// Origin of the training up to the checkpoint.
@@ -138,7 +137,7 @@ impl<'a> TrainReport<'a> {
             settings: options.names_of_data(data),
             table: None,
             validates: data.validates(),
-            tests: data.tests(),
+            tests: data.tests() && run.test_every_epoch,
             has_star: false,
             schema: data.data_schema().schema,
             output,
@@ -148,6 +147,7 @@ impl<'a> TrainReport<'a> {
             clock: CheckpointClock::new(run.checkpoint_every.unwrap_or_default(), 0, 0),
             events: None,
             has_begun: false,
+            epochs: Vec::new(),
             progress: None,
             origin: None,
             interrupts,
@@ -167,6 +167,7 @@ impl<'a> TrainReport<'a> {
             });
         }
         self.origin = checkpoint.model.origin.clone();
+        self.epochs.clone_from(epochs);
         self.progress = Some(checkpoint.progress.clone());
         self
     }
@@ -201,7 +202,7 @@ impl<'a> TrainReport<'a> {
         {
             let settings = config_file::settings(given, config, preset)?;
             folder.write(CONFIG, config_file::contents(&settings).as_bytes())?;
-            let epochs: &[Epoch] = self.progress.as_ref().map_or(&[], |progress| &progress.epochs);
+            let epochs = &self.epochs;
             folder.begin_history(epochs, config.loss.of_classes())?;
             self.console.log_to(folder.log()?);
             if run.tensorboard {
@@ -247,6 +248,7 @@ impl<'a> TrainReport<'a> {
             Event::Epoch { epoch, model, is_kept } => {
                 if let OutputPlace::Folder(folder) = &self.output {
                     folder.add(epoch, self.config.loss.of_classes())?;
+                    self.epochs.push(Epoch::clone(epoch));
                 }
                 if let Some(events) = &mut self.events {
                     events.add(epoch)?;
@@ -299,21 +301,6 @@ impl<'a> TrainReport<'a> {
         Ok(())
     }
 
-    /// Saves the model of a run before its refit, and prints a line about it.
-    ///
-    /// # Errors
-    /// If the model cannot be saved, or standard output cannot be written to.
-    pub fn begin_refit(&mut self, summary: &Summary) -> Result<()> {
-        self.keep(&Arc::new(summary.model.clone()), kept_model(summary.kept, self.validates, self.config))?;
-        self.write_model()?;
-        if self.options.format == Format::Json {
-            return self.console.object(&[("event", "refit".into()), ("epochs", summary.kept.into())]);
-        }
-        let epochs = counted(summary.kept as u64, "epoch", "epochs");
-        self.console.notice(&format!("training once more, the rows that validated included: {epochs}"));
-        Ok(())
-    }
-
     /// Shows the progress of a run, or of a refit.
     ///
     /// # Errors
@@ -324,59 +311,6 @@ impl<'a> TrainReport<'a> {
             self.console.progress().update(*epoch, *rows, *total, score.loss, accuracy);
         }
         if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) }
-    }
-
-    /// Keeps the model of a refit, if there is one.
-    ///
-    /// # Errors
-    /// Error of the refit, or if the model cannot be saved.
-    pub fn end_refit(&mut self, summary: &Summary, done: Result<()>) -> Result<()> {
-        done?;
-        self.keep(&Arc::new(summary.model.clone()), "the model of all rows".to_owned())
-    }
-
-    /// Prints the end of a run.
-    ///
-    /// # Errors
-    /// The error that ended the run early, with the place of the last model.
-    pub fn end(mut self, trained: Result<Summary>) -> anyhow::Result<()> {
-        self.console.progress().bar.clear();
-        if let Ok(Summary { model, .. }) = &trained
-            && model.settings.contains_key("temperature")
-        {
-            // The file written before contains the uncalibrated model, with which the run resumes.
-            self.unsaved = Some(Arc::new(model.clone()));
-        }
-        let written = self.write_model();
-        if let Err(unwritable @ Error::Output(_)) = trained {
-            return Err(unwritable.into());
-        }
-        let trained = written.and(trained);
-        let events = self.events.take().map_or(Ok(()), |events| events.end(&trained));
-        let saved = self.saved.take();
-        let told = match (trained, saved) {
-            (Ok(Summary { end: End::Interrupted, .. }), Some(Saved { what, path })) => {
-                let goes_on = match &self.output {
-                    OutputPlace::Folder(folder) => {
-                        format!("; continue with tinytrain train --resume {}", shell_word(folder.path()))
-                    }
-                    _ => String::new(),
-                };
-                let message = format!("interrupted; {what} is saved at {}{goes_on}", path.display());
-                Err(self.interrupts.ended(message).into())
-            }
-            (Ok(summary), Some(Saved { path, .. })) => self.summary(&summary, &path).map_err(Into::into),
-            (Err(error), saved) => {
-                let hint = weights_hint(&error, self.options.training.columns.weight.as_deref());
-                let kept = saved.filter(|saved| saved.path.is_file() && self.output.is_in_place());
-                let kept = kept.map(|Saved { what, path }| format!("; {what} is kept at {}", path.display()));
-                let message = format!("{error}{hint}{}", kept.unwrap_or_default());
-                Err(error).context(message)
-            }
-            (Ok(_), None) => Ok(()),
-        };
-        // The result comes first, since it exists even if the event file failed.
-        told.and(Ok(events?))
     }
 
     /// Prints settings without effect, and the details of `--verbose`.
@@ -414,56 +348,14 @@ impl<'a> TrainReport<'a> {
             (Event::Epoch { epoch, is_kept, .. }, false) => match &self.table {
                 Some(table) if table.shows(epoch.epoch) => {
                     let line = table.line(epoch, *is_kept);
-                    self.has_star |= line.contains('*');
-                    self.console.line(&line)
+                    let is_best = line.contains('*');
+                    self.has_star |= is_best;
+                    self.console.line_with(if is_best { Look::Best } else { Look::Plain }, &line)
                 }
                 _ => Ok(()),
             },
             (Event::Unknown { .. } | Event::OneClass { .. }, true) => self.console.json(event),
             _ => Ok(()),
         }
-    }
-
-    /// Prints the result of a run, whose model is saved at `path`.
-    fn summary(&self, summary: &Summary, path: &Path) -> Result<()> {
-        let times = [self.start.elapsed(), summary.first_batch.duration_since(self.start)];
-        let name = path.to_string_lossy();
-        if let Some(warning) = &summary.warning {
-            self.console.warn(&format!(
-                "{warning}; try another --lr or --scale, or more --epochs, or check whether the inputs can predict the target"
-            ));
-        }
-        if self.options.format == Format::Json {
-            return self.console.object(&summary_fields(summary, times, &name));
-        }
-        let (reached, targets) = reached(summary, self.config.loss);
-        if self.options.quiet {
-            return self.console.line(&format!("{reached}, model {name}"));
-        }
-        if self.has_star {
-            self.console.line("* best so far on the validation rows")?;
-        }
-        self.console.line(&(reached + &end_text(summary, times, self.options.verbose)))?;
-        targets.iter().try_for_each(|line| self.console.line(line))?;
-        self.console.line(&format!("wrote {}", shell_word(path)))?;
-        if let (End::Time, OutputPlace::Folder(folder)) = (summary.end, &*self.output) {
-            let folder = shell_word(folder.path());
-            self.console
-                .line(&format!("continue the run: tinytrain train --resume {folder} --max-time TIME"))?;
-        }
-        let data = self.data_option();
-        self.console.line(&format!("evaluate the model: tinytrain eval --model {}{data}", shell_word(path)))
-    }
-
-    /// Returns the option with which `tinytrain eval` finds the data, if the model file cannot name them.
-    fn data_option(&self) -> String {
-        let is_known = ["data", "data_parts"].iter().any(|key| self.settings.contains_key(*key));
-        if is_known && !self.settings.contains_key("unnamed_test_data") {
-            return String::new();
-        }
-        let data = self.options.test.as_ref().map_or(&self.options.training.data[..], std::slice::from_ref);
-        let data: Vec<String> =
-            data.iter().filter(|data| *data != Path::new("-")).map(|data| shell_word(data)).collect();
-        format!(" --data {}", if data.is_empty() { "FILE".to_owned() } else { data.join(" ") })
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::config_file::{table, words};
 use super::data_text::data_line;
 use crate::report::evaluation::errors_text;
-use crate::report::text::{counted, grouped, loss, percent, seconds};
+use crate::report::text::{counted, grouped, loss, percent, rate, seconds};
 
 /// Maximum number of lines of the table of epochs, except the first and the last.
 const MOST_LINES: usize = 50;
@@ -124,7 +124,7 @@ impl Table {
             |score| loss(score.chosen.map_or(score.loss, |chosen| chosen.value));
         let of_accuracy: fn(&Score) -> String = |score| match &score.values {
             Some(values) if values.r2.is_nan() => "-".to_owned(),
-            Some(values) => format!("{:.4}", values.r2),
+            Some(values) => loss(values.r2),
             None => percent(score.accuracy),
         };
         let star = if self.validates && is_kept { "*" } else { "" };
@@ -136,13 +136,16 @@ impl Table {
             &(cell(&epoch.validation, of_accuracy) + star),
             &cell(&epoch.test, of_loss),
             &cell(&epoch.test, of_accuracy),
-            &grouped(epoch.samples_per_second() as u64),
+            &rate(epoch.samples_per_second()),
         ])
     }
 
     fn columns(&self, cells: [&str; 8]) -> String {
         let [epoch, train_loss, train, val_loss, val, test_loss, test, speed] = cells;
-        let mut line = format!("{epoch:>5}  {train_loss:>10}  {train:>9}");
+        let mut line = format!("{epoch:>5}  {train_loss:>10}");
+        if self.loss.of_classes() {
+            line += &format!("  {train:>9}");
+        }
         if self.validates {
             line += &format!("  {val_loss:>8}  {val:>9}");
         }
@@ -169,7 +172,7 @@ fn value_figures(epoch: &Epoch, names: &[String]) -> (String, Vec<String>) {
     let Some(errors) = &score.values else { return (set.to_owned(), Vec::new()) };
     let line = format!("{set} {}", errors_text(errors));
     let target = |(name, target): (&String, &TargetErrors)| {
-        let r2 = if target.r2.is_finite() { format!(", R2 {:.4}", target.r2) } else { String::new() };
+        let r2 = if target.r2.is_finite() { format!(", R2 {}", loss(target.r2)) } else { String::new() };
         format!("{name}: {set} RMSE {}, MAE {}{r2}", loss(target.rmse), loss(target.mae))
     };
     let targets = if names.len() > 1 { &errors.targets[..] } else { &[] };
@@ -190,8 +193,10 @@ pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: b
     if preset == Preset::Table {
         let spelled = TrainSettings::spelled(config, Preset::Table);
         let spelled = TrainSettings { preset: None, seed: None, validation_fraction: None, ..spelled };
-        let options = table(&spelled).map(|spelled| words(&spelled).join(" ").replace('=', " "));
-        lines.push(format!("--preset table sets {}", options.unwrap_or_default()));
+        let options = table(&spelled).map(|spelled| words(&spelled)).unwrap_or_default();
+        let options: String =
+            options.iter().map(|option| format!(" {}", option.replacen('=', " ", 1))).collect();
+        lines.push(format!("--preset table sets{options}"));
     }
     let parameters = grouped(network.parameter_count() as u64);
     lines.push(format!("seed {}, {parameters} parameters, inputs scaled: {transform}", config.seed));

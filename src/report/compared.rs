@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::text::{Align, Table, loss, percent};
+use super::text::{Align, Table, loss, number, percent};
 use crate::runs::RunSummary;
 
 /// Returns a table with one column per run.
@@ -31,7 +31,7 @@ pub fn compared(runs: &[RunSummary]) -> Vec<Vec<String>> {
     let mut rows = vec![
         row("state", &|run| run.state.to_owned()),
         row("epochs", &|run| run.epochs.len().to_string()),
-        row("best epoch", &|run| run.figure("epoch").map(|epoch| epoch.to_string()).unwrap_or_default()),
+        row("kept epoch", &|run| run.figure("epoch").map(|epoch| epoch.to_string()).unwrap_or_default()),
     ];
     for (shown, name) in FIGURES {
         if runs.iter().any(|run| run.is_measured(name)) {
@@ -40,7 +40,7 @@ pub fn compared(runs: &[RunSummary]) -> Vec<Vec<String>> {
             }));
         }
     }
-    rows.push(row("seconds", &|run| format!("{:.2}", run.seconds())));
+    rows.push(row("seconds", &|run| number(run.seconds(), 2)));
     rows
 }
 
@@ -69,6 +69,25 @@ pub fn score(run: &RunSummary) -> String {
         }
     }
     "no epoch".to_owned()
+}
+
+/// Explains why the losses of a run differ.
+pub const LOSSES: &str = "Training loss: mean over the steps of an epoch, with dropout. Validation loss: after the epoch, before calibration. Test loss: of the saved model, unless every epoch was tested.";
+
+/// Returns the run with the best score on validation rows, or otherwise on test rows, if all runs have one.
+pub fn best(runs: &[RunSummary]) -> Option<usize> {
+    let quality = |run: &RunSummary, set: &str| {
+        let of = |measure: &str| run.figure(&format!("{set}_{measure}")).filter(|value| value.is_finite());
+        Some((of("accuracy").unwrap_or(0.0), -of("loss")?))
+    };
+    let of_set = |set| runs.iter().map(|run| quality(run, set)).collect::<Option<Vec<(f64, f64)>>>();
+    let qualities = of_set("validation").or_else(|| of_set("test")).filter(|_| runs.len() > 1)?;
+    // The first of equal runs.
+    let order = |a: &usize, b: &usize| {
+        let (a, b) = (qualities[*a], qualities[*b]);
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
+    (0..runs.len()).rev().max_by(order)
 }
 
 /// Returns the names of all settings.

@@ -21,6 +21,8 @@ pub struct PageOptions {
     pub target: Option<String>,
     /// Format of tables, as far as it is given.
     pub format: Format,
+    /// Command that makes the page, for its last line.
+    pub command: String,
 }
 
 /// The model of a run and its predictions.

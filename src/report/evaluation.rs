@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::train::{ClassFigures, Evaluated, Measure, ValueErrors, confusion};
 use serde_json::{Value, json};
 
-use super::text::{Align, Table, column_name, counted, grouped, loss, percent};
+use super::text::{Align, Table, column_name, counted, grouped, loss, number, percent};
 use crate::evaluate::EvaluationRows;
 
 /// Maximum number of classes for a confusion matrix in text.
@@ -137,7 +137,7 @@ pub fn class_table(figures: &[ClassFigures], classes: &Classes, most: usize) -> 
 
 /// Formats a weighted number of rows.
 pub fn count(rows: f64) -> String {
-    if rows.fract() == 0.0 { grouped(rows as u64) } else { format!("{rows:.2}") }
+    if rows.fract() == 0.0 { grouped(rows as u64) } else { number(rows, 2) }
 }
 
 /// Returns the confusion matrix under the names of the classes.
@@ -218,8 +218,8 @@ pub fn errors_text(errors: &ValueErrors) -> String {
     let ValueErrors { loss: mean_loss, rmse, mae, r2, targets } = errors;
     match targets.len() {
         1 if r2.is_nan() => format!("RMSE {}, MAE {}", loss(*rmse), loss(*mae)),
-        1 => format!("RMSE {}, MAE {}, R2 {r2:.4}", loss(*rmse), loss(*mae)),
+        1 => format!("RMSE {}, MAE {}, R2 {}", loss(*rmse), loss(*mae), loss(*r2)),
         _ if r2.is_nan() => format!("loss {}", loss(*mean_loss)),
-        count => format!("R2 {r2:.4} (mean of {count} targets)"),
+        count => format!("R2 {} (mean of {count} targets)", loss(*r2)),
     }
 }

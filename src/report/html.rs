@@ -36,11 +36,15 @@ th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--faint); text-align
 code { font-size: 13px; user-select: all; } summary { cursor: pointer; } @media print { .wide { overflow: visible; } }
 ";
 
-/// Returns a page with this title, as text, and this body, as HTML, followed by version and date.
-pub fn page(title: &str, body: &str) -> String {
+/// Returns a page with this title, as text, and this body, as HTML, followed by version, date and command.
+pub fn page(title: &str, body: &str, command: &str) -> String {
     let title = escaped(title);
     let date = now().strftime("%Y-%m-%d");
-    let made = format!("<p class=\"made\">tinytrain {}, {date}</p>\n", env!("CARGO_PKG_VERSION"));
+    let made = format!(
+        "<p class=\"made\">tinytrain {}, {date}: <code>{}</code></p>\n",
+        env!("CARGO_PKG_VERSION"),
+        escaped(command)
+    );
     format!(
         "{BEGIN}\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\

@@ -9,7 +9,7 @@ use crate::sweep::{Folder, RankedMember, Record, Settings, best, names, ranked, 
 use crate::train::{Metric, MetricValue, Score};
 use serde_json::Value;
 
-use super::text::{Table, counted, loss, percent, quoted};
+use super::text::{Table, command_line, counted, loss, number, percent};
 
 /// Returns the settings that all members have in common, if there are several members, as a line.
 pub fn common_settings(ranked: &[RankedMember]) -> Option<String> {
@@ -40,7 +40,7 @@ pub fn leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> T
         row.extend(other.map(|_| record.chosen.map(chosen_value).unwrap_or_default()));
         row.extend(of_classes.then(|| record.accuracy.map(percent).unwrap_or_default()));
         row.extend([record.loss.map(loss).unwrap_or_default(), record.epochs.to_string()]);
-        row.extend(has_seconds.then(|| format!("{:.2}", record.seconds)));
+        row.extend(has_seconds.then(|| number(record.seconds, 2)));
         row.extend(names.iter().map(|name| record.setting(name)));
         row
     };
@@ -56,12 +56,7 @@ pub fn leaderboard(ranked: &[RankedMember], most: usize, has_seconds: bool) -> T
 
 /// Returns the command line that trains only this member.
 pub fn command(record: &Record) -> String {
-    let word = |word: &String| match word.split_once('=') {
-        Some((option, value)) if option.starts_with("--") => format!("{option}={}", quoted(value.as_ref())),
-        _ => quoted(word.as_ref()),
-    };
-    let words = record.arguments.iter().map(word);
-    ["tinytrain".to_owned(), "train".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ")
+    command_line("train", &record.arguments)
 }
 
 /// Formats settings as text.

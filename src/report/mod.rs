@@ -47,5 +47,5 @@ pub fn page_of_runs(
         Ok(evaluated)
     };
     let evaluated = runs.iter().map(&mut evaluate).collect::<Result<Vec<_>>>()?;
-    Ok((page::page_of_evaluated(runs, &evaluated), warnings))
+    Ok((page::page_of_evaluated(runs, &evaluated, &options.command), warnings))
 }

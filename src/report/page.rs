@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::compared::{compared, differing, names, settings, side_by_side};
+use super::compared::{LOSSES, best as best_run, compared, differing, names, score, settings, side_by_side};
 use super::evaluated_run::EvaluatedRun;
 use super::html::{self, table};
 use super::leaderboard::{command, common_settings, figure, leaderboard, settings_text};
 use super::model_section::section;
 use super::svg::{Axis, Plot, escaped, short};
-use super::text::Table;
+use super::text::{Table, command_line};
 use crate::error::Result;
 use crate::runs::RunSummary;
 use crate::sweep::{Folder, RankedMember, best, ranked};
@@ -35,12 +35,15 @@ struct Curve {
     name: String,
     look: String,
     points: Vec<(f64, f64)>,
+    /// Epoch of the kept model, if it is marked.
+    kept: Option<f64>,
 }
 
 /// Returns the page of some runs.
 pub fn page_of_evaluated(
     runs: &[RunSummary],
     evaluated: &[std::result::Result<EvaluatedRun, String>],
+    command: &str,
 ) -> String {
     let title = match runs {
         [run] => format!("Report of {}", run.name()),
@@ -52,6 +55,7 @@ pub fn page_of_evaluated(
                 name: format!("{}, {shown}", run.name()),
                 look: format!("c{} {set}", number % COLORS),
                 points: run.curve(&format!("{set}_{name}")),
+                kept: run.figure("epoch"),
             })
         };
         runs.iter().enumerate().flat_map(of_run).collect()
@@ -61,9 +65,14 @@ pub fn page_of_evaluated(
     let is_measured = |set: &str| runs.iter().any(|run| run.is_measured(&format!("{set}_loss")));
     let sets = SETS.iter().filter(|(set, _)| is_measured(set));
     let lines = sets.map(|(set, shown)| (format!("ink {set}"), (*shown).to_owned()));
-    let mut body = format!("<h2>Curves</h2>\n{}", figures(plots.collect(), colors.chain(lines)));
-    let results = table("Best epoch per run", &side_by_side(runs, compared(runs)));
-    body += &format!("<h2>Results</h2>\n{results}<h2>Settings</h2>\n{}", setting_tables(runs));
+    let plots = figures(plots.collect(), colors.chain(lines));
+    let mut body =
+        format!("<h2>Curves</h2>\n<p>{LOSSES} Circles mark the epoch of the kept model.</p>\n{plots}");
+    let best = best_run(runs).map(|run| &runs[run]);
+    let best = best.map(|run| format!("<p>The best run is {}: {}.</p>\n", escaped(&run.name()), score(run)));
+    let results = table("Kept epoch per run", &side_by_side(runs, compared(runs)));
+    body += &format!("<h2>Results</h2>\n{}{results}", best.unwrap_or_default());
+    body += &format!("<h2>Settings</h2>\n{}", setting_tables(runs));
     for (run, evaluated) in runs.iter().zip(evaluated) {
         body += &format!("<h2>{}</h2>\n", escaped(&run.name()));
         body += &match evaluated {
@@ -71,7 +80,7 @@ pub fn page_of_evaluated(
             Err(why) => format!("<p>{}</p>\n", escaped(why)),
         };
     }
-    html::page(&title, &body)
+    html::page(&title, &body, command)
 }
 
 /// Returns the settings in which runs differ, and the shared ones, collapsed.
@@ -108,7 +117,8 @@ pub fn page_of_sweep(path: &Path) -> Result<String> {
 pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<RankedMember>, usize)> {
     let ranked = ranked(&folder.records);
     let failed = folder.records.iter().filter(|record| record.end == "failed").count();
-    let page = page_of_members(&ranked, best(&ranked, are_on_folds), failed, &folder.history()?);
+    let command = command_line("sweep", &folder.command()?);
+    let page = page_of_members(&ranked, best(&ranked, are_on_folds), failed, &folder.history()?, &command);
     Ok((page, ranked, failed))
 }
 
@@ -117,6 +127,7 @@ fn page_of_members(
     best: Option<&RankedMember>,
     failed: usize,
     history: &str,
+    made_by: &str,
 ) -> String {
     let mut body = String::new();
     if let Some(RankedMember { record, .. }) = best {
@@ -132,6 +143,7 @@ fn page_of_members(
         name: format!("trial {}: {}, {}", record.member, figure(record), settings_text(&record.settings)),
         look: if number == 0 { "c1" } else { "c0 other" }.to_owned(),
         points: histories.remove(&record.member).unwrap_or_default(),
+        kept: (number == 0).then_some(record.kept as f64),
     };
     let mut curves: Vec<Curve> = ranked.iter().take(DRAWN).enumerate().map(curve).collect();
     // The best curve is drawn last, over the others.
@@ -150,7 +162,7 @@ fn page_of_members(
         let all = ranked.len();
         body += &format!("<p>The best {ROWS} of {all}; <code>leaderboard.csv</code> has all.</p>\n");
     }
-    html::page(&format!("Sweep of {} trials", ranked.len() + failed), &body)
+    html::page(&format!("Sweep of {} trials", ranked.len() + failed), &body, made_by)
 }
 
 /// Returns the curves in the history of a sweep by member, for the first fold: the validation value, or
@@ -207,7 +219,7 @@ fn plot(measure: &str, curves: &[Curve]) -> Option<String> {
     let axis = if is_log { Axis::log(low, high) } else { Axis::linear(low, high) };
     let title = format!("{measure} by epoch{}", if is_log { ", on a logarithmic scale" } else { "" });
     let mut plot = Plot::new(Plot::SIZE, &title, (Axis::epochs(last), "epoch"), (axis, measure));
-    for Curve { name, look, points } in curves {
+    for Curve { name, look, points, kept } in curves {
         let Some((epoch, value)) = points.last() else { continue };
         let text = format!("{name}: {} at epoch {epoch}", short(*value));
         let every = points.len().div_ceil(POINTS);
@@ -216,7 +228,13 @@ fn plot(measure: &str, curves: &[Curve]) -> Option<String> {
         match &places.collect::<Vec<[f64; 2]>>()[..] {
             // A line of one point would be invisible.
             [at] => plot.svg.circle(&format!("class=\"dot {look}\""), *at, 4.0, &text),
-            places => plot.svg.polyline(&format!("class=\"curve {look}\""), places, &text),
+            places => {
+                plot.svg.polyline(&format!("class=\"curve {look}\""), places, &text);
+                if let Some((epoch, value)) = points.iter().find(|point| Some(point.0) == *kept) {
+                    let text = format!("{name}: {} at epoch {epoch}, kept", short(*value));
+                    plot.svg.circle(&format!("class=\"dot {look}\""), plot.at(*epoch, *value), 4.0, &text);
+                }
+            }
         }
     }
     Some(format!("<figure>{}<figcaption>{title}</figcaption></figure>\n", plot.svg.element()))
@@ -241,21 +259,24 @@ mod tests {
         let history = "header\n7,0,1,0,0,0.5,0.7,,,0\n7,0,2,0,0,0.4,0.9,,,0\n7,1,1,0,0,0.1,0.1,,,0\n8,0,1,0,0,,,1,0.5,0\n";
         let curves = member_curves(history, true);
         assert_eq!(curves, BTreeMap::from([(7, vec![(1.0, 0.7), (2.0, 0.9)]), (8, vec![(1.0, 0.5)])]));
-        let page = page_of_members(&ranked, ranked.first(), 1, history);
+        let page = page_of_members(&ranked, ranked.first(), 1, history, "a <b>");
+        assert!(page.contains("<code>a &lt;b&gt;</code>"));
         assert_eq!(page.matches("<polyline class=\"curve c1\"").count(), 2, "a curve and its key");
         assert_eq!(page.matches("<circle class=\"dot c0 other\"").count(), 1);
         assert!(page.contains("y&amp;") && page.contains("a&lt;b") && !page.contains("a<b"));
         assert!(page.contains("Sweep of 3 trials") && page.contains("1 failed"));
-        assert!(page_of_members(&[], None, 0, "").contains("No epoch has been trained"));
+        assert!(page_of_members(&[], None, 0, "", "").contains("No epoch has been trained"));
     }
 
     #[test]
     fn of_a_wide_range_the_logarithms_are_drawn() {
         let curve = |last: f64| {
-            [Curve { name: "a".to_owned(), look: String::new(), points: vec![(1.0, 1.0), (2.0, last)] }]
+            let points = vec![(1.0, 1.0), (2.0, last)];
+            [Curve { name: "a".to_owned(), look: String::new(), points, kept: Some(2.0) }]
         };
         assert!(plot("Loss", &curve(0.01)).unwrap().contains("Loss by epoch, on a logarithmic scale"));
         assert!(!plot("Loss", &curve(0.5)).unwrap().contains("logarithmic"));
+        assert!(plot("Loss", &curve(0.5)).unwrap().contains("a: 0.5 at epoch 2, kept"));
         assert!(plot("Loss", &[]).is_none());
     }
 }

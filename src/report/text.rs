@@ -15,12 +15,29 @@ pub fn grouped(number: u64) -> String {
     HumanCount(number).to_string()
 }
 
-/// Formats a number with four decimals, or in powers of ten if it is too large or would round to 0.
+/// Rounds to five significant digits.
+pub fn rounded(value: f64) -> f64 {
+    format!("{value:.4e}").parse().unwrap_or(value)
+}
+
+/// Formats a number with at most this number of decimals, and at most five significant digits.
+pub fn number(value: f64, decimals: usize) -> String {
+    let value = if value.abs() < 1.0 { value } else { rounded(value) };
+    let room = [10.0, 100.0, 1e3, 1e4].iter().filter(|bound| value.abs() < **bound).count();
+    format!("{value:.*}", decimals.min(room))
+}
+
+/// Formats rows per second.
+pub fn rate(value: f64) -> String {
+    grouped(rounded(value) as u64)
+}
+
+/// Formats a number with at most four decimals, or in powers of ten if it is too large or would round to 0.
 pub fn loss(value: f64) -> String {
     match value.abs() {
-        0.0 | 5e-5..1e6 => format!("{value:.4}"),
+        0.0 | 5e-5..1e6 => number(value, 4),
         size if size.is_finite() => format!("{value:.4e}"),
-        _ => format!("{value:.4}"),
+        _ => value.to_string(),
     }
 }
 
@@ -29,9 +46,9 @@ pub fn percent(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }
 
-/// Formats seconds with two decimals.
+/// Formats seconds with at most two decimals.
 pub fn seconds(duration: Duration) -> String {
-    format!("{:.2} s", duration.as_secs_f64())
+    format!("{} s", number(duration.as_secs_f64(), 2))
 }
 
 /// Formats a number with `singular` or `plural`.
@@ -108,6 +125,15 @@ pub fn quoted(word: &OsStr) -> String {
     }
 }
 
+/// Formats a command line of the program for a shell.
+pub fn command_line(command: &str, arguments: &[String]) -> String {
+    let word = |word: &String| match word.split_once('=') {
+        Some((option, value)) if option.starts_with("--") => format!(" {option}={}", quoted(value.as_ref())),
+        _ => format!(" {}", quoted(word.as_ref())),
+    };
+    format!("tinytrain {command}{}", arguments.iter().map(word).collect::<String>())
+}
+
 /// Alignment of a column: text to the left, numbers to the right.
 pub use console::Alignment as Align;
 
@@ -145,6 +171,11 @@ impl Table {
 
     /// Returns the lines, with two spaces between columns. Long cells are truncated.
     pub fn lines(&self) -> Vec<String> {
+        self.padded().iter().map(|cells| cells.join("  ").trim_end().to_owned()).collect()
+    }
+
+    /// Returns the cells of all lines, as wide as their columns. Long cells are truncated.
+    pub fn padded(&self) -> Vec<Vec<String>> {
         let shown = |cell: &String| match cell.char_indices().nth(MOST_CHARACTERS) {
             Some((end, _)) => printable(&(cell[..end].to_owned() + "...")),
             None => printable(cell),
@@ -158,8 +189,7 @@ impl Table {
             (0..self.align.len()).map(|column| widths(column).max().unwrap_or(0)).collect();
         let line = |row: &Vec<String>| {
             let columns = row.iter().zip(&widths).zip(&self.align);
-            let cells = columns.map(|((cell, width), align)| pad_str(cell, *width, *align, None));
-            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+            columns.map(|((cell, width), align)| pad_str(cell, *width, *align, None).into_owned()).collect()
         };
         rows.iter().map(line).collect()
     }
@@ -218,6 +248,15 @@ mod tests {
             ["0.1235", "2.0000e9", "0.0000", "0.0010", "-4.0000e-13"]
         );
         assert_eq!([f64::NAN, f64::INFINITY].map(loss), ["NaN", "inf"]);
+        assert_eq!(
+            [9.999_96, 99.999_6, -123.456, 12_345.67, 123_456.7, 999_999.0].map(loss),
+            ["10.000", "100.00", "-123.46", "12346", "123460", "1000000"]
+        );
+        assert_eq!(
+            [0.004, 59.996, 999.99, 1234.56].map(|it| number(it, 2)),
+            ["0.00", "60.00", "999.99", "1234.6"]
+        );
+        assert_eq!([0.4, 98_765.4, 1_234_567.0].map(rate), ["0", "98,765", "1,234,600"]);
         assert_eq!(percent(0.98123), "98.12 %");
         assert_eq!([counted(1, "row", "rows"), counted(2000, "row", "rows")], ["1 row", "2,000 rows"]);
     }

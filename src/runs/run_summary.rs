@@ -87,7 +87,8 @@ impl RunSummary {
         let reached = last.get("validation_accuracy").or(last.get("train_accuracy"));
         let is_accurate =
             setting("target-accuracy").zip(reached).is_some_and(|(wanted, found)| *found >= wanted);
-        let waited = self.epochs.len() as f64 - self.figure(EPOCH).unwrap_or(0.0);
+        let best = self.best().and_then(|epoch| epoch.get(EPOCH));
+        let waited = self.epochs.len() as f64 - best.unwrap_or(&0.0);
         is_accurate
             || self.is_measured("validation_loss") && setting("patience").is_some_and(|most| waited >= most)
     }
@@ -113,6 +114,12 @@ impl RunSummary {
         })
     }
 
+    /// The epoch of the kept model: of the test score, if there is only one, otherwise the best.
+    fn kept(&self) -> Option<&BTreeMap<String, f64>> {
+        let mut tested = self.epochs.iter().filter(|epoch| epoch.contains_key("test_loss"));
+        tested.next().filter(|_| tested.next().is_none()).or(self.best())
+    }
+
     /// Whether any epoch has this metric.
     pub fn is_measured(&self, name: &str) -> bool {
         self.epochs.iter().any(|epoch| epoch.contains_key(name))
@@ -124,9 +131,9 @@ impl RunSummary {
         self.epochs.iter().filter_map(|epoch| epoch.get(SECONDS)).fold(0.0, |sum, seconds| sum + seconds)
     }
 
-    /// A metric of the best epoch.
+    /// A metric of the kept epoch.
     pub fn figure(&self, name: &str) -> Option<f64> {
-        self.best()?.get(name).copied()
+        self.kept()?.get(name).copied()
     }
 
     /// The summary as a JSON object.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use self::resolve::DatasetInfo;
-pub use self::values::{Embeddings, List, Parametrization, Patience, Preset, ScaleTarget, YesNo};
+pub use self::values::{Embeddings, List, LrFactors, Parametrization, Patience, Preset, ScaleTarget, YesNo};
 #[cfg(feature = "cli")]
 use self::values::{count, duration, parse, threads};
 use crate::data::Scale;
@@ -188,22 +188,14 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "STEPS", value_parser = parse::<u64>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub warmup: Option<u64>,
-    /// Learning-rate factor of weights. [default: 1]
-    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
+    /// Learning-rate factors of parts of the network, such as biases=0.5,layers=1,0.1. [default: 1; with --preset table 0.1
+    /// for biases and embeddings, 6 for scale]
+    ///
+    /// Parts are weights, biases, embeddings, scale (the input factors of --input-scaling) and layers (a factor for each
+    /// layer, first to last).
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "PART=X,..."))]
     #[serde(with = "text")]
-    pub lr_weights: Option<f32>,
-    /// Learning-rate factor of biases. [default: 1; 0.1 with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
-    #[serde(with = "text")]
-    pub lr_biases: Option<f32>,
-    /// Learning-rate factor of embeddings. [default: 1; 0.1 with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
-    #[serde(with = "text")]
-    pub lr_embeddings: Option<f32>,
-    /// Learning-rate factor of the input factors of --input-scaling. [default: 1; 6 with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
-    #[serde(with = "text")]
-    pub lr_scale: Option<f32>,
+    pub lr_factors: Option<LrFactors>,
     /// Parametrization of the layers: standard or ntk. [default: standard; ntk with --preset table]
     ///
     /// ntk trains as if weights were multiplied by 1 / sqrt(inputs): the learning rate of a layer is divided by
@@ -211,10 +203,6 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "NAME"))]
     #[serde(with = "text")]
     pub parametrization: Option<Parametrization>,
-    /// Learning-rate factors of the layers, first to last, as a comma-separated list. [default: 1 each]
-    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X,Y,...", allow_hyphen_values = true))]
-    #[serde(with = "text")]
-    pub lr_layers: Option<List<f32>>,
     /// Scaling of the values to predict during training: standard or none. [default: standard]
     ///
     /// `standard` subtracts the mean of the training rows and divides by their standard deviation. Predictions are

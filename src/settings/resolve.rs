@@ -1,6 +1,8 @@
 //! The settings of a run, from the given settings and the data: the only place of defaults.
 
-use super::{Embeddings, List, Parametrization, Patience, Preset, ScaleTarget, TrainSettings, YesNo};
+use super::{
+    Embeddings, List, LrFactors, Parametrization, Patience, Preset, ScaleTarget, TrainSettings, YesNo,
+};
 use crate::data::{Reader, Split};
 use crate::error::{Error, Result};
 use crate::named::one_of;
@@ -166,6 +168,7 @@ impl TrainSettings {
             fold: None,
         };
         let list = |asked: Option<List<f32>>, usual| asked.map_or(usual, |list| list.0);
+        let factors = asked.lr_factors.unwrap_or_default();
         let config = Config {
             hidden: asked.hidden.map_or(usual.hidden, |sizes| sizes.0),
             epochs: asked.epochs.unwrap_or(usual.epochs),
@@ -192,11 +195,11 @@ impl TrainSettings {
             rate_every: asked.lr_every,
             warmup: asked.warmup.unwrap_or(usual.warmup),
             factors: RateFactors {
-                weights: asked.lr_weights.unwrap_or(usual.factors.weights),
-                biases: asked.lr_biases.unwrap_or(usual.factors.biases),
-                layers: list(asked.lr_layers, Vec::new()),
-                embeddings: asked.lr_embeddings.unwrap_or(usual.factors.embeddings),
-                scale: asked.lr_scale.unwrap_or(usual.factors.scale),
+                weights: factors.weights.unwrap_or(usual.factors.weights),
+                biases: factors.biases.unwrap_or(usual.factors.biases),
+                layers: list(factors.layers, Vec::new()),
+                embeddings: factors.embeddings.unwrap_or(usual.factors.embeddings),
+                scale: factors.scale.unwrap_or(usual.factors.scale),
                 ..RateFactors::default()
             },
             ntk: asked.parametrization.map_or(usual.ntk, |it| it == Parametrization::Ntk),
@@ -292,9 +295,12 @@ impl TrainSettings {
         Self {
             clip: Some(data.clip),
             betas: (optimizer.kind.betas() == 2).then(|| [optimizer.beta1, optimizer.beta2].into()),
-            lr_biases: Some(factors.biases),
-            lr_scale: Some(factors.scale),
-            lr_embeddings: Some(factors.embeddings),
+            lr_factors: Some(LrFactors {
+                biases: Some(factors.biases),
+                embeddings: Some(factors.embeddings),
+                scale: Some(factors.scale),
+                ..LrFactors::default()
+            }),
             embeddings: Some(if data.inputs.periodic { Embeddings::Pbld } else { Embeddings::None }),
             input_scaling: Some(if data.inputs.scaled { YesNo::Yes } else { YesNo::No }),
             validation_fraction: Some(data.split.validation),

@@ -34,6 +34,10 @@ pub fn text_of(value: &Value) -> String {
         Value::Array(values) => values.iter().map(text_of).collect::<Vec<String>>().join(","),
         Value::Boolean(is_set) => if *is_set { "yes" } else { "no" }.to_owned(),
         Value::Float(number) => number.to_string(),
+        Value::Table(parts) => {
+            let part = |(name, value): (&String, &Value)| format!("{name}={}", text_of(value));
+            parts.iter().map(part).collect::<Vec<String>>().join(",")
+        }
         other => other.to_string(),
     }
 }
@@ -170,5 +174,7 @@ mod tests {
             let read: Table = toml::from_str(&written).unwrap();
             assert_eq!(text_of(&read["x"]), text, "{written}");
         }
+        let parts: Table = toml::from_str("x = { biases = 0.5, layers = [1, 0.1] }").unwrap();
+        assert_eq!(text_of(&parts["x"]), "biases=0.5,layers=1,0.1");
     }
 }

@@ -1,5 +1,6 @@
 //! Values of settings, and their parsing.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Deref, RangeInclusive};
 use std::str::FromStr;
@@ -152,6 +153,64 @@ impl<T: FromStr<Err: fmt::Display>> FromStr for List<T> {
     }
 }
 
+/// Learning-rate factors of parts of a network; the preset decides the others.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LrFactors {
+    /// Of weights.
+    pub weights: Option<f32>,
+    /// Of biases.
+    pub biases: Option<f32>,
+    /// Of embeddings.
+    pub embeddings: Option<f32>,
+    /// Of the input factors of `input_scaling`.
+    pub scale: Option<f32>,
+    /// Of the layers, first to last.
+    pub layers: Option<List<f32>>,
+}
+
+impl fmt::Display for LrFactors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { weights, biases, embeddings, scale, layers } = self;
+        let single = [("weights", weights), ("biases", biases), ("embeddings", embeddings), ("scale", scale)];
+        let single = single.into_iter().filter_map(|(part, factor)| Some(format!("{part}={}", (*factor)?)));
+        let layers = layers.iter().map(|layers| format!("layers={layers}"));
+        f.write_str(&single.chain(layers).collect::<Vec<String>>().join(","))
+    }
+}
+
+impl FromStr for LrFactors {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let mut found: BTreeMap<&str, List<f32>> = BTreeMap::new();
+        let mut rest = text;
+        while let Some((part, values)) = rest.split_once('=') {
+            // The values end before the name of the next part.
+            let next = values.find('=').and_then(|next| values[..next].rfind(','));
+            let (values, others) = next.map_or((values, ""), |next| (&values[..next], &values[next + 1..]));
+            let part = part.trim();
+            if found.insert(part, values.parse()?).is_some() {
+                return Err(Error::Config(format!("expected one entry for each part, found {part} twice")));
+            }
+            rest = others;
+        }
+        let layers = found.remove("layers");
+        let single = |part| {
+            found.get(part).filter(|factors| factors.len() == 1)?;
+            found.remove(part).map(|factors| factors[0])
+        };
+        let [weights, biases, embeddings, scale] = ["weights", "biases", "embeddings", "scale"].map(single);
+        let factors = Self { weights, biases, embeddings, scale, layers };
+        if !rest.is_empty() || !found.is_empty() || factors == Self::default() {
+            let expected = "weights, biases, embeddings or scale with a number, or layers with numbers";
+            return Err(Error::Config(format!(
+                "expected {expected}, such as biases=0.5,layers=1,0.1, found {text:?}"
+            )));
+        }
+        Ok(factors)
+    }
+}
+
 /// Parses a value.
 ///
 /// # Errors
@@ -207,6 +266,29 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn factors_have_the_names_of_their_parts() {
+        let read = |text: &str| text.parse::<LrFactors>();
+        let factors = LrFactors {
+            biases: Some(0.5),
+            scale: Some(6.0),
+            layers: Some([1.0, 0.1, 3.0].into()),
+            ..LrFactors::default()
+        };
+        assert_eq!(read("layers=1,0.1,3,scale=6, biases=0.5").unwrap(), factors);
+        let text = "biases=0.5,scale=6,layers=1,0.1,3";
+        assert_eq!((factors.to_string(), read(text).unwrap()), (text.to_owned(), factors));
+        for text in
+            ["", "0.5", "bias=1", "weights", "weights=1,2,biases=1", "weights=1,x=2", "layers=1,biases"]
+        {
+            assert!(read(text).is_err(), "{text}");
+        }
+        let error = |text: &str| read(text).unwrap_err().to_string();
+        assert_eq!(error("scale=1,scale=2"), "expected one entry for each part, found scale twice");
+        assert_eq!(error("scale=a"), "expected a number, found \"a\"; separate several by commas");
+        assert!(error("bias=1").ends_with("such as biases=0.5,layers=1,0.1, found \"bias=1\""));
+    }
 
     #[test]
     fn times_have_units_up_to_weeks() {

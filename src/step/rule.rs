@@ -1,6 +1,6 @@
 //! Update of a run's parameters, step by step.
 
-use serde::Serialize;
+use std::fmt;
 
 use crate::error::Result;
 
@@ -8,25 +8,19 @@ use super::setting::demand;
 use super::{Optimizer, OptimizerKind, Rates, StepRecord};
 
 /// Factors of the learning rate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RateFactors {
     /// Factor of all weights.
-    #[serde(rename = "lr_weights")]
     pub weights: f32,
     /// Factor of all biases.
-    #[serde(rename = "lr_biases")]
     pub biases: f32,
     /// Factors of single layers, first to last; missing ones are 1.
-    #[serde(rename = "lr_layers")]
     pub layers: Vec<f32>,
     /// Further factors of the weights of single layers, first to last; missing ones are 1.
-    #[serde(rename = "lr_layer_weights")]
     pub layer_weights: Vec<f32>,
     /// Factor of the weights of an input layer: its embeddings.
-    #[serde(rename = "lr_embeddings")]
     pub embeddings: f32,
     /// Factor of the input factors that an input layer learns.
-    #[serde(rename = "lr_scale")]
     pub scale: f32,
 }
 
@@ -34,6 +28,16 @@ impl Default for RateFactors {
     fn default() -> Self {
         let (layers, layer_weights) = (Vec::new(), Vec::new());
         Self { weights: 1.0, biases: 1.0, layers, layer_weights, embeddings: 1.0, scale: 1.0 }
+    }
+}
+
+impl fmt::Display for RateFactors {
+    /// Writes the factors that are settings.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { weights, biases, layers, embeddings, scale, .. } = self;
+        write!(f, "weights={weights},biases={biases},embeddings={embeddings},scale={scale}")?;
+        let layers: Vec<String> = layers.iter().map(f32::to_string).collect();
+        if layers.is_empty() { Ok(()) } else { write!(f, ",layers={}", layers.join(",")) }
     }
 }
 
@@ -89,16 +93,11 @@ impl UpdateRule {
         self.optimizer.validate()?;
         self.rates.validate()?;
         let RateFactors { weights, biases, layers, layer_weights, embeddings, scale } = &self.factors;
-        let single = [
-            ("lr-weights", weights),
-            ("lr-biases", biases),
-            ("lr-embeddings", embeddings),
-            ("lr-scale", scale),
-        ];
-        let of_layers = layers.iter().chain(layer_weights).map(|factor| ("lr-layers", factor));
-        for (setting, factor) in single.into_iter().chain(of_layers) {
-            let fits = factor.is_finite() && *factor >= 0.0;
-            demand(fits, setting, "a finite number of 0 or more", *factor)?;
+        let single = [("weights", weights), ("biases", biases), ("embeddings", embeddings), ("scale", scale)];
+        let of_layers = layers.iter().chain(layer_weights).map(|factor| ("layers", factor));
+        for (part, factor) in single.into_iter().chain(of_layers) {
+            let (fits, found) = (factor.is_finite() && *factor >= 0.0, format!("{factor} for {part}"));
+            demand(fits, "lr-factors", "finite numbers of 0 or more", found)?;
         }
         if let Some(norm) = self.clip_norm {
             demand(norm.is_finite() && norm > 0.0, "clip-norm", "a finite number above 0", norm)?;

@@ -71,7 +71,8 @@ pub struct Epoch {
     pub train: Score,
     /// Score over the validation rows after the epoch.
     pub validation: Option<Score>,
-    /// Score over the test rows after the epoch.
+    /// Score over the test rows after the epoch; with [`Run::tested_at_end`](super::Run::tested_at_end) of the
+    /// kept model only, in the summary.
     pub test: Option<Score>,
     /// Time of training, without evaluation.
     pub duration: Duration,

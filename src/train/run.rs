@@ -15,7 +15,7 @@ use super::active_run::ActiveRun;
 use super::checkpoint::{PartOfEpoch, TrainedOrder, TrainedRows};
 use super::config::Config;
 use super::epoch_loop::{Advance, EpochLoop};
-use super::events::{End, Epoch, Event, Started, Summary};
+use super::events::{End, Epoch, Event, Score, Started, Summary};
 use super::model_selection::{ModelSelection, SelectedModel};
 use super::shared_data::{HeldOutRows, RunData, SharedData};
 use super::training_data::TrainingData;
@@ -66,8 +66,10 @@ pub struct Run {
     trained_rows: Option<TrainedRows>,
     steps: u64,
     first_batch: Option<Instant>,
-    /// Last loss over the test rows that was not finite.
-    bad_test: Option<f64>,
+    /// Whether test rows are evaluated after every epoch, not only for the summary.
+    tests_every_epoch: bool,
+    /// Test score after the last epoch, until the summary.
+    last_test: Option<Score>,
     is_stopped: bool,
     /// Start time for the time limit.
     began: Instant,
@@ -120,7 +122,8 @@ impl Run {
             trained_rows: None,
             steps: 0,
             first_batch: None,
-            bad_test: None,
+            tests_every_epoch: true,
+            last_test: None,
             is_stopped: false,
             began: Instant::now(),
             needs_time: false,
@@ -144,6 +147,12 @@ impl Run {
     #[must_use]
     pub fn resumable(self) -> Self {
         Self { is_resumable: true, ..self }
+    }
+
+    /// Evaluates the test rows only for the summary, with the kept model.
+    #[must_use]
+    pub fn tested_at_end(self) -> Self {
+        Self { tests_every_epoch: false, ..self }
     }
 
     /// Sets the initial parameters, for example of an earlier model, and the optimizer state, which is
@@ -255,11 +264,8 @@ impl Run {
     /// As [`Run::summary`].
     pub async fn summary_async(mut self) -> Result<Summary> {
         let end = self.end.unwrap_or(End::Interrupted);
-        if let (Some(loss), End::Done | End::Patience | End::Accuracy | End::Time) = (self.bad_test, end) {
-            return Err(Error::NonFiniteTest { path: self.data.test_name.clone(), loss });
-        }
         self.temper().await?;
-        let Some(SelectedModel { epoch: kept, model, warning }) = self.selection.kept else {
+        let Some(SelectedModel { epoch: kept, model, mut warning }) = self.selection.kept.take() else {
             return Err(Error::Interrupted);
         };
         let Some(trained) = &mut self.trained else { return Err(Error::Interrupted) };
@@ -272,7 +278,24 @@ impl Run {
             }
             let epoch = &mut self.epochs[epoch];
             trained.complete(epoch.validation.as_mut(), validation.as_ref()).await?;
+            if epoch.test.is_none() && end != End::Interrupted {
+                let (score, of_test) = match self.last_test.take() {
+                    Some(score) => (Some(score), None),
+                    None => trained.evaluate(test.as_ref(), "test", false).await?,
+                };
+                (epoch.test, warning) = (score, of_test.or(warning));
+            }
             trained.complete(epoch.test.as_mut(), test.as_ref()).await?;
+            let loss = epoch.test.as_ref().map_or(0.0, |test| test.loss);
+            if !loss.is_finite() && end != End::Interrupted {
+                let is_finite = self.tests_every_epoch || trained.is_finite_on(&self.data).await?;
+                let path = self.data.test_name.clone();
+                return Err(if is_finite {
+                    Error::NonFiniteTest { path, loss }
+                } else {
+                    self.non_finite(kept)
+                });
+            }
         }
         Ok(Summary {
             epochs: self.epochs,

@@ -30,10 +30,12 @@ fn values_out_of_range() {
         ("--lr-every", &["0"], "1 or more"),
         ("--lr-every", &["-1", "1.5", "x"], "a whole number"),
         ("--warmup", &["-1", "1.5", "x"], "a whole number"),
-        ("--lr-weights", from_zero, "a finite number of 0 or more"),
-        ("--lr-biases", from_zero, "a finite number of 0 or more"),
-        ("--lr-layers", &["1,-1"], "a finite number of 0 or more"),
-        ("--lr-layers", &["x", "1,,1"], "a number"),
+        ("--lr-factors", &["weights=-1"], "finite numbers of 0 or more, found -1 for weights"),
+        ("--lr-factors", &["biases=nan", "scale=inf"], "finite numbers of 0 or more"),
+        ("--lr-factors", &["layers=1,-1", "embeddings=1,layers=inf"], "finite numbers of 0 or more"),
+        ("--lr-factors", &["layers=x", "layers=1,,1", "biases="], "a number"),
+        ("--lr-factors", &["bias=1", "1", "weights=1,2", ""], "weights, biases, embeddings or scale"),
+        ("--lr-factors", &["biases=1,scale=2,biases=1"], "found biases twice"),
     ] {
         for value in values {
             refused(&place, &["train", "--data", "nothing.csv", option, value], &[option, expected]);
@@ -68,7 +70,7 @@ fn options_that_do_not_go_together() {
         (&["--loss", "mae", "--class-weights", "balanced"], &["--class-weights", "a loss of values"]),
         (&["--hidden", "4,4", "--activation", "relu,tanh,elu"], &["--activation", "each of 2", "3 values"]),
         (&["--hidden", "4", "--dropout", "0.1,0.2"], &["--dropout", "each of 1", "2 values"]),
-        (&["--hidden", "4", "--lr-layers", "1,1,1"], &["--lr-layers", "2 layers", "3 values"]),
+        (&["--hidden", "4", "--lr-factors", "layers=1,1,1"], &["--lr-factors", "2 layers", "found 3"]),
         (&["--task", "classification", "--target", "a", "b"], &["--target", "one column of labels", "2"]),
         (&["--loss", "cross-entropy", "--target", "a", "b"], &["--target", "one column of labels", "2"]),
         (&["--task", "regression", "--loss", "cross-entropy"], &["--task regression needs --loss mse"]),

@@ -13,9 +13,9 @@ fn it_agrees_with_the_end_of_training() {
     let outcome = place.succeed(&[&eval[..], &CPU].concat());
     assert_eq!(outcome.stderr, "");
     let object = &outcome.objects()[0];
-    assert_eq!(object["accuracy"], trained[2]["test_accuracy"]);
+    assert_eq!(object["accuracy"], trained[3]["test_accuracy"]);
     let loss = |value: &serde_json::Value| value.as_f64().unwrap();
-    assert!((loss(&object["loss"]) / loss(&trained[2]["test_loss"]) - 1.0).abs() < 1e-5);
+    assert!((loss(&object["loss"]) / loss(&trained[3]["test_loss"]) - 1.0).abs() < 1e-5);
     for measure in ["accuracy", "balanced_accuracy", "macro_f1", "log_loss", "auc"] {
         let (value, interval) = (loss(&object[measure]), &object["intervals"][measure]);
         let (low, high) = (loss(&interval[0]), loss(&interval[1]));

@@ -112,7 +112,8 @@ fn columns_are_found_by_their_names() {
     let more = reordered(&test, &[2, 1, 3, 0]).replace('\n', ",7\n").replacen(",7", ",note", 1);
     place.write("more.csv", more);
     let figures = |file: &str| {
-        let objects = train(&place, &["--data", "t.csv", "--test", file]).objects();
+        let options = ["--data", "t.csv", "--test", file, "--test-every-epoch"];
+        let objects = train(&place, &options).objects();
         let network = place.model("m.safetensors").tensors;
         let eval =
             ["eval", "--model", "m.safetensors", "--data", file, "--device", "cpu", "--format", "json"];

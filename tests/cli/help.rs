@@ -59,7 +59,7 @@ fn help_names_every_option_and_gives_an_example() {
 fn no_command_is_a_usage_error_with_help() {
     let outcome = Workplace::new().run(&[]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
-    assert!(outcome.stderr.contains("Usage: tinytrain <COMMAND>"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("Usage: tinytrain [OPTIONS] <COMMAND>"), "{}", outcome.stderr);
 }
 
 /// More epochs than lines fit into a pipe.

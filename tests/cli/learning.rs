@@ -238,7 +238,7 @@ fn every_way_of_learning_repeats() {
         &["--optimizer", "rmsprop", "--activation", "mish", "--clip-norm", "1", "--lr-schedule", "step"],
         &["--activation", "sigmoid,tanh", "--hidden", "20,20", "--init", "xavier", "--dropout", "0.1,0.2"],
         &["--activation", "silu", "--class-weights", "balanced", "--lr-schedule", "exponential"],
-        &["--activation", "identity", "--lr-layers", "1,0.5", "--lr-biases", "2", "--lr-schedule", "coslog4"],
+        &["--activation", "identity", "--lr-factors", "layers=1,0.5,biases=2", "--lr-schedule", "coslog4"],
     ];
     for way in ways {
         let trained = |seed: &str, out: &str| {

@@ -157,6 +157,7 @@ fn training_and_eval_report_the_same_for_the_kept_model() {
     let common = ["train", "--data", "t.csv", "--test", "v.csv", "--validation", "w.csv", "--hidden", "8"];
     let more =
         ["--epochs", "9", "--lr", "3", "--out", "m.safetensors", "--device", "cpu", "--format", "json"];
+    let more = [&more[..], &["--test-every-epoch"]].concat();
     let train = |seed: &str, options: &[&str]| {
         place.succeed(&[&common[..], &more, &["--seed", seed], options].concat()).objects()
     };

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::{Outcome, Rows, Workplace};
+use crate::program::{Outcome, Points, Rows, Workplace};
 
 /// Ends the line, reverses the text, clears the screen.
 const NAME: &str = "a\n\u{202e}b\u{1b}[2J";
@@ -102,4 +102,50 @@ fn the_printed_command_can_be_copied_into_a_shell() {
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(output.stdout.starts_with(b"{\"model\":"), "{line}");
     }
+}
+
+/// Colours are never written into files and pipes, except on request.
+#[test]
+fn colours_are_written_on_request_and_names_stay_escaped() {
+    let place = Workplace::new();
+    place.write(NAME, Points::new(300, 4).csv(["low", "mid", "high"]));
+    let train = ["--data", NAME, "--hidden", "4", "--epochs", "2", "--preset", "plain", "--device", "cpu"];
+    let held_out = ["--validation-fraction", "0.3"];
+    let run = |more: &[&str]| place.succeed(&[&["train"][..], &train, &held_out, more].concat()).stdout;
+    let [plain, never] = [run(&["--out", "a"]), run(&["--color", "never", "--out", "b"])];
+    assert_printable(&plain);
+    assert_printable(&never);
+    let coloured = run(&["--color=always", "--out", "c"]);
+    let stars: Vec<&str> = coloured.lines().filter(|line| line.contains(" %*")).collect();
+    let is_bold = |line: &str| line.starts_with("\u{1b}[1m") && line.ends_with("\u{1b}[0m");
+    assert!(!stars.is_empty() && stars.iter().all(|line| is_bold(line)), "{coloured:?}");
+    assert_eq!(coloured.matches('\u{1b}').count(), 2 * stars.len(), "{coloured:?}");
+
+    let missing = |color: &str| place.run(&["eval", color, "--model", NAME]).stderr;
+    let line = missing("--color=never");
+    assert_printable(&line);
+    assert_eq!(missing("--color=always"), line.replacen("error:", "\u{1b}[31merror:\u{1b}[0m", 1));
+    let few = ["sweep", "--trials", "2", "--color", "always"];
+    let sweep = place.succeed(&[&["--color", "always"], &few[..3], &train[..], &["--out", "s"]].concat());
+    assert!(sweep.stderr.contains("\n\u{1b}[33mwarning:\u{1b}[0m 60 validation rows"), "{}", sweep.stderr);
+    let best: Vec<&str> = sweep.stdout.lines().filter(|line| is_bold(line)).collect();
+    assert!(best.len() == 1 && best[0].starts_with("\u{1b}[1m   1  "), "{}", sweep.stdout);
+    // The colour is not part of the sweep.
+    let again = place.succeed(&["sweep", "--resume", "s"]).stdout;
+    assert!(again.contains("2 trials were finished before and not trained again"), "{again}");
+    assert_printable(&again);
+
+    let compared = place.succeed(&["compare", "a", "c", "--color", "always"]).stdout;
+    let plain = place.succeed(&["compare", "a", "c"]).stdout;
+    assert_printable(&plain);
+    assert_eq!(compared.lines().next(), Some("                     \u{1b}[1ma      \u{1b}[0m  c"));
+    let without = compared.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+    let lines = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<String>>();
+    assert_eq!(lines(&without), lines(&plain));
+    let check = place.succeed(&["check", "--device", "cpu", "--color", "always"]).stdout;
+    let passed = check.matches("\u{1b}[32mpass\u{1b}[0m\n").count();
+    assert!(
+        passed > 5 && check.contains(&format!("\u{1b}[32m{passed} of {passed} checks passed")),
+        "{check}"
+    );
 }

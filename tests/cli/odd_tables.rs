@@ -75,16 +75,16 @@ fn options_without_an_effect_are_refused() {
             "--one-hot: expected a column of categories, found only numbers",
         ),
         (
-            &["--lr-scale", "2", "--preset", "plain"],
-            "--lr-scale: expected --input-scaling yes, found inputs without scaling factors",
+            &["--lr-factors", "scale=2", "--preset", "plain"],
+            "--lr-factors: expected --input-scaling yes for scale, found inputs without scaling factors",
         ),
         (
-            &["--lr-embeddings", "2", "--preset", "plain", "--exclude", "t"],
-            "--lr-embeddings: expected columns with embeddings, found only numbers, without --embeddings",
+            &["--lr-factors", "embeddings=2", "--preset", "plain", "--exclude", "t"],
+            "--lr-factors: expected columns with embeddings for embeddings, found only numbers, without --embeddings",
         ),
         (
-            &["--lr-embeddings", "2", "--preset", "plain"],
-            "--lr-embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows",
+            &["--lr-factors", "embeddings=2", "--preset", "plain"],
+            "--lr-factors: embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows",
         ),
         (
             &["--metric", "auc"],
@@ -104,8 +104,9 @@ fn options_without_an_effect_are_refused() {
         let line = format!("{}: expected a table, found images, which have no columns", options[0]);
         refused(&place, options, &line);
     }
-    let line = "--lr-embeddings: expected columns with embeddings, found images, without --embeddings";
-    refused(&place, &["--lr-embeddings", "2"], line);
+    let line =
+        "--lr-factors: expected columns with embeddings for embeddings, found images, without --embeddings";
+    refused(&place, &["--lr-factors", "embeddings=2"], line);
     let line = "--task: expected a table for regression, found images, which have labels";
     refused(&place, &["--task", "regression"], line);
     let folds = [
@@ -118,10 +119,10 @@ fn options_without_an_effect_are_refused() {
         "3",
         "--preset",
         "plain",
-        "--lr-embeddings",
-        "2",
+        "--lr-factors",
+        "embeddings=2",
     ];
-    let line = "error: --lr-embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows";
+    let line = "error: --lr-factors: embeddings has no effect: no column has an embedding, as none has more categories than --one-hot allows";
     let outcome = place.run(&folds);
     assert_eq!((outcome.code, outcome.error()), (2, line));
     // Members of a sweep have its common options.
@@ -130,7 +131,7 @@ fn options_without_an_effect_are_refused() {
     let outcome = place.run(&[&sweep[..], &["--scale-target", "none"]].concat());
     let line = "error: --scale-target: expected values to predict, found classes";
     assert_eq!((outcome.code, outcome.error()), (2, line));
-    place.succeed(&[&sweep[..], &["--lr-scale", "2", "--metric", "auc"]].concat());
+    place.succeed(&[&sweep[..], &["--lr-factors", "scale=2", "--metric", "auc"]].concat());
     // Options of a preset do not count as given by the user, nor do settings of a resumed run.
     let preset = ["--data", "text.csv", "--preset", "table", "--epochs", "3"];
     place.succeed(&[&["train", "--device", "cpu", "--hidden", "4", "--out", "run"][..], &preset].concat());
@@ -140,7 +141,7 @@ fn options_without_an_effect_are_refused() {
         &["--weight", "w", "--exclude", "w"][..],
         &["--categorical", "t", "g", "--include", "t", "g"],
         &["--scale", "none", "--embeddings", "none"],
-        &["--lr-embeddings", "0.5", "--lr-scale", "2", "--input-scaling", "--one-hot", "2"],
+        &["--lr-factors", "embeddings=0.5,scale=2", "--input-scaling", "--one-hot", "2"],
     ] {
         place.succeed(&[&TRAIN[..], &["m.safetensors", "--data", "t.csv"], options].concat());
     }

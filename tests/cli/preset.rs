@@ -142,7 +142,7 @@ fn every_device_trains_it() {
 fn options_that_do_not_go_together_are_refused() {
     let place = workplace();
     for (arguments, part) in [
-        (&["--lr-scale", "-1"][..], "--lr-scale"),
+        (&["--lr-factors", "scale=-1"][..], "--lr-factors"),
         (&["--one-hot", "0"], "--one-hot"),
         (&["--preset", "tables"], "--preset"),
         (&["--embeddings", "plr"], "--embeddings"),

@@ -112,8 +112,17 @@ fn two_runs_of_a_table_are_shown_side_by_side() {
     }
     let page = report(&place, &["a", "b<&"]);
     assert!(page.contains("<h1>Report of 2 runs</h1>") && !page.contains("b<&"));
-    // Loss and accuracy of two runs over three sets of rows.
-    assert_eq!(page.matches("<polyline class=\"curve").count(), 2 * 2 * 3 + 2 + 3);
+    // Loss and accuracy of two runs over two sets of rows, and of the kept models over the test rows.
+    assert_eq!(page.matches("<polyline class=\"curve").count(), 2 * 2 * 2 + 2 + 3);
+    // The kept epoch is marked on every curve.
+    assert_eq!(
+        [page.matches(" test\" cx=").count(), page.matches(", kept</title>").count()],
+        [2 * 2, 2 * 2 * 2]
+    );
+    assert!(
+        page.contains("<p>The best run is a: validation accuracy ") && page.contains("Training loss: mean")
+    );
+    assert!(page.contains(": <code>tinytrain report ") && page.contains(env!("CARGO_PKG_VERSION")));
     let settings = table(&page, "Settings in which the runs differ");
     assert_eq!(settings, [["", "a", "b&lt;&amp;"], ["lr", "0.1", "0.001"]]);
     assert!(
@@ -121,7 +130,7 @@ fn two_runs_of_a_table_are_shown_side_by_side() {
     );
     // The metrics of the runs match `compare`.
     let compared = place.succeed(&["compare", "a", "b<&", "--format", "json"]).objects();
-    let figures = table(&page, "Best epoch per run");
+    let figures = table(&page, "Kept epoch per run");
     for (name, key) in [("validation accuracy", "validation_accuracy"), ("test loss", "test_loss")] {
         let row = figures.iter().find(|row| row[0] == name).unwrap();
         let expected = [0, 1].map(|run| shown(&compared[run][key], name.ends_with("accuracy")));

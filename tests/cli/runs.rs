@@ -207,7 +207,7 @@ fn a_checkpoint_of_other_settings_is_refused() {
         ("clip-norm", "0.001"),
         ("label-smoothing", "0.5"),
         ("class-weights", "[1, 2, 3]"),
-        ("lr-biases", "0.5"),
+        ("lr-factors", "\"biases=0.5\""),
         ("warmup", "20"),
         ("init", "\"xavier\""),
         ("init-seed", "77"),
@@ -384,7 +384,7 @@ fn runs_are_listed_and_compared() {
             compared.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{compared}"));
         line[name.len()..].split("  ").filter(|cell| !cell.trim().is_empty()).count()
     };
-    assert_eq!([row("validation accuracy"), row("lr"), row("best epoch")], [2, 2, 2]);
+    assert_eq!([row("validation accuracy"), row("lr"), row("kept epoch")], [2, 2, 2]);
     assert!(!compared.contains("hidden"));
     assert_eq!(place.run(&["compare", &found[0], "t.csv"]).code, 2);
 }

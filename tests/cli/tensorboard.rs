@@ -246,6 +246,7 @@ fn compare_added(
 fn every_figure_of_the_history_is_a_curve() {
     let place = place();
     let more = ["--test-fraction", "0.2", "--metric", "auc", "--lr-schedule", "cosine", "--lr", "0.5"];
+    let more = [&more[..], &["--test-every-epoch"]].concat();
     let sizes = ["--batch-size", "32", "--epochs", "4", "--out", "r", "--quiet"];
     place.succeed(&[&TRAIN[..], &PLAIN, &more, &sizes].concat());
     assert_eq!(names(&place, "r").len(), 1);

@@ -189,3 +189,15 @@ fn predictions_on_a_terminal_are_printable() {
     let piped = place.succeed(&predict).stdout;
     assert!(piped.starts_with("class,p(hi\u{202e}gh),") || piped.contains("p(\u{1b}[2Jlow)"), "{piped:?}");
 }
+
+#[test]
+fn errors_are_red_on_a_terminal() {
+    let place = Workplace::new();
+    for (color, expected) in [("auto", "\u{1b}[31merror:\u{1b}[0m "), ("never", "error: ")] {
+        let mut terminal = Terminal::new(&place, &["eval", "--model", "none", "--color", color]);
+        while terminal.show(Duration::from_secs(60)) {}
+        assert_eq!(terminal.child.wait().unwrap().code(), Some(2));
+        let written = String::from_utf8_lossy(&terminal.bytes).into_owned();
+        assert!(written.starts_with(expected), "{color}: {written:?}");
+    }
+}

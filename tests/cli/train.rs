@@ -29,7 +29,7 @@ fn assert_fields(line: &str, names: &[&str]) {
 fn json_has_every_field_in_order() {
     let place = Workplace::with_data();
     let arguments = ["train", "--data", "data", "--epochs", "3", "--hidden", "12,7", "--format", "json"];
-    let outcome = place.succeed(&[&arguments[..], &CPU].concat());
+    let outcome = place.succeed(&[&arguments[..], &["--test-every-epoch"], &CPU].concat());
     assert_eq!(outcome.stderr, "");
     let objects = outcome.objects();
     let events: Vec<&str> = objects.iter().map(|object| object["event"].as_str().unwrap()).collect();
@@ -121,6 +121,54 @@ fn json_has_every_field_in_order() {
     let (first, all) =
         (summary["first_batch_seconds"].as_f64().unwrap(), summary["seconds"].as_f64().unwrap());
     assert!(0.0 < first && first <= all, "{first} of {all}");
+    // By default only the kept model is tested, with the same result.
+    let once = place.succeed(&[&arguments[..], &CPU].concat()).objects();
+    for (once, object) in once.iter().zip(&objects) {
+        let is_epoch = object["event"] == "epoch";
+        for name in ["test_loss", "test_accuracy", "test_auc", "train_loss"] {
+            let is_tested = !is_epoch || name == "train_loss";
+            let expected = if is_tested { &object[name] } else { &Value::Null };
+            assert_eq!(&once[name], expected, "{name}");
+        }
+    }
+    assert!(summary["test_auc"].as_f64().unwrap() > 0.8, "{summary}");
+}
+
+#[test]
+fn a_history_has_the_test_score_of_the_kept_epoch() {
+    let place = Workplace::with_data();
+    let options = ["train", "--data", "data", "--hidden", "12", "--device", "cpu"];
+    let rates = ["--validation-fraction", "0.3", "--lr", "0.9", "--no-temperature", "--format", "json"];
+    let run = |more: &[&str], out: &str| {
+        let summary =
+            place.succeed(&[&options[..], &rates, more, &["--epochs", "4", "--out", out]].concat()).objects();
+        let history = std::fs::read_to_string(place.path(&format!("{out}/history.csv"))).unwrap();
+        let tests = history.lines().skip(1).map(|line| line.split(',').nth(11).unwrap().parse::<f64>().ok());
+        (summary.last().unwrap().clone(), tests.collect::<Vec<Option<f64>>>())
+    };
+    let (summary, once) = run(&[], "once");
+    let (all, every) = run(&["--test-every-epoch"], "every");
+    let kept = summary["kept_epoch"].as_u64().unwrap() as usize;
+    assert_eq!((every.len(), every.iter().flatten().count()), (4, 4));
+    for (epoch, (once, every)) in (1..).zip(once.iter().zip(&every)) {
+        assert_eq!(once, if epoch == kept { every } else { &None }, "epoch {epoch}");
+    }
+    assert_eq!([&summary["test_loss"], &summary["kept_epoch"]], [&all["test_loss"], &all["kept_epoch"]]);
+    // A resumed run tests the model that is then kept, here of a later epoch or of the same one.
+    let resume = ["train", "--resume", "once", "--epochs", "5", "--format", "json"];
+    let resumed = place.succeed(&resume).objects().pop().unwrap();
+    let five = place.succeed(&[&options[..], &rates, &["--epochs", "5", "--out", "five"]].concat());
+    let mut five = five.objects().pop().unwrap();
+    for name in ["seconds", "first_batch_seconds", "model"] {
+        five[name] = resumed[name].clone();
+    }
+    assert_eq!(resumed, five);
+    let compared = place.succeed(&["compare", "once", "every", "--format", "json"]).objects();
+    assert_eq!(compared[0]["test_loss"], resumed["test_loss"]);
+    assert_eq!(
+        (&compared[0]["best_epoch"], &compared[1]["test_loss"]),
+        (&five["kept_epoch"], &all["test_loss"])
+    );
 }
 
 #[test]
@@ -136,13 +184,12 @@ fn text_is_a_table_and_a_summary() {
         "{stdout}"
     );
     assert_eq!(lines[2], "2 epochs of 20 steps, batches of 20 rows, learning rate 0.1");
-    for name in ["epoch", "train loss", "train acc", "test loss", "test acc", "rows/s"] {
-        assert!(lines[3].contains(name), "{stdout}");
-    }
+    let names: Vec<&str> = lines[3].split("  ").map(str::trim).filter(|name| !name.is_empty()).collect();
+    assert_eq!(names, ["epoch", "train loss", "train acc", "rows/s"]);
     assert!(lines.iter().all(|line| line.chars().count() < 80), "{stdout}");
     for (epoch, line) in (1..).zip(&lines[4..6]) {
         assert!(line.trim_start().starts_with(&format!("{epoch} ")), "{stdout}");
-        assert_eq!(line.matches(" %").count(), 2, "{stdout}");
+        assert_eq!(line.matches(" %").count(), 1, "{stdout}");
         assert_eq!(line.chars().count(), lines[3].chars().count(), "{stdout}");
     }
     assert!(lines[6].starts_with("test accuracy ") && lines[6].contains(" % (2 epochs) in "), "{stdout}");
@@ -156,7 +203,9 @@ fn text_is_a_table_and_a_summary() {
 fn text_and_json_agree() {
     let place = Workplace::with_data();
     let arguments = ["--data", "data", "--epochs", "1"];
+    let arguments = [&arguments[..], &["--test-every-epoch"]].concat();
     let (stdout, _) = text(&place, &arguments);
+    assert!(stdout.lines().nth(3).unwrap().contains("  test loss   test acc  "), "{stdout}");
     let epoch = &json(&place, &arguments)[1];
     let cells: Vec<&str> = stdout.lines().nth(4).unwrap().split_whitespace().collect();
     assert_eq!(cells[1], format!("{:.4}", epoch["train_loss"].as_f64().unwrap()));
@@ -228,7 +277,7 @@ fn tables_give_the_figures_of_images() {
             })
             .collect::<Vec<_>>()
     };
-    let images = figures(json(&place, &["--data", "data", "--epochs", "2"]));
+    let images = figures(json(&place, &["--data", "data", "--epochs", "2", "--test-every-epoch"]));
     let model = weights(&place);
     for arguments in [
         &["--data", "train.csv", "--test", "test.csv"][..],
@@ -238,7 +287,11 @@ fn tables_give_the_figures_of_images() {
         &["--data", "last.csv", "--test", "last_test.csv", "--label-column", "class"],
         &["--data", "last.csv", "--test", "last_test.csv", "--label-column", "64"],
     ] {
-        assert_eq!(figures(json(&place, &[arguments, &["--epochs", "2"]].concat())), images, "{arguments:?}");
+        assert_eq!(
+            figures(json(&place, &[arguments, &["--epochs", "2", "--test-every-epoch"]].concat())),
+            images,
+            "{arguments:?}"
+        );
         assert_eq!(weights(&place), model, "{arguments:?}");
     }
 }

@@ -98,7 +98,7 @@ fn every_setting_has_its_option() {
     place.write("t.csv", csv(&x, NAMES, labels(&y)));
     let options = "--epochs 4 --hidden 9,7 --batch-size 20 --activation gelu,tanh --dropout 0.1,0.2 --init xavier-uniform \
                    --label-smoothing 0.1 --class-weights balanced --optimizer adamw --betas 0.8,0.9 --eps 1e-6 --weight-decay 0.1 \
-                   --clip-norm 0.5 --lr 0.02 --lr-schedule cosine --warmup 3 --lr-weights 0.9 --lr-biases 0.5 --lr-layers 1,0.5 \
+                   --clip-norm 0.5 --lr 0.02 --lr-schedule cosine --warmup 3 --lr-factors weights=0.9,biases=0.5,layers=1,0.5 \
                    --seed 7 --init-seed 8 --threads 2 --scale robust --clip smooth --test-fraction 0.1";
     let settings = TrainSettings {
         epochs: Some(4),
@@ -117,9 +117,7 @@ fn every_setting_has_its_option() {
         lr: Some(0.02),
         lr_schedule: Some(RateSchedule::Cosine),
         warmup: Some(3),
-        lr_weights: Some(0.9),
-        lr_biases: Some(0.5),
-        lr_layers: Some([1.0, 0.5].into()),
+        lr_factors: Some("weights=0.9,biases=0.5,layers=1,0.5".parse().unwrap()),
         seed: Some(7),
         init_seed: Some(8),
         threads: Some(2),
@@ -134,7 +132,7 @@ fn every_setting_has_its_option() {
     let model = Trainer::new(settings).device(DeviceRequest::Cpu).fit(&x, &y).unwrap();
     assert_same(&place, &options.split_whitespace().collect::<Vec<_>>(), &model);
     let options = "--epochs 3 --hidden 6 --optimizer rmsprop --momentum 0.5 --betas 0.9 --lr-schedule step --lr-gamma 0.5 --lr-every 2 \
-                   --parametrization ntk --embeddings pbld --input-scaling yes --lr-scale 2 --lr-embeddings 0.5";
+                   --parametrization ntk --embeddings pbld --input-scaling yes --lr-factors scale=2,embeddings=0.5";
     let settings = TrainSettings {
         epochs: Some(3),
         hidden: Some(6.into()),
@@ -147,8 +145,7 @@ fn every_setting_has_its_option() {
         parametrization: Some(Parametrization::Ntk),
         embeddings: Some(Embeddings::Pbld),
         input_scaling: Some(YesNo::Yes),
-        lr_scale: Some(2.0),
-        lr_embeddings: Some(0.5),
+        lr_factors: Some("scale=2,embeddings=0.5".parse().unwrap()),
         ..Default::default()
     };
     let model = Trainer::new(settings).device(DeviceRequest::Cpu).fit(&x, &y).unwrap();

@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 
 use super::options::Options;
 use super::setup::{PreparedSweep, TrialSource};
-use crate::cli::output::Console;
+use crate::cli::output::{Console, Look};
 use crate::report::leaderboard::{
     chosen_value, common_settings, leaderboard, other_metric, score_text, settings_text,
 };
-use crate::report::text::{counted, grouped, loss, percent, seconds, shell_word};
+use crate::report::text::{self, counted, grouped, loss, percent, seconds, shell_word};
 
 /// Number of best members printed at the end.
 const PRINTED: usize = 10;
@@ -283,9 +283,10 @@ impl<'a> Report<'a> {
             return Ok(self.console.object(&fields)?);
         }
         if !self.options.train.quiet {
-            for line in common_settings(ranked).into_iter().chain(leaderboard(ranked, PRINTED, false).lines())
-            {
-                self.console.line(&line)?;
+            common_settings(ranked).map_or(Ok(()), |line| self.console.line(&line))?;
+            for (number, line) in leaderboard(ranked, PRINTED, false).lines().iter().enumerate() {
+                // The best trial comes after the names of the columns.
+                self.console.line_with(if number == 1 { Look::Best } else { Look::Plain }, line)?;
             }
         }
         if failed > 0 {
@@ -323,7 +324,7 @@ fn pace(
     let left = left.into_iter().chain(by_rate).min();
     let left = left.map(|left| format!(", {} left", FormattedDuration(left))).unwrap_or_default();
     let all = all.map(|all| format!(" of {all}")).unwrap_or_default();
-    format!("{ended}{all} trials finished, {} rows/s{left}", grouped(rate as u64))
+    format!("{ended}{all} trials finished, {} rows/s{left}", text::rate(rate))
 }
 
 /// Returns the leaders, best first, including members still in training.
@@ -401,7 +402,7 @@ fn ensemble_text(ensemble: &SavedEnsemble) -> String {
     let rows = if ensemble.is_out_of_fold { " on out-of-fold rows" } else { "" };
     let test = ensemble.test.map(|[first, second]| match ensemble.of_classes {
         true => format!(", test accuracy {}", percent(first)),
-        false => format!(", test RMSE {}, R2 {second:.4}", loss(first)),
+        false => format!(", test RMSE {}, R2 {}", loss(first), loss(second)),
     });
     let members = match &ensemble.members[..] {
         // No mixture has a lower loss.

@@ -61,11 +61,11 @@ fn settings_out_of_range_are_refused() {
         ),
         (
             UpdateRule { factors: factors(-1.0, 1.0), ..rule.clone() },
-            "lr-weights: expected a finite number of 0 or more, found -1",
+            "lr-factors: expected finite numbers of 0 or more, found -1 for weights",
         ),
         (
             UpdateRule { factors: factors(1.0, f32::NAN), ..rule.clone() },
-            "lr-layers: expected a finite number of 0 or more, found NaN",
+            "lr-factors: expected finite numbers of 0 or more, found NaN for layers",
         ),
         (UpdateRule::sgd(-1.0), "lr: expected a finite number above 0, found -1"),
         (

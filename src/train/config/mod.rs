@@ -92,7 +92,7 @@ pub struct Config {
     /// Number of steps in which the learning rate first rises from 0.
     pub warmup: u64,
     /// Factors of the learning rate of weights, biases and layers.
-    #[serde(flatten)]
+    #[serde(rename = "lr_factors", serialize_with = "as_text")]
     pub factors: RateFactors,
     /// Whether the learning rate of each layer's weights is divided as if the network multiplied them by 1 /
     /// sqrt(inputs): by sqrt(inputs) for optimizers that normalise gradients, otherwise by the inputs (the
@@ -251,8 +251,8 @@ impl Config {
             demand((0.0..1.0).contains(share), "dropout", "a number from 0 to below 1", share)?;
         }
         let factors = self.factors.layers.len();
-        let expected = format!("one factor for each of {} layers at most", hidden + 1);
-        demand(factors <= hidden + 1, "lr-layers", &expected, format!("{factors} values"))?;
+        let expected = format!("at most one factor for each of {} layers", hidden + 1);
+        demand(factors <= hidden + 1, "lr-factors", &expected, factors)?;
         let smoothing = self.label_smoothing;
         demand(of_classes || smoothing == 0.0, "label-smoothing", "0 with a loss of values", smoothing)?;
         let weighs = self.class_weights != ClassWeights::None;

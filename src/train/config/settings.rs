@@ -90,7 +90,7 @@ mod tests {
             ("label-smoothing", Box::new(|it| it.label_smoothing = 0.1)),
             ("augment", Box::new(|it| it.augment = Augment::DIGITS)),
             ("class-weights", Box::new(|it| it.class_weights = ClassWeights::Given(vec![1.0, 2.0]))),
-            ("lr-biases", Box::new(|it| it.factors.biases = 0.0)),
+            ("lr-factors", Box::new(|it| it.factors.biases = 0.0)),
             ("batch-size", Box::new(|it| it.batch_size = 65)),
             ("dropout", Box::new(|it| it.dropout = vec![0.5])),
             ("seed", Box::new(|it| it.seed = 2)),

@@ -61,9 +61,13 @@ impl Run {
         let duration = trained.end_epoch(&self.observer);
         let held_out = Self::hold_out(&mut self.held_out, &mut self.data, trained, &mut self.events)?;
         let [validation, test] = &*held_out;
+        let has_others = validation.is_some() || test.is_some();
         let (validation, of_validation) =
             trained.evaluate(validation.as_ref(), "validation", self.config.temperature).await?;
-        let (test, of_test) = trained.evaluate(test.as_ref(), "test", false).await?;
+        // Without validation rows only test rows show whether the last step has ruined the network.
+        let is_tested = self.tests_every_epoch || is_last && validation.is_none();
+        let (mut test, of_test) =
+            trained.evaluate(test.as_ref().filter(|_| is_tested), "test", false).await?;
         let (parameters, number) = (trained.engine.parameters().await?, trained.epochs.epoch());
         let is_finite = |score: &Option<Score>| score.as_ref().is_none_or(|score| score.loss.is_finite());
         if !(is_finite(&validation) && parameters.is_finite()) {
@@ -73,12 +77,14 @@ impl Run {
             // The training rows have the same problem as the test rows.
             return Err(self.non_finite(number));
         }
-        self.bad_test = test.as_ref().map(|test| test.loss).filter(|loss| !loss.is_finite());
         let train = trained.totals.score();
-        let warning = match (&validation, &test) {
-            (None, None) if is_last && has_time => trained.training_rows_warning(&train, &self.data).await?,
+        let warning = match has_others {
+            false if is_last && has_time => trained.training_rows_warning(&train, &self.data).await?,
             _ => of_test.or(of_validation),
         };
+        if !self.tests_every_epoch {
+            self.last_test = test.take();
+        }
         let PartOfEpoch { rows, .. } = std::mem::take(&mut trained.totals);
         trained.epochs.next_epoch();
         trained.epoch_began = Instant::now();

@@ -32,7 +32,7 @@ pub fn refit(
     let options = DataOptions { split, ..config.data };
     let data = TrainingData::new(reader, None, test, &options)?;
     let ends = Config { keep: None, patience: None, target_accuracy: None, max_time: None, ..config.clone() };
-    let mut run = Run::new(Config { data: options, ..ends }, data, device.clone(), None)?;
+    let mut run = Run::new(Config { data: options, ..ends }, data, device.clone(), None)?.tested_at_end();
     loop {
         match run.next()?.ok_or(Error::Interrupted)? {
             Event::Epoch { epoch, .. } if epoch.epoch == summary.kept => break,

@@ -37,7 +37,10 @@ impl Run {
         if !(is_better && model.parameters.is_finite()) {
             return trained.engine.restore(&kept.model.parameters, &state);
         }
-        (epoch.validation, epoch.test) = (validated, trained.evaluate(test.as_ref(), "test", false).await?.0);
+        epoch.validation = validated;
+        if epoch.test.is_some() {
+            epoch.test = trained.evaluate(test.as_ref(), "test", false).await?.0;
+        }
         kept.model = Arc::new(model);
         Ok(())
     }
