@@ -70,6 +70,7 @@ pub struct Config {
     #[serde(skip)]
     pub temperature: bool,
     /// Random distortions of images in training.
+    #[serde(skip_serializing_if = "Augment::is_none")]
     pub augment: Augment,
     /// Weights of the classes in the loss.
     #[serde(serialize_with = "as_text")]
