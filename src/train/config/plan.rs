@@ -1,5 +1,6 @@
 //! The network and the engine options of a run, from the settings and the data.
 
+use crate::data::Transform;
 use crate::engine::{Device, EngineOptions, EngineState, Load};
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
@@ -52,7 +53,8 @@ impl Config {
     /// Returns the distortions of these data.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the data are not images whose background is 0.
+    /// [`Error::Setting`] if the data are not images whose background is 0; [`Error::Config`] if memory is too small
+    /// for distorted copies.
     fn distortion(&self, data: &TrainingData) -> Result<Option<Distortion>> {
         if self.augment.is_none() {
             return Ok(None);
@@ -61,6 +63,9 @@ impl Config {
             let expected = "images of bytes with --scale auto or bytes, to distort them";
             return Err(Error::setting("augment", expected, "other inputs"));
         };
+        let value = if *data.transform() == Transform::Bytes { size_of::<u8>() } else { size_of::<f32>() };
+        let bytes = data.rows().unwrap_or(0) as u128 * (form.values() * value) as u128;
+        check_memory(bytes, "distorted copies of the images")?;
         let size = ImageSize { height: form.height, width: form.width, channels: form.channels() };
         Distortion::new(&self.augment, size, self.seed).map(Some)
     }
