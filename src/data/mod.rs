@@ -35,7 +35,6 @@ pub use encoding::targets::{TargetScale, Targets, TargetsRef};
 pub use encoding::transform::Transform;
 pub use encoding::unknown::{UnknownCells, UnknownKind};
 pub use encoding::{ColumnEncoding, Encoding, NumericScaling};
-pub(crate) use images::background::light_background;
 pub use images::folders::ImageOptions;
 pub use images::{ImageForm, png_form, read_png};
 pub use order::sorted::is_sorted;

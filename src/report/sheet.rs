@@ -1,6 +1,6 @@
 //! Sheets of images: rows of a data set, and distorted copies of them.
 
-use crate::data::{Features, ImageForm, Rows, light_background};
+use crate::data::{Features, ImageForm, Rows};
 use crate::engine::augmented::Distorter;
 use crate::error::{Error, Result};
 use crate::step::{Augment, Distortion, ImageSize};
@@ -11,16 +11,21 @@ use super::mistakes::png_file;
 const SIDE: usize = 10;
 
 /// Returns a PNG file with 100 images in ten rows: images evenly spaced in the data set, or, with distortions, ten of them,
-/// each followed by nine distorted copies.
+/// each followed by nine distorted copies. `form` comes with the value of the background.
 ///
 /// # Errors
 /// [`Error::Setting`] for distortions that do not fit the images.
-pub fn sheet(rows: &Rows<'_>, form: ImageForm, augment: Option<&Augment>, seed: u64) -> Result<Vec<u8>> {
+pub fn sheet(
+    rows: &Rows<'_>,
+    (form, background): (ImageForm, u8),
+    augment: Option<&Augment>,
+    seed: u64,
+) -> Result<Vec<u8>> {
     let shown = if augment.is_some() { SIDE } else { SIDE * SIDE };
     let count = rows.len().min(shown);
     let numbers: Vec<u32> = (0..count).map(|place| (place * rows.len() / count) as u32).collect();
     // Distortions fill with 0, which is the background in training.
-    let background = f32::from(light_background(rows.features).unwrap_or(0));
+    let background = f32::from(background);
     let values = match rows.features.rows(rows.inputs, &numbers) {
         Features::Bytes(bytes) => bytes.into_iter().map(f32::from).collect(),
         Features::Floats(floats) => floats,
