@@ -190,13 +190,13 @@ pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: b
     if !is_verbose {
         return lines;
     }
-    if preset == Preset::Table {
-        let spelled = TrainSettings::spelled(config, Preset::Table);
+    if preset != Preset::Plain {
+        let spelled = TrainSettings::spelled(config, preset);
         let spelled = TrainSettings { preset: None, seed: None, validation_fraction: None, ..spelled };
         let options = table(&spelled).map(|spelled| words(&spelled)).unwrap_or_default();
         let options: String =
             options.iter().map(|option| format!(" {}", option.replacen('=', " ", 1))).collect();
-        lines.push(format!("--preset table sets{options}"));
+        lines.push(format!("--preset {preset} sets{options}"));
     }
     let parameters = grouped(network.parameter_count() as u64);
     lines.push(format!("seed {}, {parameters} parameters, inputs scaled: {transform}", config.seed));

@@ -15,14 +15,15 @@ impl Config {
     }
 
     /// Returns settings for images of handwritten digits: two hidden layers of 1,000 and 500 units, Adam with a rate of one
-    /// cycle, and images distorted differently in every epoch (D. C. Ciresan and others, "Deep, big, simple neural nets
+    /// cycle, label smoothing, and images distorted differently in every epoch (D. C. Ciresan and others, "Deep, big, simple neural nets
     /// for handwritten digit recognition", 2010).
     pub fn digits(loss: Loss) -> Self {
         Self {
             hidden: vec![1000, 500],
-            epochs: 30,
+            epochs: 40,
             batch_size: 128,
             loss,
+            label_smoothing: if loss.of_classes() { 0.05 } else { 0.0 },
             augment: Augment::DIGITS,
             optimizer: OptimizerKind::Adam.defaults(),
             learning_rate: 0.001,
