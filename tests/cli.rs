@@ -1,5 +1,7 @@
 //! The program: its output and its files.
 
+#[path = "support/jpegs.rs"]
+mod jpegs;
 mod program;
 
 #[path = "cli/augment.rs"]

@@ -195,7 +195,7 @@ fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<
     unused(!is_of_pixels, "read-all", "images in a CSV table", "other data")?;
     for option in ["image-size", "colour"] {
         let is_dir = reader.name().is_dir();
-        unused(!is_dir, option, "PNG images in folders, one for each class", "other data")?;
+        unused(!is_dir, option, "PNG or JPEG images in folders, one for each class", "other data")?;
     }
     let Some(schema) = reader.schema() else {
         let has_others = options.validation.is_some() || options.test.is_some();

@@ -34,7 +34,7 @@ fn files_of_other_programs_are_called_by_their_names() {
         (
             "7.jpg",
             b"\xff\xd8\xff\xe0\0\x10JFIF",
-            "a JPEG image; save images as PNG, in one folder for each class",
+            "a JPEG image; name a folder that contains one folder of images for each class",
         ),
         (
             "images.npy",

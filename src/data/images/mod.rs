@@ -1,8 +1,9 @@
-//! PNG images as inputs of a model: images of any size, in grey or colour, become values of a fixed size.
+//! PNG and JPEG images as inputs of a model: images of any size, in grey or colour, become values of a fixed size.
 
 pub(crate) mod background;
 pub(crate) mod folders;
 pub(crate) mod idx;
+mod jpeg;
 
 use std::fmt;
 use std::fs::File;
@@ -15,9 +16,14 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 
+/// The first bytes of a PNG file, and of a JPEG file.
+const PNG: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
+const JPEG: [u8; 3] = [0xff, 0xd8, 0xff];
+
 /// Maximum number of pixels of an image.
 const MOST_PIXELS: u64 = 100_000_000;
-/// Maximum number of bytes per compressed byte: deflate's longest match takes two bits.
+/// Maximum number of bytes per compressed byte of PNG: deflate's longest match takes two bits. A byte of JPEG holds fewer
+/// pixels: a block of 64 takes at least one bit.
 const MOST_UNPACKED: u64 = 1032;
 /// Weights of red, green and blue in 1/1000: for grey, and for each colour.
 const LUMA: [u64; 3] = [299, 587, 114];
@@ -59,13 +65,25 @@ impl fmt::Display for ImageForm {
     }
 }
 
-/// Reads the size of a PNG file and whether it has colours, but not its pixels.
+/// Whether a file begins with these bytes like a PNG or JPEG file.
+pub(crate) fn begins_image(start: &[u8]) -> bool {
+    start.starts_with(&PNG) || start.starts_with(&JPEG)
+}
+
+/// Reads the size of a PNG or JPEG file and whether it has colours, but not its pixels.
 ///
 /// # Errors
-/// As [`read_png`].
-pub fn png_form(path: impl AsRef<Path>) -> Result<ImageForm> {
+/// As [`read_image`].
+pub fn image_form(path: impl AsRef<Path>) -> Result<ImageForm> {
     let path = path.as_ref();
-    let reader = open(path, buffered(path)?)?;
+    match buffered(path)? {
+        (file, true) => jpeg::form(path, &jpeg::bytes(path, file)?),
+        (file, false) => png_form(path, file),
+    }
+}
+
+fn png_form(path: &Path, file: BufReader<File>) -> Result<ImageForm> {
+    let reader = open(path, file)?;
     let info = reader.info();
     let is_colour = |entry: &[u8]| entry.iter().any(|value| *value != entry[0]);
     let colour = match &info.palette {
@@ -75,51 +93,55 @@ pub fn png_form(path: impl AsRef<Path>) -> Result<ImageForm> {
     Ok(ImageForm { height: info.height as usize, width: info.width as usize, colour })
 }
 
-/// Reads a PNG file as an image of this form, pixel by pixel and row by row: each value from 0 for black to 255 for
-/// white, or with `invert` from 255 for black to 0 for white.
+/// Reads a PNG or JPEG file as an image of this form, pixel by pixel and row by row: each value from 0 for black to 255
+/// for white, or with `invert` from 255 for black to 0 for white.
 ///
 /// In grey images, colours become luma, 0.299 R + 0.587 G + 0.114 B of the stored values (ITU-R BT.601). Transparent
 /// pixels are blended with white. Each value is the mean over the area of the image that it covers, rounded to the
-/// nearest, also if the image is smaller than requested. The aspect ratio of the image is not preserved.
+/// nearest, also if the image is smaller than requested. The aspect ratio of the image is not preserved. The
+/// orientation in the metadata of a photo is ignored.
 ///
 /// # Errors
-/// [`Error::Read`] if the file cannot be read; [`Error::Data`] if it is not a PNG image, is damaged, or has more than
-/// 100 megapixels.
-pub fn read_png(path: impl AsRef<Path>, form: ImageForm, invert: bool) -> Result<Vec<u8>> {
+/// [`Error::Read`] if the file cannot be read; [`Error::Data`] if it is neither a PNG nor a JPEG image, is damaged, or
+/// has more than 100 megapixels.
+pub fn read_image(path: impl AsRef<Path>, form: ImageForm, invert: bool) -> Result<Vec<u8>> {
     let path = path.as_ref();
-    decode(path, buffered(path)?, form, invert)
+    match buffered(path)? {
+        (file, true) => jpeg::decode(path, &jpeg::bytes(path, file)?, form, invert),
+        (file, false) => decode(path, file, form, invert),
+    }
 }
 
-fn buffered(path: &Path) -> Result<BufReader<File>> {
-    let file = File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    Ok(BufReader::new(file))
+/// Opens an image file; also returns whether it is a JPEG file rather than a PNG file.
+fn buffered(path: &Path) -> Result<(BufReader<File>, bool)> {
+    let fault = |source| Error::Read { path: path.to_owned(), source };
+    let mut file = BufReader::new(File::open(path).map_err(fault)?);
+    let start = file.fill_buf().map_err(fault)?;
+    if !begins_image(start) {
+        let found = if start.is_empty() { "an empty file" } else { "a file that begins otherwise" };
+        return Err(Error::data(path, Place::default(), "a PNG or JPEG image", found));
+    }
+    let is_jpeg = start.starts_with(&JPEG);
+    Ok((file, is_jpeg))
 }
 
-/// As [`read_png`], from a source of bytes with the name `name` in messages.
+/// As [`read_image`], from a PNG file with the name `name` in messages.
 fn decode(name: &Path, source: impl BufRead + Seek, form: ImageForm, invert: bool) -> Result<Vec<u8>> {
     let mut reader = open(name, source)?;
     let (columns, rows) = (reader.info().width, reader.info().height);
     let (color, depth) = reader.output_color_type();
     let pixel = Pixel { channels: color.samples(), wide: depth == BitDepth::Sixteen };
-    let lights: &[[u64; 3]] = if form.colour { &COLOURS } else { &[LUMA] };
-    let means = |_: &[u64; 3]| Means::new([rows, columns], [form.height, form.width]);
-    let mut means = lights.iter().map(means).collect::<Result<Vec<Means>>>()?;
+    let mut image = Conversion::new([rows, columns], pixel, form)?;
     let passes = if reader.info().interlaced { &ADAM7[..] } else { &WHOLE };
     for &[column, row, column_step, row_step] in passes.iter().filter(|pass| pass[0] < columns) {
         for row in (row..rows).step_by(row_step as usize) {
             let line = reader.next_row().map_err(|error| fault(name, error))?;
             let line = line.ok_or_else(|| early_end(name))?;
-            for (means, light) in means.iter_mut().zip(lights) {
-                let values = line.data().chunks_exact(pixel.bytes()).map(|bytes| pixel.light(bytes, *light));
-                means.add(row, (column..columns).step_by(column_step as usize).zip(values));
-            }
+            image.add(row, (column..columns).step_by(column_step as usize), line.data());
         }
     }
     reader.finish().map_err(|error| fault(name, error))?;
-    let channels: Vec<Vec<u8>> = means.iter().map(|means| means.rounded(pixel.white())).collect();
-    let value = |index: usize| channels[index % channels.len()][index / channels.len()];
-    let swapped = if invert { u8::MAX } else { 0 };
-    Ok((0..form.height * form.width * channels.len()).map(|index| value(index) ^ swapped).collect())
+    Ok(image.values(invert))
 }
 
 /// Opens an image: reads its header and palette and checks them.
@@ -133,23 +155,26 @@ fn open<Source: BufRead + Seek>(name: &Path, mut source: Source) -> Result<png::
     decoder.set_ignore_iccp_chunk(true);
     let header = decoder.read_header_info().map_err(fault)?;
     let (columns, rows) = (header.width, header.height);
-    if u64::from(columns) * u64::from(rows) > MOST_PIXELS {
-        let expected = format!("an image of at most {} megapixels", MOST_PIXELS / 1_000_000);
-        return Err(Error::data(name, Place::default(), expected, format!("{columns} x {rows} pixels")));
-    }
     let bits = u64::from(columns) * u64::from(rows) * header.bits_per_pixel() as u64;
-    if bits / 8 > length.saturating_mul(MOST_UNPACKED) {
-        let expected = format!("an image that {length} bytes can hold");
-        return Err(Error::data(
-            name,
-            Place::default(),
-            expected,
-            format!("a header that says {columns} x {rows} pixels"),
-        ));
-    }
+    check_size(name, [columns, rows], bits / 8, length)?;
     let reader = decoder.read_info().map_err(fault)?;
     check_palette(name, reader.info())?;
     Ok(reader)
+}
+
+/// Refuses images that are too large, or larger than a file of `length` bytes can hold if they unpack to this number of
+/// bytes.
+fn check_size(name: &Path, [columns, rows]: [u32; 2], unpacked: u64, length: u64) -> Result<()> {
+    let error = |expected, found| Err(Error::data(name, Place::default(), expected, found));
+    if u64::from(columns) * u64::from(rows) > MOST_PIXELS {
+        let expected = format!("an image of at most {} megapixels", MOST_PIXELS / 1_000_000);
+        return error(expected, format!("{columns} x {rows} pixels"));
+    }
+    if unpacked > length.saturating_mul(MOST_UNPACKED) {
+        let expected = format!("an image that {length} bytes can hold");
+        return error(expected, format!("a header that says {columns} x {rows} pixels"));
+    }
+    Ok(())
 }
 
 /// Refuses palettes that the decoder would read beyond their ends: with incomplete colors, with too many colors, or
@@ -206,6 +231,40 @@ impl Pixel {
         let has_alpha = self.channels.is_multiple_of(2);
         let alpha = if has_alpha { sample(self.channels - 1) } else { self.most() };
         light * alpha + 1000 * self.most() * (self.most() - alpha)
+    }
+}
+
+/// The conversion of an image to a form, while its pixels arrive.
+struct Conversion {
+    pixel: Pixel,
+    /// For each channel of the form, the weights of red, green and blue.
+    lights: &'static [[u64; 3]],
+    means: Vec<Means>,
+}
+
+impl Conversion {
+    /// Begins with an image of these rows and columns.
+    fn new(source: [u32; 2], pixel: Pixel, form: ImageForm) -> Result<Self> {
+        let lights = if form.colour { &COLOURS[..] } else { &[LUMA] };
+        let means = lights.iter().map(|_| Means::new(source, [form.height, form.width]));
+        Ok(Self { pixel, lights, means: means.collect::<Result<Vec<Means>>>()? })
+    }
+
+    /// Adds pixels of a row, given by their columns and their bytes.
+    fn add(&mut self, row: u32, columns: impl Iterator<Item = u32> + Clone, line: &[u8]) {
+        for (means, light) in self.means.iter_mut().zip(self.lights) {
+            let pixels = line.chunks_exact(self.pixel.bytes());
+            means.add(row, columns.clone().zip(pixels.map(|bytes| self.pixel.light(bytes, *light))));
+        }
+    }
+
+    /// The values of the converted image.
+    fn values(&self, invert: bool) -> Vec<u8> {
+        let channels: Vec<Vec<u8>> =
+            self.means.iter().map(|means| means.rounded(self.pixel.white())).collect();
+        let swapped = if invert { u8::MAX } else { 0 };
+        let pixels = 0..channels[0].len();
+        pixels.flat_map(|pixel| channels.iter().map(move |channel| channel[pixel] ^ swapped)).collect()
     }
 }
 

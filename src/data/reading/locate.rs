@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::foreign::LONGEST_START;
 use super::layouts::what_is_there;
 use super::stream::{STANDARD_INPUT, Stream};
+use crate::data::images::begins_image;
 use crate::data::images::folders::{class_folders, entries};
 use crate::error::{Error, Place, Result};
 
@@ -22,7 +24,7 @@ pub enum Source {
         /// The table.
         path: PathBuf,
     },
-    /// PNG images in folders, one folder per class.
+    /// Images in folders, one folder per class.
     Folders {
         /// The folder that contains the folders of the classes.
         path: PathBuf,
@@ -87,14 +89,13 @@ pub fn locate(path: impl AsRef<Path>) -> Result<Sources> {
     Ok(Sources { train: Some(source), test: None })
 }
 
-/// Whether a file begins like a PNG file. Returns false for pipes and the like, which can be read only once.
+/// Whether a file begins like a PNG or JPEG file. Returns false for pipes and the like, which can be read only once.
 ///
 /// # Errors
 /// [`Error::Read`] if the file cannot be read.
-pub fn is_png(path: impl AsRef<Path>) -> Result<bool> {
+pub fn is_image(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
-    const MAGIC: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
-    Ok(path.is_file() && Stream::open(path)?.peek(MAGIC.len())? == MAGIC)
+    Ok(path.is_file() && begins_image(&Stream::open(path)?.peek(LONGEST_START)?))
 }
 
 fn locate_in(directory: &Path) -> Result<Sources> {
@@ -107,7 +108,7 @@ fn locate_in(directory: &Path) -> Result<Sources> {
         Place::default(),
         "the IDX files train-images-idx3-ubyte and train-labels-idx1-ubyte (and t10k-images-idx3-ubyte \
                    and t10k-labels-idx1-ubyte), or mnist_train.csv or train.csv (and mnist_test.csv), or a table in \
-                   parts, part*.csv, each as it is, or with .gz or .zst, or a folder of PNG images for each class",
+                   parts, part*.csv, each as it is, or with .gz or .zst, or a folder of PNG or JPEG images for each class",
         what_is_there(directory, &holds_data)?,
     ))
 }
