@@ -22,8 +22,8 @@ fn pixels_are_as_in_another_decoder() {
     let place = tempfile::tempdir().unwrap();
     for (image, [height, width], pixels) in [
         (GREY, [7, 11], GREY_PIXELS),
-        (COLOUR, [6, 10], COLOUR_PIXELS),
-        (PROGRESSIVE, [6, 10], COLOUR_PIXELS),
+        (COLOUR, [8, 16], COLOUR_PIXELS),
+        (PROGRESSIVE, [8, 16], COLOUR_PIXELS),
         (INKS, [4, 5], INKS_PIXELS),
     ] {
         let (path, pixels) = (file(&place, &bytes(image)), bytes(pixels));

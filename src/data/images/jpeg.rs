@@ -10,7 +10,8 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use super::{Conversion, ImageForm, Pixel, check_size};
+use super::ImageForm;
+use super::conversion::{Conversion, Pixel, check_size};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 
@@ -27,13 +28,13 @@ pub(super) fn bytes(name: &Path, mut file: BufReader<File>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// As [`super::image_form`], from the bytes of a file.
+/// As [`image_form`](super::file::image_form), from the bytes of a file.
 pub(super) fn form(name: &Path, bytes: &[u8]) -> Result<ImageForm> {
     let (_, [columns, rows], pixel) = open(name, bytes)?;
     Ok(ImageForm { height: rows as usize, width: columns as usize, colour: pixel.channels > 1 })
 }
 
-/// As [`super::read_image`], from the bytes of a file.
+/// As [`read_image`](super::file::read_image), from the bytes of a file.
 pub(super) fn decode(name: &Path, bytes: &[u8], form: ImageForm, invert: bool) -> Result<Vec<u8>> {
     let (mut decoder, [columns, rows], pixel) = open(name, bytes)?;
     let needed = u64::from(columns) * u64::from(rows) * BYTES;

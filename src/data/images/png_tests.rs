@@ -7,6 +7,7 @@ use flate2::write::ZlibEncoder;
 use png::{ColorType, Encoder, Info, chunk};
 
 use super::*;
+use crate::data::images::file::read_image;
 
 fn info(color: ColorType, depth: BitDepth, columns: u32, rows: u32) -> Info<'static> {
     let mut info = Info::with_size(columns, rows);
