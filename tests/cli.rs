@@ -70,6 +70,8 @@ mod model;
 mod names;
 #[path = "cli/npz.rs"]
 mod npz;
+#[path = "cli/npz_parts.rs"]
+mod npz_parts;
 #[path = "cli/odd_cells.rs"]
 mod odd_cells;
 #[path = "cli/odd_tables.rs"]

@@ -133,6 +133,39 @@ fn rows_that_are_held_out_of_folders_are_found_again() {
 }
 
 #[test]
+fn folders_of_a_data_set_are_its_parts() {
+    let place = place();
+    let mut noise = noise(6);
+    for (class, name) in ["red", "green", "blue"].into_iter().enumerate() {
+        for number in 0..10 {
+            place.write(&format!("valid/{name}/{number}.png"), image(8, 12, class, &mut noise));
+        }
+    }
+    let line = ["train", "--device", "cpu", "--hidden", "8", "--epochs", "6", "--colour", "--format", "json"];
+    let trained = |data: &[&str]| {
+        let outcome = place.succeed(&[&line[..], &["--out", "m.safetensors", "--data"], data].concat());
+        let summary = outcome.objects().pop().unwrap();
+        (place.model("m.safetensors").tensors, summary["test_accuracy"].clone())
+    };
+    let samples = || {
+        let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
+        place.succeed(&eval).objects()[0]["samples"].clone()
+    };
+    let expected = trained(&["train", "--validation", "valid", "--test", "test"]);
+    assert!(trained(&["."]) == expected);
+    assert_eq!(samples(), 60);
+    // Options for the held-out rows replace the folders.
+    assert!(trained(&["train", "--validation", ".", "--test", "."]) == expected);
+    let fractions = ["--validation-fraction", "0.2", "--test-fraction", "0.25"];
+    let divided = trained(&[&["train"], &fractions[..]].concat());
+    assert!(trained(&[&["."], &fractions[..]].concat()) == divided && divided != expected);
+    assert_eq!(samples(), 30);
+    std::fs::remove_dir_all(place.path("test")).unwrap();
+    trained(&["."]);
+    assert_eq!(samples(), 30);
+}
+
+#[test]
 fn jpeg_images_train_evaluate_and_are_predicted() {
     let place = Workplace::new();
     for (class, image) in [("red", RED), ("blue", BLUE)] {
@@ -190,19 +223,21 @@ fn folders_in_other_layouts_are_named_with_a_remedy() {
     place.write_idx("emnist/emnist-letters-train", &Rows::new(60, 1));
     place.write("webp/cat/1.WEBP", b"RIFF");
     place.write("tables/a.csv", "a,b\n1,2\n");
-    place.write("set/train/red/1.png", image(4, 4, 0, &mut noise(1)));
-    place.write("set/test/red/1.png", image(4, 4, 0, &mut noise(1)));
+    place.write("set/val/red/1.png", image(4, 4, 0, &mut noise(1)));
+    place.write("set/valid/red/1.png", image(4, 4, 0, &mut noise(1)));
+    place.write_idx("two/MNIST/raw/train", &Rows::new(60, 1));
+    place.write_idx("two/FashionMNIST/raw/train", &Rows::new(60, 1));
     place.write("flat/1.png", image(4, 4, 0, &mut noise(1)));
     place.write("other/note.txt", "");
     for (folder, found) in [
-        ("tv", "data in tv/MNIST/raw; use --data tv/MNIST/raw"),
+        ("two", "data in two/FashionMNIST; use --data two/FashionMNIST"),
         ("emnist", "files with other names; use --data emnist/emnist-letters-train-images-idx3-ubyte"),
         (
             "webp",
             "images in other formats, such as webp/cat/1.WEBP; convert them to PNG, in one folder for each class",
         ),
         ("tables", "files with other names; use --data tables/a.csv"),
-        ("set", "data in set/train; use --data set/train and --test set/test"),
+        ("set", "set/val and set/valid"),
         ("flat", "images, but no folder for each class"),
         ("other", "none of them, only note.txt"),
     ] {
@@ -210,6 +245,7 @@ fn folders_in_other_layouts_are_named_with_a_remedy() {
         assert_eq!(outcome.code, 2);
         assert!(outcome.error().ends_with(&format!("found {found}")), "{}", outcome.stderr);
     }
+    assert!(place.succeed(&["inspect", "tv"]).stdout.starts_with("60 rows"));
     place.succeed(&["inspect", "emnist/emnist-letters-train-images-idx3-ubyte"]);
     // Archives whose files are each in a folder of the same name.
     for kind in ["images-idx3", "labels-idx1"] {

@@ -37,11 +37,6 @@ fn files_of_other_programs_are_called_by_their_names() {
             "a JPEG image; name a folder that contains one folder of images for each class",
         ),
         (
-            "images.npy",
-            b"\x93NUMPY\x01\0",
-            "a single numpy array (.npy); save it with its labels by numpy.savez(FILE, X=X, y=y)",
-        ),
-        (
             "t.arrow",
             b"ARROW1\0\0\xff\xff",
             "an Arrow file; pandas writes it as CSV by read_feather and to_csv(FILE, index=False)",
