@@ -15,15 +15,15 @@ const MOST_UNPACKED: u64 = 1032;
 const LUMA: [u64; 3] = [299, 587, 114];
 const COLOURS: [[u64; 3]; 3] = [[1000, 0, 0], [0, 1000, 0], [0, 0, 1000]];
 
-/// Refuses images that are too large, or larger than a file of `length` bytes can hold if they unpack to this number of
-/// bytes.
-pub(super) fn check_size(name: &Path, [columns, rows]: [u32; 2], unpacked: u64, length: u64) -> Result<()> {
+/// Refuses images that are too large, or larger than a file of `length` bytes can hold with this number of bits per pixel.
+pub(super) fn check_size(name: &Path, [columns, rows]: [u32; 2], bits: u64, length: u64) -> Result<()> {
     let error = |expected, found| Err(Error::data(name, Place::default(), expected, found));
-    if u64::from(columns) * u64::from(rows) > MOST_PIXELS {
+    let pixels = u64::from(columns) * u64::from(rows);
+    if pixels > MOST_PIXELS {
         let expected = format!("an image of at most {} megapixels", MOST_PIXELS / 1_000_000);
         return error(expected, format!("{columns} x {rows} pixels"));
     }
-    if unpacked > length.saturating_mul(MOST_UNPACKED) {
+    if pixels * bits / 8 > length.saturating_mul(MOST_UNPACKED) {
         let expected = format!("an image that {length} bytes can hold");
         return error(expected, format!("a header that says {columns} x {rows} pixels"));
     }

@@ -62,7 +62,7 @@ fn open<'a>(name: &Path, bytes: &'a [u8]) -> Result<Opened<'a>> {
     decoder.decode_headers().map_err(|error| fault(name, &error))?;
     let info = decoder.info().ok_or_else(|| fault(name, &DecodeErrors::ZeroError))?;
     let size: [u32; 2] = [info.width.into(), info.height.into()];
-    check_size(name, size, size.map(u64::from).iter().product(), bytes.len() as u64)?;
+    check_size(name, size, 8, bytes.len() as u64)?;
     let (colours, channels) = if info.components == 1 { (ColorSpace::Luma, 1) } else { (ColorSpace::RGB, 3) };
     decoder.set_options(options.jpeg_set_out_colorspace(colours));
     Ok((decoder, size, Pixel { channels, wide: false }))

@@ -61,9 +61,7 @@ fn open<Source: BufRead + Seek>(name: &Path, mut source: Source) -> Result<png::
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let header = decoder.read_header_info().map_err(fault)?;
-    let (columns, rows) = (header.width, header.height);
-    let bits = u64::from(columns) * u64::from(rows) * header.bits_per_pixel() as u64;
-    check_size(name, [columns, rows], bits / 8, length)?;
+    check_size(name, [header.width, header.height], header.bits_per_pixel() as u64, length)?;
     let reader = decoder.read_info().map_err(fault)?;
     check_palette(name, reader.info())?;
     Ok(reader)
