@@ -1,5 +1,7 @@
 //! The program: its output and its files.
 
+#[path = "support/jpegs.rs"]
+mod jpegs;
 mod program;
 
 #[path = "cli/augment.rs"]
@@ -68,6 +70,8 @@ mod model;
 mod names;
 #[path = "cli/npz.rs"]
 mod npz;
+#[path = "cli/npz_parts.rs"]
+mod npz_parts;
 #[path = "cli/odd_cells.rs"]
 mod odd_cells;
 #[path = "cli/odd_tables.rs"]

@@ -12,6 +12,10 @@ mod errors;
 mod formats;
 #[path = "data/idx_errors.rs"]
 mod idx_errors;
+#[path = "data/jpeg.rs"]
+mod jpeg;
+#[path = "support/jpegs.rs"]
+mod jpegs;
 #[path = "data/mnist.rs"]
 mod mnist;
 #[path = "data/parts.rs"]

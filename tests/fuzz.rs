@@ -5,6 +5,8 @@
 //! is saved in a file, and `TINYTRAIN_FUZZ_CASE=FILE` runs only this case. `cargo fuzz` searches further,
 //! with the same functions: see docs/RELIABILITY.md.
 
+#[path = "support/jpegs.rs"]
+mod jpegs;
 mod program;
 
 #[path = "fuzz/commands.rs"]
@@ -119,6 +121,7 @@ readers! {
     zstd 1000,
     npz 1500,
     png 2000,
+    jpeg 2000,
     model 2000,
     checkpoint 2000,
     resume 200,

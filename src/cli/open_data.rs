@@ -48,11 +48,18 @@ impl DataPaths {
     /// # Errors
     /// If there are no files.
     pub fn from_options(options: &Options) -> Result<Self> {
-        let (train, beside) = data_paths::training(&options.training.data)?;
-        let tests_itself = options.training.settings.test_fraction.is_some() || options.folds.is_some();
-        let test = options.test.as_deref().map(data_paths::test).transpose()?;
-        let validation = options.validation.as_deref().map(data_paths::test).transpose()?;
-        Ok(Self { train, validation, test: test.or(beside.filter(|_| !tests_itself)), stop: None })
+        let (train, [validation, test]) = data_paths::training(&options.training.data)?;
+        let settings = &options.training.settings;
+        let is_open = |fraction: Option<f64>| fraction.is_none() && options.folds.is_none();
+        let validation = match &options.validation {
+            Some(path) => Some(data_paths::validation(path)?),
+            None => validation.filter(|_| is_open(settings.validation_fraction)),
+        };
+        let test = match &options.test {
+            Some(path) => Some(data_paths::test(path)?),
+            None => test.filter(|_| is_open(settings.test_fraction)),
+        };
+        Ok(Self { train, validation, test, stop: None })
     }
 
     /// Returns the same files, with a flag that ends waiting for their rows.
@@ -202,7 +209,7 @@ fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<
     unused(!is_of_pixels, "read-all", "images in a CSV table", "other data")?;
     for option in ["image-size", "colour"] {
         let is_dir = reader.name().is_dir();
-        unused(!is_dir, option, "PNG images in folders, one for each class", "other data")?;
+        unused(!is_dir, option, "PNG or JPEG images in folders, one for each class", "other data")?;
     }
     let Some(schema) = reader.schema() else {
         let has_others = options.validation.is_some() || options.test.is_some();

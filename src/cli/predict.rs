@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::data::{
     self, Features, Format as TableFormat, ImageForm, ReadOptions, Reader, Selection, Target, data_paths,
-    is_png, png_form, read_png,
+    image_form, is_image, read_image,
 };
 use crate::engine::predicts_soon;
 use crate::model::Model;
@@ -38,7 +38,7 @@ pub struct Options {
     model: PathBuf,
     #[command(flatten)]
     which: ModelChoice,
-    /// Tables, IDX files, or PNG images of any size for a model of images; `-` is a table on standard input.
+    /// Tables, IDX files, or PNG and JPEG images of any size for a model of images; `-` is a table on standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// File for the predictions. [default: standard output]
@@ -50,12 +50,12 @@ pub struct Options {
     /// Column to copy in front of each prediction: a name or index.
     #[arg(long, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     id: Option<String>,
-    /// Swap light and dark in PNG images.
+    /// Swap light and dark in images.
     ///
     /// Models of MNIST expect light digits on black.
     #[arg(long)]
     invert: bool,
-    /// Refuse PNG images that would have to be resized or turned grey.
+    /// Refuse images that would have to be resized or turned grey.
     #[arg(long)]
     strict: bool,
     /// Predict each image from N distorted copies, by the mean of their probabilities.
@@ -138,12 +138,12 @@ impl Work<'_> {
     /// blocks.
     fn all(&mut self, out: impl Write + Send) -> Result<()> {
         let Self { options, model, predictor, lines, reading } = self;
-        let images = options.files.iter().map(is_png).collect::<Result<Vec<bool>>>()?;
+        let images = options.files.iter().map(is_image).collect::<Result<Vec<bool>>>()?;
         let of_images = options.files.iter().zip(&images).filter(|(_, is_image)| **is_image);
-        let pngs: Vec<&PathBuf> = of_images.map(|(file, _)| file).collect();
-        let form = pngs.first().map(|first| image_form(model, first)).transpose()?;
-        form.map_or(Ok(()), |form| tell_changes(&pngs, form, options.strict))?;
-        let names_files = options.files.len() > 1 || !pngs.is_empty();
+        let pictures: Vec<&PathBuf> = of_images.map(|(file, _)| file).collect();
+        let form = pictures.first().map(|first| form_for(model, first)).transpose()?;
+        form.map_or(Ok(()), |form| tell_changes(&pictures, form, options.strict))?;
+        let names_files = options.files.len() > 1 || !pictures.is_empty();
         // Nothing is written before the first prediction.
         let mut header = lines.header(names_files, options.id.as_deref());
         let mut out = io::BufWriter::new(out);
@@ -162,7 +162,7 @@ impl Work<'_> {
                 for (file, is_image) in options.files.iter().zip(images) {
                     let named = names_files.then_some(file.as_path());
                     let wanted = if let Some(form) = form.filter(|_| is_image) {
-                        let pixels = Features::Bytes(read_png(file, form, options.invert)?);
+                        let pixels = Features::Bytes(read_image(file, form, options.invert)?);
                         let outputs = predictor.outputs(pixels, &[])?;
                         push(Block { file: named, name: file.clone(), before: 0, outputs, ids: Vec::new() })
                     } else {
@@ -230,14 +230,14 @@ fn text(lines: &Lines, reading: &OutputDecoder, block: Block<'_>) -> Result<Vec<
     Ok(text)
 }
 
-/// Returns the form of the model's images, to which PNG files are converted.
-fn image_form(model: &Model, file: &Path) -> Result<ImageForm> {
+/// Returns the form of the model's images, to which image files are converted.
+fn form_for(model: &Model, file: &Path) -> Result<ImageForm> {
     let inputs = model.network.columns();
     let square = ImageForm { height: inputs.isqrt(), width: inputs.isqrt(), colour: false };
     let is_image = model.transform == crate::data::Transform::Bytes && square.values() == inputs;
     model.data_schema.image.or(is_image.then_some(square)).ok_or_else(|| {
         let file = file.display();
-        Error::Config(format!("{file}: expected a table, found a PNG file; the model is not one of images"))
+        Error::Config(format!("{file}: expected a table, found an image; the model is not one of images"))
     })
 }
 
@@ -245,7 +245,7 @@ fn image_form(model: &Model, file: &Path) -> Result<ImageForm> {
 fn tell_changes(files: &[&PathBuf], wanted: ImageForm, is_strict: bool) -> Result<()> {
     let mut others = Vec::new();
     for file in files {
-        let found = png_form(file)?;
+        let found = image_form(file)?;
         // A model of colour images accepts grey ones.
         if (found.height, found.width) != (wanted.height, wanted.width) || found.colour && !wanted.colour {
             others.push((file.display(), found));

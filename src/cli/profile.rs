@@ -69,10 +69,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     training.check(DatasetInfo::default())?;
     let trace = options.trace.as_deref().map(|path| destination("--trace", path)).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
-    let (source, beside) = data_paths::training(&training.data)?;
+    let (source, [validation, test]) = data_paths::training(&training.data)?;
     let files = plots.iter().flatten().map(|file| ("--plots", file));
     for (option, file) in files.clone().chain(trace.as_ref().map(|file| ("--trace", file))) {
-        data_paths::spare_data(option, Some(file.path()), [Some(&source), beside.as_ref()])?;
+        data_paths::spare_data(
+            option,
+            Some(file.path()),
+            [Some(&source), validation.as_ref(), test.as_ref()],
+        )?;
     }
     if let Some(trace) = &trace
         && files.clone().any(|(_, file)| file.is_same(trace))

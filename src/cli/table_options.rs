@@ -134,11 +134,11 @@ pub struct Columns {
     /// Needed where rows behind the first 4,096 hold another label, or a cell that is not a whole number from 0 to 255.
     #[arg(long, hide_short_help = true, help_heading = IMAGES)]
     read_all: bool,
-    /// Size of PNG images: HxW, or one number for both. [default: that of the first image]
+    /// Size of images in folders: HxW, or one number for both. [default: the size of the first image]
     #[arg(long, hide_short_help = true, help_heading = IMAGES, value_name = "HxW")]
     #[serde(with = "text")]
     image_size: Option<args::ImageSize>,
-    /// Keep the colours of PNG images. Without it they become grey.
+    /// Keep the colours of images in folders. Without it they become grey.
     #[arg(long, hide_short_help = true, help_heading = IMAGES)]
     colour: bool,
     #[command(flatten)]

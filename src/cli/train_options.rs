@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::evaluate::names_of_data;
 use crate::runs::CheckpointInterval;
-use crate::settings::{DatasetInfo, HELD_OUT, Preset, text};
+use crate::settings::{DatasetInfo, HELD_OUT, text};
 use crate::train::TrainingData;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -90,11 +90,11 @@ pub struct Options {
     #[command(flatten)]
     #[serde(flatten)]
     pub kernels: Kernels,
-    /// Test data: a table or an IDX file. [default: the test files of the data folder, if any]
+    /// Test data: a table, an IDX file or a folder of images. [default: the test rows of the data set, if any]
     #[arg(long, help_heading = HELD_OUT, value_name = "FILE", conflicts_with = "test_fraction")]
     #[serde(serialize_with = "text::path")]
     pub test: Option<PathBuf>,
-    /// Validation data: a table or an IDX file. The best model on it is kept.
+    /// Validation data: as --test. The best model on it is kept. [default: the validation rows of the data set, if any]
     #[arg(long, help_heading = HELD_OUT, value_name = "FILE", conflicts_with = "validation_fraction")]
     #[serde(serialize_with = "text::path")]
     pub validation: Option<PathBuf>,
@@ -165,9 +165,7 @@ impl Options {
     /// Returns whether rows of the training data may be held out by default.
     fn may_hold_out(&self) -> bool {
         let settings = &self.training.settings;
-        let is_table = settings.preset.is_none_or(|preset| preset == Preset::Table);
-        let is_open = settings.validation_fraction.is_none() && is_table;
-        is_open && self.validation.is_none() && !self.training.data.is_empty()
+        settings.validation_fraction.is_none() && self.validation.is_none() && !self.training.data.is_empty()
     }
 
     /// Checks whether the options can be combined, as far as possible without the data.

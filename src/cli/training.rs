@@ -18,8 +18,8 @@ use super::table_options::Columns;
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Training {
-    /// Training data: a CSV or NPZ table, a folder with MNIST's files, an IDX file, or a folder of PNG images for
-    /// each class. [default: MNIST]
+    /// Training data: a CSV or NPZ table, a folder with MNIST's files, an IDX file, or a folder of images for each
+    /// class. [default: MNIST]
     ///
     /// Files may be packed by gzip or zstd; `-` is a table on standard input. Several files, or a folder of
     /// part*.csv, are one table.

@@ -10,18 +10,18 @@ use crate::error::{Error, Place, Result};
 /// The path of MNIST in the repository.
 pub const MNIST: &str = "data/mnist";
 
-/// Finds the training data that `--data` names, and the test data next to it.
+/// Finds the training data that `--data` names, and the validation and test data of the same data set.
 ///
 /// # Errors
 /// If there are no training data.
-pub fn training(data: &[PathBuf]) -> Result<(Source, Option<Source>)> {
+pub fn training(data: &[PathBuf]) -> Result<(Source, [Option<Source>; 2])> {
     if data.len() > 1 {
-        return Ok((parts(data)?, None));
+        return Ok((parts(data)?, [None, None]));
     }
     let path = data_path(data.first())?;
-    let Sources { train, test } = locate(&path)?;
-    let train = train.ok_or_else(|| lacks(&path, "training files", "test files alone"))?;
-    Ok((train, test))
+    let Sources { train, validation, test } = locate(&path)?;
+    let train = train.ok_or_else(|| lacks(&path, "training files", "only other files"))?;
+    Ok((train, [validation, test]))
 }
 
 /// Finds the test data that `--test` names.
@@ -29,13 +29,29 @@ pub fn training(data: &[PathBuf]) -> Result<(Source, Option<Source>)> {
 /// # Errors
 /// If there are no test data.
 pub fn test(path: &Path) -> Result<Source> {
-    let Sources { train, test } = locate(path)?;
-    let is_apart = path.is_dir() && !matches!(train, Some(Source::Folders { .. }));
-    let found = if is_apart { test } else { train };
-    found.ok_or_else(|| lacks(path, "test files", "training files alone"))
+    let [whole, _, test] = held_out(path)?;
+    whole.or(test).ok_or_else(|| lacks(path, "test files", "only training files"))
 }
 
-/// Finds the data to evaluate on: test files take precedence over training files.
+/// Finds the validation data that `--validation` names: of a data set without validation data the test data.
+///
+/// # Errors
+/// If there are no such data.
+pub fn validation(path: &Path) -> Result<Source> {
+    let [whole, validation, test] = held_out(path)?;
+    let found = whole.or(validation).or(test);
+    found.ok_or_else(|| lacks(path, "validation or test files", "only training files"))
+}
+
+/// Finds all rows at a path that is not a data set of several parts; else its validation and test data.
+fn held_out(path: &Path) -> Result<[Option<Source>; 3]> {
+    let Sources { train, validation, test } = locate(path)?;
+    let is_folder = matches!(&train, Some(Source::Folders { path: folder }) if folder == path);
+    let is_whole = validation.is_none() && test.is_none() && (is_folder || !path.is_dir());
+    Ok([train.filter(|_| is_whole), validation, test])
+}
+
+/// Finds the data to evaluate on: test files, else validation files, else training files.
 ///
 /// # Errors
 /// If there are no data.
@@ -44,8 +60,8 @@ pub fn evaluation(data: &[PathBuf]) -> Result<Source> {
         return parts(data);
     }
     let path = data_path(data.first())?;
-    let Sources { train, test } = locate(&path)?;
-    test.or(train).ok_or_else(|| lacks(&path, "data files", "none"))
+    let Sources { train, validation, test } = locate(&path)?;
+    test.or(validation).or(train).ok_or_else(|| lacks(&path, "data files", "none"))
 }
 
 /// Makes one table of several files.
@@ -66,15 +82,23 @@ fn parts(files: &[PathBuf]) -> Result<Source> {
     Ok(Source::Parts { paths: files.to_vec() })
 }
 
-/// The canonical paths of a source's existing files.
+/// The canonical paths of a source's existing files; the parts of an archive have different ones.
 pub fn places(source: &Source) -> HashSet<PathBuf> {
-    source.files().into_iter().filter_map(|file| fs::canonicalize(file).ok()).collect()
+    source.files().into_iter().filter_map(|file| place(source, file)).collect()
+}
+
+fn place(source: &Source, file: &Path) -> Option<PathBuf> {
+    let path = fs::canonicalize(file).ok()?;
+    Some(match source {
+        Source::Arrays { subset: Some(subset), .. } => path.join(subset.to_string()),
+        _ => path,
+    })
 }
 
 /// The first file of `other` that also belongs to `source`, possibly by another name.
 pub fn shared_file<'a>(source: &Source, other: &'a Source) -> Option<&'a PathBuf> {
     let places = places(source);
-    let is_shared = |file: &&PathBuf| fs::canonicalize(file).is_ok_and(|place| places.contains(&place));
+    let is_shared = |file: &&PathBuf| place(other, file).is_some_and(|place| places.contains(&place));
     other.files().into_iter().find(is_shared)
 }
 
@@ -83,7 +107,7 @@ pub fn file(source: &Source) -> &Path {
     match source {
         Source::Idx { images, .. } => images,
         Source::Csv { path } | Source::Folders { path } => path,
-        Source::Parts { paths } => &paths[0],
+        Source::Parts { paths } | Source::Arrays { paths, .. } => &paths[0],
     }
 }
 
@@ -92,6 +116,7 @@ pub fn name(source: &Source) -> String {
     let first = file(source).display();
     match source {
         Source::Parts { paths } if paths.len() > 1 => format!("{first} and {} more", paths.len() - 1),
+        Source::Arrays { subset: Some(subset), .. } => format!("{first}, {subset}"),
         _ => first.to_string(),
     }
 }

@@ -1,5 +1,6 @@
-//! PNG images in folders, one for each class.
+//! Images in folders, one for each class.
 
+use crate::jpegs::{BLUE, RED, bytes};
 use crate::program::{Rows, Workplace, noise};
 
 /// Returns a colour image of this size, mostly of the channel of its class.
@@ -132,6 +133,64 @@ fn rows_that_are_held_out_of_folders_are_found_again() {
 }
 
 #[test]
+fn folders_of_a_data_set_are_its_parts() {
+    let place = place();
+    let mut noise = noise(6);
+    for (class, name) in ["red", "green", "blue"].into_iter().enumerate() {
+        for number in 0..10 {
+            place.write(&format!("valid/{name}/{number}.png"), image(8, 12, class, &mut noise));
+        }
+    }
+    let line = ["train", "--device", "cpu", "--hidden", "8", "--epochs", "6", "--colour", "--format", "json"];
+    let trained = |data: &[&str]| {
+        let outcome = place.succeed(&[&line[..], &["--out", "m.safetensors", "--data"], data].concat());
+        let summary = outcome.objects().pop().unwrap();
+        (place.model("m.safetensors").tensors, summary["test_accuracy"].clone())
+    };
+    let samples = || {
+        let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
+        place.succeed(&eval).objects()[0]["samples"].clone()
+    };
+    let expected = trained(&["train", "--validation", "valid", "--test", "test"]);
+    assert!(trained(&["."]) == expected);
+    assert_eq!(samples(), 60);
+    // Options for the held-out rows replace the folders.
+    assert!(trained(&["train", "--validation", ".", "--test", "."]) == expected);
+    let fractions = ["--validation-fraction", "0.2", "--test-fraction", "0.25"];
+    let divided = trained(&[&["train"], &fractions[..]].concat());
+    assert!(trained(&[&["."], &fractions[..]].concat()) == divided && divided != expected);
+    assert_eq!(samples(), 30);
+    std::fs::remove_dir_all(place.path("test")).unwrap();
+    trained(&["."]);
+    assert_eq!(samples(), 30);
+}
+
+#[test]
+fn jpeg_images_train_evaluate_and_are_predicted() {
+    let place = Workplace::new();
+    for (class, image) in [("red", RED), ("blue", BLUE)] {
+        for number in 0..20 {
+            place.write(&format!("train/{class}/{number}.{}", ["jpg", "JPEG"][number % 2]), bytes(image));
+        }
+    }
+    // Both formats may be in one folder.
+    place.write("train/red/a.png", image(8, 8, 0, &mut noise(1)));
+    let train = ["train", "--device", "cpu", "--data", "train", "--colour", "--hidden", "4"];
+    place.succeed(&[&train[..], &["--epochs", "30", "--out", "m.safetensors"]].concat());
+    let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
+    let evaluated = place.succeed(&eval).objects().remove(0);
+    assert_eq!((&evaluated["samples"], &evaluated["accuracy"]), (&41.into(), &1.0.into()));
+    let predict = ["predict", "--model", "m.safetensors", "--device", "cpu", "--strict"];
+    let lines = place.succeed(&[&predict[..], &["train/red/0.jpg", "train/blue/1.JPEG"]].concat()).stdout;
+    let lines: Vec<&str> = lines.lines().collect();
+    assert!(lines[1].starts_with("train/red/0.jpg,red,") && lines[2].starts_with("train/blue/1.JPEG,blue,"));
+    place.write("cut.jpg", &bytes(RED)[..200]);
+    let outcome = place.run(&[&predict[..], &["cut.jpg"]].concat());
+    let line = "error: cut.jpg: expected a whole JPEG image, found an early end";
+    assert_eq!((outcome.code, outcome.error()), (2, line));
+}
+
+#[test]
 fn invalid_images_are_named() {
     let place = place();
     let refused = |arguments: &[&str], expected: &str| {
@@ -147,13 +206,13 @@ fn invalid_images_are_named() {
         "test, row 61: expected labels of the training data (blue, green, red), found label \"violet\"",
     );
     place.write("train/red/notes.txt", "no image");
-    refused(&[], "train/red/notes.txt: expected a whole PNG image, found a fault");
+    refused(&[], "train/red/notes.txt: expected a PNG or JPEG image, found a file that begins otherwise");
     std::fs::create_dir(place.path("train/empty")).unwrap();
-    refused(&[], "train/empty: expected PNG images of a class, found none");
+    refused(&[], "train/empty: expected PNG or JPEG images of a class, found none");
     place.write("t.csv", "a,class\n1,x\n2,y\n");
     let outcome = place.run(&["train", "--data", "t.csv", "--device", "cpu", "--image-size", "4"]);
     let expected =
-        "error: --image-size: expected PNG images in folders, one for each class, found other data";
+        "error: --image-size: expected PNG or JPEG images in folders, one for each class, found other data";
     assert_eq!((outcome.code, outcome.error()), (2, expected));
 }
 
@@ -162,28 +221,31 @@ fn folders_in_other_layouts_are_named_with_a_remedy() {
     let place = place();
     place.write_idx("tv/MNIST/raw/train", &Rows::new(60, 1));
     place.write_idx("emnist/emnist-letters-train", &Rows::new(60, 1));
-    place.write("jpeg/cat/1.JPG", b"\xff\xd8\xff\xe0");
+    place.write("webp/cat/1.WEBP", b"RIFF");
     place.write("tables/a.csv", "a,b\n1,2\n");
-    place.write("set/train/red/1.png", image(4, 4, 0, &mut noise(1)));
-    place.write("set/test/red/1.png", image(4, 4, 0, &mut noise(1)));
+    place.write("set/val/red/1.png", image(4, 4, 0, &mut noise(1)));
+    place.write("set/valid/red/1.png", image(4, 4, 0, &mut noise(1)));
+    place.write_idx("two/MNIST/raw/train", &Rows::new(60, 1));
+    place.write_idx("two/FashionMNIST/raw/train", &Rows::new(60, 1));
     place.write("flat/1.png", image(4, 4, 0, &mut noise(1)));
     place.write("other/note.txt", "");
     for (folder, found) in [
-        ("tv", "data in tv/MNIST/raw; use --data tv/MNIST/raw"),
+        ("two", "data in two/FashionMNIST; use --data two/FashionMNIST"),
         ("emnist", "files with other names; use --data emnist/emnist-letters-train-images-idx3-ubyte"),
         (
-            "jpeg",
-            "images that are no PNG, such as jpeg/cat/1.JPG; convert them, in one folder for each class",
+            "webp",
+            "images in other formats, such as webp/cat/1.WEBP; convert them to PNG, in one folder for each class",
         ),
         ("tables", "files with other names; use --data tables/a.csv"),
-        ("set", "data in set/train; use --data set/train and --test set/test"),
-        ("flat", "PNG images, but no folder for each class"),
+        ("set", "set/val and set/valid"),
+        ("flat", "images, but no folder for each class"),
         ("other", "none of them, only note.txt"),
     ] {
         let outcome = place.run(&["train", "--data", folder]);
         assert_eq!(outcome.code, 2);
         assert!(outcome.error().ends_with(&format!("found {found}")), "{}", outcome.stderr);
     }
+    assert!(place.succeed(&["inspect", "tv"]).stdout.starts_with("60 rows"));
     place.succeed(&["inspect", "emnist/emnist-letters-train-images-idx3-ubyte"]);
     // Archives whose files are each in a folder of the same name.
     for kind in ["images-idx3", "labels-idx1"] {

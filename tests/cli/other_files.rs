@@ -34,12 +34,7 @@ fn files_of_other_programs_are_called_by_their_names() {
         (
             "7.jpg",
             b"\xff\xd8\xff\xe0\0\x10JFIF",
-            "a JPEG image; save images as PNG, in one folder for each class",
-        ),
-        (
-            "images.npy",
-            b"\x93NUMPY\x01\0",
-            "a single numpy array (.npy); save it with its labels by numpy.savez(FILE, X=X, y=y)",
+            "a JPEG image; name a folder that contains one folder of images for each class",
         ),
         (
             "t.arrow",

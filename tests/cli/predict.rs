@@ -276,8 +276,8 @@ fn digits_are_predicted_from_files_of_images() {
 fn an_image_is_not_a_row_of_a_table() {
     let place = with_model(3);
     place.write("one.png", png(&[0; 64], 8, 1, false));
-    refused(&place, &["one.png"], &["one.png", "PNG", "not one of images"]);
-    refused(&place, &["new.csv", "one.png", "--out", "p.csv"], &["one.png", "PNG"]);
+    refused(&place, &["one.png"], &["one.png", "an image", "not one of images"]);
+    refused(&place, &["new.csv", "one.png", "--out", "p.csv"], &["one.png", "an image"]);
     assert!(!place.path("p.csv").exists());
 }
 

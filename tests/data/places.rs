@@ -46,32 +46,36 @@ fn directories_of_idx_files() {
         let file = |what: &str| mnist().join(format!("{part}-{what}-ubyte.gz"));
         Some(Source::Idx { images: file("images-idx3"), labels: file("labels-idx1") })
     };
-    assert_eq!(sources, Sources { train: idx_of("train"), test: idx_of("t10k") });
+    assert_eq!(sources, Sources { train: idx_of("train"), test: idx_of("t10k"), ..Sources::default() });
 
     let names = ["t10k-images.idx3-ubyte", "t10k-labels.idx1-ubyte.gz", "train.csv"];
     let place = Place::with(&names);
-    assert_eq!(place.locate(), Sources { train: None, test: place.idx(names[0], names[1]) });
+    assert_eq!(place.locate(), Sources { test: place.idx(names[0], names[1]), ..Sources::default() });
 
     let names = ["train-images-idx3-ubyte", "train-labels.idx1-ubyte"];
     let place = Place::with(&names);
-    assert_eq!(place.locate(), Sources { train: place.idx(names[0], names[1]), test: None });
+    assert_eq!(place.locate(), Sources { train: place.idx(names[0], names[1]), ..Sources::default() });
 }
 
 #[test]
 fn directories_of_tables() {
     let place = Place::with(&["mnist_train.csv", "train.csv", "mnist_test.csv.gz", "test.csv"]);
-    let expected = Sources { train: place.csv("mnist_train.csv"), test: place.csv("mnist_test.csv.gz") };
+    let expected = Sources {
+        train: place.csv("mnist_train.csv"),
+        test: place.csv("mnist_test.csv.gz"),
+        ..Sources::default()
+    };
     assert_eq!(place.locate(), expected);
     let place = Place::with(&["train.csv.gz"]);
-    assert_eq!(place.locate(), Sources { train: place.csv("train.csv.gz"), test: None });
+    assert_eq!(place.locate(), Sources { train: place.csv("train.csv.gz"), ..Sources::default() });
     let place = Place::with(&["mnist_test.csv"]);
-    assert_eq!(place.locate(), Sources { train: None, test: place.csv("mnist_test.csv") });
+    assert_eq!(place.locate(), Sources { test: place.csv("mnist_test.csv"), ..Sources::default() });
 }
 
 #[test]
 fn files() {
     let place = Place::with(&["table.txt"]);
-    let only = |train| Sources { train, test: None };
+    let only = |train| Sources { train, ..Sources::default() };
     assert_eq!(locate(place.path("table.txt")).unwrap(), only(place.csv("table.txt")));
 
     place.write("my-images-idx3", &gzip(&idx(&[2, 1], &[1, 2])));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use tinytrain::data::{
     Features, Format, ImageForm, ReadOptions, Reader, Scale, Selection, Source, Split, Target, TargetsRef,
-    read_png,
+    read_image,
 };
 use tinytrain::engine::Device;
 use tinytrain::export::{Form, export};
@@ -36,14 +36,15 @@ const PACKED: usize = 1032;
 const TABLE: (usize, usize) = (48 << 20, 2000);
 
 /// All readers.
-pub const ENTRIES: [Entry; 11] = [
+pub const ENTRIES: [Entry; 12] = [
     Entry { name: "idx", run: idx, memory: (4 << 20, 100) },
     Entry { name: "idx_packed", run: idx, memory: (16 << 20, 4 * PACKED) },
     Entry { name: "table", run: table, memory: TABLE },
     Entry { name: "gzip", run: packed, memory: (TABLE.0, 64 * PACKED) },
     Entry { name: "zstd", run: packed, memory: (TABLE.0, 64 * PACKED) },
     Entry { name: "npz", run: npz, memory: (TABLE.0, 64 * PACKED) },
-    Entry { name: "png", run: png, memory: (4 << 20, 34 * PACKED) },
+    Entry { name: "png", run: image, memory: (4 << 20, 34 * PACKED) },
+    Entry { name: "jpeg", run: image, memory: (4 << 20, 34 * PACKED) },
     Entry { name: "model", run: model, memory: (16 << 20, 500) },
     Entry { name: "checkpoint", run: checkpoint, memory: (4 << 20, 100) },
     Entry { name: "resume", run: resume, memory: (64 << 20, 500) },
@@ -229,11 +230,11 @@ fn npz(bytes: &[u8]) -> bool {
 }
 
 /// Reads an image.
-fn png(bytes: &[u8]) -> bool {
+fn image(bytes: &[u8]) -> bool {
     let sizes = [(7, 5, false), (1, 40, true)];
     with_file(bytes, |path| {
         sizes.map(|(height, width, invert)| {
-            let image = accepted(read_png(path, ImageForm { height, width, colour: invert }, invert));
+            let image = accepted(read_image(path, ImageForm { height, width, colour: invert }, invert));
             image.map(|image| assert_eq!(image.len(), height * width * if invert { 3 } else { 1 })).is_some()
         })
     }) == [true; 2]

@@ -18,6 +18,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use crate::entries::run_to_resume;
+use crate::jpegs::{COLOUR, GREY, INKS, PROGRESSIVE, RED, bytes};
 
 /// Returns the seeds of an entry.
 pub fn of(name: &str) -> Vec<Vec<u8>> {
@@ -29,6 +30,7 @@ pub fn of(name: &str) -> Vec<Vec<u8>> {
         "zstd" => tables().iter().map(|text| zstd(text.as_bytes())).collect(),
         "npz" => npzs(),
         "png" => pngs(),
+        "jpeg" => [GREY, COLOUR, PROGRESSIVE, INKS, RED].map(bytes).into(),
         "model" => models().iter().map(|model| model.to_bytes().unwrap()).collect(),
         "checkpoint" | "resume" => checkpoints(),
         "space" => spaces(),

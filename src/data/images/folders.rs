@@ -1,12 +1,16 @@
-//! Folders of PNG images: one folder per class, with its name.
+//! Folders of images: one folder per class, with its name.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::ImageForm;
 use crate::error::{Error, Result};
 
-/// The conversion of PNG images in folders, one folder per class: images of any size take this form.
+/// Endings of the names of images.
+const ENDINGS: [&str; 3] = ["png", "jpg", "jpeg"];
+
+/// The conversion of images in folders, one folder per class: images of any size take this form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImageOptions {
     /// Height and width; `None` for the size of the first image.
@@ -32,16 +36,20 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The folders of the classes in a folder, if at least one of its folders contains a PNG file.
+/// Whether the name of a file ends like a PNG or JPEG file.
+pub(crate) fn has_image_name(path: &Path) -> bool {
+    let is_ending = |ending: &OsStr| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known));
+    path.extension().is_some_and(is_ending)
+}
+
+/// The folders of the classes in a folder, if at least one of its folders contains an image file.
 ///
 /// # Errors
 /// [`Error::Read`].
 pub(crate) fn class_folders(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
     let folders: Vec<PathBuf> = entries(folder)?.into_iter().filter(|path| path.is_dir()).collect();
     for folder in &folders {
-        let is_png =
-            |path: &PathBuf| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
-        if entries(folder)?.iter().any(is_png) {
+        if entries(folder)?.iter().any(|path| has_image_name(path)) {
             return Ok(Some(folders));
         }
     }

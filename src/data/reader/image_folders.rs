@@ -1,12 +1,13 @@
-//! Folders of PNG images: one folder per class, with its name.
+//! Folders of images: one folder per class, with its name.
 
 use std::path::{Path, PathBuf};
 
 use super::{Form, Reader, State};
 use crate::data::columns::classes::{Label, MOST_LABELS};
 use crate::data::dataset::{Features, reserve};
+use crate::data::images::ImageForm;
+use crate::data::images::file::{image_form, read_image};
 use crate::data::images::folders::{ImageOptions, class_folders, entries};
-use crate::data::images::{ImageForm, png_form, read_png};
 use crate::data::reading::options::ReadOptions;
 use crate::data::reading::table::Table;
 use crate::error::{Error, Place, Result};
@@ -20,7 +21,12 @@ impl Reader {
         for (class, class_folder) in class_folders(folder)?.unwrap_or_default().into_iter().enumerate() {
             let images = entries(&class_folder)?;
             if images.is_empty() {
-                return Err(Error::data(class_folder, Place::default(), "PNG images of a class", "none"));
+                return Err(Error::data(
+                    class_folder,
+                    Place::default(),
+                    "PNG or JPEG images of a class",
+                    "none",
+                ));
             }
             if class == MOST_LABELS {
                 let expected = format!("at most {MOST_LABELS} folders, one for each class");
@@ -32,13 +38,13 @@ impl Reader {
             files.extend(images);
         }
         let Some(first) = files.first() else {
-            let expected = "folders of PNG images, one for each class";
+            let expected = "folders of PNG or JPEG images, one for each class";
             return Err(Error::data(folder, Place::default(), expected, "none"));
         };
         let ImageOptions { size, colour } = options.images;
         let (height, width) = match size {
             Some(size) => size,
-            None => png_form(first).map(|form| (form.height, form.width))?,
+            None => image_form(first).map(|form| (form.height, form.width))?,
         };
         let form = ImageForm { height, width, colour };
         let inputs = form.values();
@@ -49,7 +55,7 @@ impl Reader {
         let threads = options.threads.unwrap_or_else(available);
         in_order(
             threads,
-            |file: &PathBuf| read_png(file, form, false),
+            |file: &PathBuf| read_image(file, form, false),
             |image| {
                 pixels.extend(image);
                 Ok(())

@@ -134,6 +134,7 @@ impl Reader {
             }
             Source::Csv { path } => Self::csv(Stream::open(path)?, &[], options),
             Source::Folders { path } => Self::image_folders(path, options),
+            Source::Arrays { paths, subset } => Self::csv(Stream::open_arrays(paths, *subset)?, &[], options),
             Source::Parts { paths } => match &paths[..] {
                 [first, others @ ..] => Self::csv(Stream::open(first)?, others, options),
                 [] => Err(Error::Config("a table of no files".to_owned())),

@@ -1,14 +1,18 @@
 //! Files in formats other than text tables and IDX, recognised by content, with a way to convert them to a table.
 
+/// The remedy for images in a format that is read.
+const IN_FOLDERS: &str = "name a folder that contains one folder of images for each class";
+
 /// The first bytes of a format, its name, and the remedy.
-const BY_BYTES: [(&[u8], &str, &str); 15] = [
+const BY_BYTES: [(&[u8], &str, &str); 16] = [
     (b"PK\x03\x04", "a ZIP archive, such as a workbook (.xlsx)", "unpack it, or save the table as CSV"),
     (b"BZh", "a file packed by bzip2", "unpack it by bunzip2, or pack it by gzip or zstd"),
     (b"\xfd7zXZ\0", "a file packed by xz", "unpack it by unxz, or pack it by gzip or zstd"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it"),
     (b"Rar!\x1a\x07", "a RAR archive", "unpack it"),
-    (b"\xff\xd8\xff", "a JPEG image", "save images as PNG, in one folder for each class"),
-    (b"GIF8", "a GIF image", "save images as PNG, in one folder for each class"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG image", IN_FOLDERS),
+    (b"\xff\xd8\xff", "a JPEG image", IN_FOLDERS),
+    (b"GIF8", "a GIF image", "save images as PNG or JPEG, in one folder for each class"),
     (b"\x93NUMPY", "a single numpy array (.npy)", "save it with its labels by numpy.savez(FILE, X=X, y=y)"),
     (b"\x89HDF\r\n", "an HDF5 file", "pandas writes it as CSV by read_hdf and to_csv(FILE, index=False)"),
     (b"MATLAB 5.0", "a MATLAB file", "save its arrays by numpy.savez(FILE, X=X, y=y)"),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::excerpt::{list_some, printable_name};
-use crate::data::images::folders::entries;
+use crate::data::images::folders::{entries, has_image_name};
 use crate::error::Result;
 
 /// Depth to which folders below a folder are searched.
@@ -12,8 +12,8 @@ const DEPTH: usize = 3;
 /// Maximum number of entries examined per folder.
 const MOST_ENTRIES: usize = 100;
 
-/// Image formats other than PNG, by file extension.
-const IMAGES: [&str; 6] = ["jpg", "jpeg", "gif", "bmp", "webp", "tiff"];
+/// Image formats that are not read, by file extension.
+const IMAGES: [&str; 5] = ["gif", "bmp", "webp", "tif", "tiff"];
 
 /// Describes a folder without data, and the path to name instead. `holds_data` is true for folders that contain data.
 ///
@@ -43,13 +43,12 @@ pub(crate) fn what_is_there(folder: &Path, holds_data: &impl Fn(&Path) -> bool) 
     }
     if let Some(image) = other_image(folder, DEPTH) {
         return Ok(format!(
-            "images that are no PNG, such as {}; convert them, in one folder for each class",
+            "images in other formats, such as {}; convert them to PNG, in one folder for each class",
             image.display()
         ));
     }
-    let is_png = |path: &PathBuf| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("png"));
-    if all.iter().any(is_png) {
-        return Ok("PNG images, but no folder for each class".to_owned());
+    if all.iter().any(|path| has_image_name(path)) {
+        return Ok("images, but no folder for each class".to_owned());
     }
     let names: Vec<String> = all
         .iter()
@@ -76,7 +75,7 @@ fn below(folder: &Path, holds_data: &impl Fn(&Path) -> bool, depth: usize) -> Ve
     found
 }
 
-/// An image below a folder in a format other than PNG.
+/// An image below a folder in a format that is not read.
 fn other_image(folder: &Path, depth: usize) -> Option<PathBuf> {
     let all = entries(folder).unwrap_or_default();
     let is_image = |path: &&PathBuf| {

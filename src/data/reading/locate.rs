@@ -2,10 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use super::foreign::LONGEST_START;
 use super::layouts::what_is_there;
+use super::npy_files::{pairs_in, with_targets};
 use super::stream::{STANDARD_INPUT, Stream};
+use super::subsets::Subset;
+use crate::data::images::file::begins_image;
 use crate::data::images::folders::{class_folders, entries};
 use crate::error::{Error, Place, Result};
+
+/// Where torchvision keeps the files of data sets like MNIST, below the folder that it is given.
+const RAW: [&str; 4] = ["raw", "MNIST/raw", "FashionMNIST/raw", "KMNIST/raw"];
 
 /// The files of one set of labelled rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +29,17 @@ pub enum Source {
         /// The table.
         path: PathBuf,
     },
-    /// PNG images in folders, one folder per class.
+    /// Images in folders, one folder per class.
     Folders {
         /// The folder that contains the folders of the classes.
         path: PathBuf,
+    },
+    /// Arrays of numpy.
+    Arrays {
+        /// An archive, NPZ, or the files of the inputs and of the targets, NPY.
+        paths: Vec<PathBuf>,
+        /// The part of the data set to read, if the archive contains several.
+        subset: Option<Subset>,
     },
     /// One table in several files, raw or compressed, all with the same header or all without; rows are in the order of
     /// the files.
@@ -41,7 +55,7 @@ impl Source {
         match self {
             Self::Idx { images, labels } => vec![images, labels],
             Self::Csv { path } | Self::Folders { path } => vec![path],
-            Self::Parts { paths } => paths.iter().collect(),
+            Self::Parts { paths } | Self::Arrays { paths, .. } => paths.iter().collect(),
         }
     }
 
@@ -51,13 +65,27 @@ impl Source {
     }
 }
 
-/// The data sets of a directory; a single file counts as training data, whatever its use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The parts of a data set; a single file, unless it contains several, counts as training data, whatever its use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sources {
     /// The rows to train on.
     pub train: Option<Source>,
+    /// The rows that select the best model.
+    pub validation: Option<Source>,
     /// The rows to test on.
     pub test: Option<Source>,
+}
+
+impl Sources {
+    /// Rows to train on, without others.
+    fn of_training(train: Source) -> Self {
+        Self { train: Some(train), ..Self::default() }
+    }
+
+    /// The sources, unless all are missing.
+    fn found(self) -> Option<Self> {
+        (self != Self::default()).then_some(self)
+    }
 }
 
 /// Finds the training and test data at `path`, a directory or a file.
@@ -66,7 +94,7 @@ pub struct Sources {
 pub fn locate(path: impl AsRef<Path>) -> Result<Sources> {
     let path = path.as_ref();
     if path == Path::new(STANDARD_INPUT) {
-        return Ok(Sources { train: Some(Source::Csv { path: path.to_path_buf() }), test: None });
+        return Ok(Sources::of_training(Source::Csv { path: path.to_path_buf() }));
     }
     let metadata = path.metadata().map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
     if metadata.is_dir() {
@@ -78,23 +106,34 @@ pub fn locate(path: impl AsRef<Path>) -> Result<Sources> {
             Some(labels) => Source::Idx { images: path.to_path_buf(), labels },
             None => Source::Csv { path: path.to_path_buf() },
         }
+    } else if let Some(paths) = with_targets(path)? {
+        Source::Arrays { paths, subset: None }
+    } else if let Some(subsets) = Stream::subsets(path)? {
+        let of = |subset| {
+            let arrays = Source::Arrays { paths: vec![path.to_path_buf()], subset: Some(subset) };
+            subsets.contains(&subset).then_some(arrays)
+        };
+        let [train, validation, test] = Subset::ALL.map(of);
+        match (Sources { train, validation, test }).found() {
+            Some(sources) => return Ok(sources),
+            None => Source::Csv { path: path.to_path_buf() },
+        }
     } else if Stream::open(path)?.peek(2)? == [0, 0] {
         let labels = sibling_labels(path).ok_or_else(|| no_labels(path))?;
         Source::Idx { images: path.to_path_buf(), labels }
     } else {
         Source::Csv { path: path.to_path_buf() }
     };
-    Ok(Sources { train: Some(source), test: None })
+    Ok(Sources::of_training(source))
 }
 
-/// Whether a file begins like a PNG file. Returns false for pipes and the like, which can be read only once.
+/// Whether a file begins like a PNG or JPEG file. Returns false for pipes and the like, which can be read only once.
 ///
 /// # Errors
 /// [`Error::Read`] if the file cannot be read.
-pub fn is_png(path: impl AsRef<Path>) -> Result<bool> {
+pub fn is_image(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
-    const MAGIC: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
-    Ok(path.is_file() && Stream::open(path)?.peek(MAGIC.len())? == MAGIC)
+    Ok(path.is_file() && begins_image(&Stream::open(path)?.peek(LONGEST_START)?))
 }
 
 fn locate_in(directory: &Path) -> Result<Sources> {
@@ -107,33 +146,68 @@ fn locate_in(directory: &Path) -> Result<Sources> {
         Place::default(),
         "the IDX files train-images-idx3-ubyte and train-labels-idx1-ubyte (and t10k-images-idx3-ubyte \
                    and t10k-labels-idx1-ubyte), or mnist_train.csv or train.csv (and mnist_test.csv), or a table in \
-                   parts, part*.csv, each as it is, or with .gz or .zst, or a folder of PNG images for each class",
+                   parts, part*.csv, each as it is, or with .gz or .zst, or a folder of PNG or JPEG images for each class, or arrays, X.npy \
+                   and y.npy",
         what_is_there(directory, &holds_data)?,
     ))
 }
 
-/// Finds the data sets in a directory.
+/// Finds the data set in a directory.
 fn sources_in(directory: &Path) -> Result<Option<Sources>> {
-    let train = idx_pair(directory, "train")?;
-    let test = idx_pair(directory, "t10k")?;
-    if train.is_some() || test.is_some() {
-        return Ok(Some(Sources { train, test }));
+    if let Some(sources) = idx_in(directory)? {
+        return Ok(Some(sources));
     }
     let table = |name: &str| raw_or_packed(directory, name).map(|path| Source::Csv { path });
     let train = table("mnist_train.csv").or_else(|| table("train.csv"));
     let test = table("mnist_test.csv");
     if train.is_some() || test.is_some() {
-        return Ok(Some(Sources { train, test }));
+        return Ok(Some(Sources { train, test, ..Sources::default() }));
     }
     let paths = parts_in(directory)?;
     if !paths.is_empty() {
-        return Ok(Some(Sources { train: Some(Source::Parts { paths }), test: None }));
+        return Ok(Some(Sources::of_training(Source::Parts { paths })));
+    }
+    let arrays = |paths: Option<Vec<PathBuf>>| paths.map(|paths| Source::Arrays { paths, subset: None });
+    let [train, validation, test] = pairs_in(directory)?.map(arrays);
+    if let Some(sources) = (Sources { train, validation, test }).found() {
+        return Ok(Some(sources));
     }
     if class_folders(directory)?.is_some() {
-        let train = Some(Source::Folders { path: directory.to_path_buf() });
-        return Ok(Some(Sources { train, test: None }));
+        return Ok(Some(Sources::of_training(Source::Folders { path: directory.to_path_buf() })));
     }
-    Ok(None)
+    if let Some(sources) = image_splits_in(directory)? {
+        return Ok(Some(sources));
+    }
+    let raw = RAW.iter().filter_map(|place| idx_in(&directory.join(place)).transpose());
+    let mut raw = raw.collect::<Result<Vec<Sources>>>()?;
+    // With several data sets, one of them must be named.
+    Ok(raw.pop().filter(|_| raw.is_empty()))
+}
+
+/// Finds MNIST's files in a directory.
+fn idx_in(directory: &Path) -> Result<Option<Sources>> {
+    let (train, test) = (idx_pair(directory, "train")?, idx_pair(directory, "t10k")?);
+    Ok(Sources { train, test, ..Sources::default() }.found())
+}
+
+/// Finds folders called `train`, `val` or `test` that contain a folder of images for each class.
+fn image_splits_in(directory: &Path) -> Result<Option<Sources>> {
+    let mut found = [const { None }; 3];
+    for path in entries(directory)?.into_iter().filter(|path| path.is_dir()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let Some(subset) = Subset::named(&name) else { continue };
+        if class_folders(&path)?.is_none() {
+            continue;
+        }
+        if let Some(Source::Folders { path: other }) = &found[subset as usize] {
+            let expected = format!("one folder of {subset} images");
+            let both = format!("{} and {}", other.display(), path.display());
+            return Err(Error::data(directory, Place::default(), expected, both));
+        }
+        found[subset as usize] = Some(Source::Folders { path });
+    }
+    let [train, validation, test] = found;
+    Ok(Sources { train, validation, test }.found())
 }
 
 /// The files of a table in parts, ordered by name.

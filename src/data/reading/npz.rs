@@ -1,11 +1,14 @@
-//! NPZ files, numpy's archives of arrays, as tables: the rows become text, which is read like any other table.
+//! Arrays of numpy, in archives (NPZ) or files (NPY), as tables: the rows become text, which is read like any other table.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, BufReader, ErrorKind, Read, Seek};
+use std::io::{self, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 
+use super::npy::{Array, Kind, MAGIC, bad, quoted, whole};
+use super::subsets::Subset;
 use super::zstd::fill;
 use crate::data::columns::{Selection, Target};
 use crate::data::dialect::Format;
@@ -15,38 +18,12 @@ use crate::memory::check_memory;
 const MOST_UNPACKED: u64 = 1032;
 /// Size of the text made at a time.
 const PIECE: usize = 1 << 16;
-/// Names of arrays that hold targets, as used by numpy's users and `tinytrain convert`.
-const TARGETS: [&str; 2] = ["y", "labels"];
-
-/// The type of an array's values.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Float,
-    Signed,
-    Unsigned,
-    Bool,
-    Text,
-}
-
-/// An array of the shape [rows] or [rows, ...].
-struct Array {
-    name: String,
-    kind: Kind,
-    /// Bytes per value.
-    size: usize,
-    rows: usize,
-    /// Values per row.
-    width: usize,
-    /// Whether the values are in column-major order.
-    by_column: bool,
-    bytes: Vec<u8>,
-}
-
-/// The rows of an archive as text with commas, decimal points and a header.
+/// The rows of arrays as text with commas, decimal points and a header.
 pub(crate) struct Npz {
     arrays: Vec<Array>,
     /// Categories by the name of the array that holds their numbers.
     categories: HashMap<String, Array>,
+    has_header: bool,
     row: usize,
     text: Vec<u8>,
     given: usize,
@@ -56,6 +33,7 @@ pub(crate) struct Npz {
 pub(crate) struct Hints {
     /// The array of the targets, and whether it holds floats.
     target: Option<(String, bool)>,
+    has_header: bool,
 }
 
 impl Hints {
@@ -70,39 +48,81 @@ impl Hints {
 
     /// The format of the text.
     pub(crate) fn format(&self, said: &Format) -> Format {
-        Format { header: Some(true), delimiter: Some(b','), decimal: Some(b'.'), ..said.clone() }
+        Format { header: Some(self.has_header), delimiter: Some(b','), decimal: Some(b'.'), ..said.clone() }
     }
 }
 
-fn bad(found: impl Into<String>) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, found.into())
+/// Whether a file begins like an archive of arrays, and whether like a single array.
+fn begins(mut file: &File) -> io::Result<[bool; 2]> {
+    let mut start = [0; 300];
+    let found = fill(&mut file, &mut start)?;
+    file.rewind()?;
+    let start = &start[..found];
+    let name = whole::<2>(start, 26).ok().and_then(|length| start.get(30..30 + length as usize));
+    let is_archive = start.starts_with(b"PK\x03\x04") && name.is_some_and(|name| name.ends_with(b".npy"));
+    Ok([is_archive, start.starts_with(MAGIC)])
 }
 
-/// The whole number at the bytes `place..` of a header.
-fn whole<const N: usize>(bytes: &[u8], place: usize) -> io::Result<u64> {
-    let part = bytes.get(place..place + N).ok_or_else(|| bad("an early end"))?;
-    Ok(part.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+fn archive(file: &File) -> io::Result<ZipArchive<BufReader<&File>>> {
+    ZipArchive::new(BufReader::new(file)).map_err(|error| bad(error.to_string()))
+}
+
+/// The name of an array by its name in an archive.
+fn array_name(entry: &str) -> &str {
+    entry.strip_suffix(".npy").unwrap_or(entry)
+}
+
+/// The parts of a data set in a file: those with arrays of the same names as for training, if that is not the only one.
+/// `None` if the file is not an archive of arrays.
+pub(crate) fn subsets(path: &Path) -> io::Result<Option<Vec<Subset>>> {
+    let file = File::open(path)?;
+    let [is_archive, _] = begins(&file)?;
+    if !is_archive {
+        return Ok(None);
+    }
+    let archive = archive(&file)?;
+    let names = archive.file_names().filter_map(Result::ok);
+    let names: Vec<(Option<Subset>, String)> =
+        names.map(|name| Subset::of_array(array_name(&name))).collect();
+    let bases = |subset: Subset| -> BTreeSet<&str> {
+        names.iter().filter(|name| name.0 == Some(subset)).map(|name| name.1.as_str()).collect()
+    };
+    // A table may have a column `train_time`.
+    let training = bases(Subset::Train);
+    let is_there = |subset: &Subset| training.len() > 1 && bases(*subset) == training;
+    let found: Vec<Subset> = Subset::ALL.into_iter().filter(is_there).collect();
+    Ok(Some(if found.len() > 1 { found } else { Vec::new() }))
 }
 
 impl Npz {
-    /// Opens an archive of `length` bytes; `None` if the file is something else.
-    pub(crate) fn open(mut file: &File, length: u64) -> io::Result<Option<Self>> {
-        let mut start = [0; 300];
-        let found = fill(&mut file, &mut start)?;
-        file.rewind()?;
-        let start = &start[..found];
-        let name = whole::<2>(start, 26).ok().and_then(|length| start.get(30..30 + length as usize));
-        if !start.starts_with(b"PK\x03\x04") || !name.is_some_and(|name| name.ends_with(b".npy")) {
-            return Ok(None);
+    /// Opens an archive of arrays, or a single array, which is a table without names. Reads only the arrays of a part of
+    /// the data set, if one is named. `None` if the file is something else.
+    pub(crate) fn open(path: &Path, subset: Option<Subset>) -> io::Result<Option<Self>> {
+        let file = File::open(path)?;
+        match begins(&file)? {
+            [true, _] => Self::read_arrays(&file, subset).map(Some),
+            [_, true] => {
+                let npz = Self::new(vec![Array::open(path)?])?;
+                Ok(Some(Self { has_header: false, text: Vec::new(), ..npz }))
+            }
+            _ => Ok(None),
         }
-        Self::read_arrays(file, length).map(Some)
     }
 
-    fn read_arrays(file: &File, length: u64) -> io::Result<Self> {
-        let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| bad(error.to_string()))?;
-        let (mut arrays, mut left) = (Vec::<Array>::new(), length);
+    /// Opens arrays in a file each.
+    pub(crate) fn of_files(paths: &[PathBuf]) -> io::Result<Self> {
+        Self::new(paths.iter().map(|path| Array::open(path)).collect::<io::Result<Vec<Array>>>()?)
+    }
+
+    fn read_arrays(file: &File, subset: Option<Subset>) -> io::Result<Self> {
+        let (mut archive, mut left) = (archive(file)?, file.metadata()?.len());
+        let mut arrays = Vec::new();
         for index in 0..archive.len() {
             let mut entry = archive.by_index(index).map_err(|error| bad(error.to_string()))?;
+            let name = entry.name().map_err(|error| bad(error.to_string()))?.into_owned();
+            if subset.is_some() && Subset::of_array(array_name(&name)).0 != subset {
+                continue;
+            }
             // All entries together are at most as long as the file.
             let (packed, size) = (entry.compressed_size(), entry.size());
             if packed > left || size > packed.saturating_mul(MOST_UNPACKED) {
@@ -115,15 +135,28 @@ impl Npz {
             if bytes.len() as u64 != size {
                 return Err(bad("an array that is not whole"));
             }
-            let name = entry.name().map_err(|error| bad(error.to_string()))?;
-            arrays.push(Array::from_npy(name.strip_suffix(".npy").unwrap_or(&name), bytes)?);
+            arrays.push(Array::from_npy(array_name(&name), bytes)?);
+        }
+        Self::new(arrays)
+    }
+
+    fn new(mut arrays: Vec<Array>) -> io::Result<Self> {
+        let subset = |array: &Array| Subset::of_array(&array.name).0;
+        let of_first = arrays.first().and_then(subset);
+        if of_first.is_some() && arrays.iter().all(|array| subset(array) == of_first) {
+            arrays.iter_mut().for_each(|array| array.base = Subset::of_array(&array.name).1);
+        }
+        for array in &mut arrays {
+            if let Some(classes) = array.classes()? {
+                *array = classes;
+            }
         }
         // Text in an array named after an array of whole numbers.
-        let of = |array: &Array| array.name.strip_suffix(".categories").map(str::to_owned);
+        let of = |array: &Array| array.base.strip_suffix(".categories").map(str::to_owned);
         let are_codes =
             |array: &Array| matches!(array.kind, Kind::Signed | Kind::Unsigned) && array.width == 1;
         let codes: HashSet<String> =
-            arrays.iter().filter(|array| are_codes(array)).map(|array| array.name.clone()).collect();
+            arrays.iter().filter(|array| are_codes(array)).map(|array| array.base.clone()).collect();
         let are_categories = |array: &mut Array| {
             array.kind == Kind::Text
                 && array.width == 1
@@ -134,17 +167,21 @@ impl Npz {
         let first = arrays.first().ok_or_else(|| bad("no array"))?;
         if let Some(other) = arrays.iter().find(|array| array.rows != first.rows) {
             let (a, b) = (first, other);
-            let holds = |part: &str| arrays.iter().any(|array| array.name.to_lowercase().contains(part));
-            if holds("train") && (holds("test") || holds("val")) {
+            let of_part = |part| arrays.iter().filter(move |array| subset(array) == Some(part));
+            let last = arrays.iter().rev().find_map(subset).filter(|last| *last != Subset::Train);
+            if let Some(last) = last.filter(|_| of_part(Subset::Train).next().is_some()) {
                 let names: Vec<&str> = arrays.iter().map(|array| array.name.as_str()).collect();
+                let assign = |array: &Array| format!("{}={}", Subset::of_array(&array.name).1, array.name);
+                let assigned: Vec<String> = of_part(last).map(assign).collect();
                 return Err(bad(format!(
-                    "rows to train and to test on in one file ({}); save each part by itself, as in numpy.savez(\"train.npz\", X=X, y=y), and name the others with --validation and --test",
-                    names.join(", ")
+                    "several parts of a data set ({}); save one of them by itself, as in numpy.savez(\"{last}.npz\", {})",
+                    names.join(", "),
+                    assigned.join(", ")
                 )));
             }
             return Err(bad(format!("{} rows in {}, {} in {}", a.rows, a.name, b.rows, b.name)));
         }
-        let mut npz = Self { arrays, categories, row: 0, text: Vec::new(), given: 0 };
+        let mut npz = Self { arrays, categories, has_header: true, row: 0, text: Vec::new(), given: 0 };
         let names = npz.arrays.iter().flat_map(Array::columns).map(|name| quoted(&name));
         npz.text = (names.collect::<Vec<String>>().join(",") + "\n").into_bytes();
         Ok(npz)
@@ -152,9 +189,10 @@ impl Npz {
 
     /// Hints on reading the text, from the types of the arrays.
     pub(crate) fn hints(&self) -> Hints {
-        let is_target = |array: &&Array| array.width == 1 && TARGETS.contains(&array.name.as_str());
+        let is_target = |array: &&Array| self.has_header && array.width == 1 && array.holds_targets();
         let target = self.arrays.iter().find(is_target);
-        Hints { target: target.map(|array| (array.name.clone(), array.kind == Kind::Float)) }
+        let target = target.map(|array| (array.base.clone(), array.kind == Kind::Float));
+        Hints { target, has_header: self.has_header }
     }
 
     /// Appends the next row to the text.
@@ -165,7 +203,7 @@ impl Npz {
                 if number + column > 0 {
                     self.text.push(b',');
                 }
-                match self.categories.get(&array.name) {
+                match self.categories.get(&array.base) {
                     Some(categories) => {
                         let code = array.cell(self.row, column)?;
                         match code.parse() {
@@ -207,118 +245,5 @@ impl Read for Npz {
         let given = (&self.text[self.given..]).read(buffer)?;
         self.given += given;
         Ok(given)
-    }
-}
-
-impl Array {
-    /// Parses an array in numpy's format.
-    fn from_npy(name: &str, mut bytes: Vec<u8>) -> io::Result<Self> {
-        let error = |found: &str| bad(format!("{found} in array {name}"));
-        if !bytes.starts_with(b"\x93NUMPY") {
-            return Err(error("no header"));
-        }
-        let (length, begin) = if bytes.get(6) == Some(&1) {
-            (whole::<2>(&bytes, 8)?, 10)
-        } else {
-            (whole::<4>(&bytes, 8)?, 12)
-        };
-        let begin_of_values = begin + length as usize;
-        let header = bytes.get(begin..begin_of_values).map(String::from_utf8_lossy);
-        let header = header.ok_or_else(|| error("an early end"))?.replace('"', "'");
-        let field = |key: &str| Some(header.split_once(&format!("'{key}':"))?.1.trim_start());
-        let (descr, order, shape) = (field("descr"), field("fortran_order"), field("shape"));
-        let (Some(descr), Some(order), Some(shape)) = (descr, order, shape) else {
-            return Err(error("no header"));
-        };
-        let descr = descr.split('\'').nth(1).unwrap_or_default();
-        if descr.ends_with('O') {
-            return Err(error("objects of Python (save text as y.astype(str), numbers as y.astype(float))"));
-        }
-        let (kind, size) = kind(descr).ok_or_else(|| error(&format!("values of the type {descr:?}")))?;
-        let shape = shape.strip_prefix('(').and_then(|shape| shape.split_once(')')).map_or("", |it| it.0);
-        let sides = shape.split(',').map(str::trim).filter(|side| !side.is_empty()).map(str::parse::<usize>);
-        let sides = sides.collect::<Result<Vec<usize>, _>>().map_err(|_| error("no shape"))?;
-        let [rows, others @ ..] = &sides[..] else {
-            return Err(error("a single value, not one for each row,"));
-        };
-        let width = others.iter().try_fold(1usize, |width, side| width.checked_mul(*side));
-        let total = width.and_then(|width| width.checked_mul(*rows)?.checked_mul(size));
-        let (Some(width), true) = (width, total == Some(bytes.len() - begin_of_values)) else {
-            return Err(error("another number of values than its header says"));
-        };
-        if *rows == 0 || width == 0 {
-            return Err(error("no value"));
-        }
-        let by_column = order.starts_with("True");
-        if by_column && sides.len() > 2 {
-            return Err(error("more than two dimensions in the order of Fortran"));
-        }
-        bytes.drain(..begin_of_values);
-        Ok(Self { name: name.to_owned(), kind, size, rows: *rows, width, by_column, bytes })
-    }
-
-    /// The names of the array's columns.
-    fn columns(&self) -> Vec<String> {
-        match self.width {
-            1 => vec![self.name.clone()],
-            width => (0..width).map(|column| format!("{}{column}", self.name)).collect(),
-        }
-    }
-
-    /// A value as text; empty if it is missing.
-    fn cell(&self, row: usize, column: usize) -> io::Result<String> {
-        let index = if self.by_column { column * self.rows + row } else { row * self.width + column };
-        let bytes = &self.bytes[index * self.size..][..self.size];
-        let word = bytes.iter().rev().take(8).fold(0u64, |word, byte| word << 8 | u64::from(*byte));
-        let float = |value: f64, text: String| match value {
-            value if value.is_nan() => Ok(String::new()),
-            value if value.is_infinite() => {
-                Err(bad(format!("an infinite value in row {} of array {}", row + 1, self.name)))
-            }
-            _ => Ok(text.strip_suffix(".0").map_or(text.clone(), str::to_owned)),
-        };
-        match (self.kind, self.size) {
-            (Kind::Float, 4) => {
-                let value = f32::from_bits(word as u32);
-                float(value.into(), format!("{value:?}"))
-            }
-            (Kind::Float, _) => float(f64::from_bits(word), format!("{:?}", f64::from_bits(word))),
-            (Kind::Signed, size) => {
-                Ok(((word << (64 - 8 * size)).cast_signed() >> (64 - 8 * size)).to_string())
-            }
-            (Kind::Unsigned, _) => Ok(word.to_string()),
-            (Kind::Bool, _) => Ok(u8::from(word != 0).to_string()),
-            (Kind::Text, _) => {
-                let letters = bytes
-                    .chunks_exact(4)
-                    .map(|letter| u32::from_le_bytes([letter[0], letter[1], letter[2], letter[3]]));
-                let letters: Option<String> =
-                    letters.take_while(|letter| *letter != 0).map(char::from_u32).collect();
-                letters
-                    .map(|text| quoted(&text))
-                    .ok_or_else(|| bad(format!("no text in array {}", self.name)))
-            }
-        }
-    }
-}
-
-/// Quotes a text as a cell.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
-}
-
-/// The type of values and their size in bytes: little-endian numbers, and text.
-fn kind(descr: &str) -> Option<(Kind, usize)> {
-    let (order, rest) = (descr.get(..1)?, descr.get(1..)?);
-    let (letter, size) = (rest.get(..1)?, rest.get(1..)?.parse::<usize>().ok()?);
-    let is_known = ["<", "|", "="].contains(&order);
-    match (letter, size) {
-        _ if !is_known => None,
-        ("f", 4 | 8) => Some((Kind::Float, size)),
-        ("i", 1 | 2 | 4 | 8) => Some((Kind::Signed, size)),
-        ("u", 1 | 2 | 4 | 8) => Some((Kind::Unsigned, size)),
-        ("b", 1) => Some((Kind::Bool, size)),
-        ("U", letters) if letters > 0 => Some((Kind::Text, letters.checked_mul(4)?)),
-        _ => None,
     }
 }

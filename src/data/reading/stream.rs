@@ -9,7 +9,8 @@ use flate2::read::MultiGzDecoder;
 
 use super::blanks::Squeezed;
 use super::foreign::{LONGEST_START, by_bytes};
-use super::npz::{Hints, Npz};
+use super::npz::{self, Hints, Npz};
+use super::subsets::Subset;
 use super::zstd::{MAGIC as ZSTD_MAGIC, MOST_WINDOW, Zstd, fill, is_zstd};
 use crate::data::columns::Selection;
 use crate::data::dialect::Format;
@@ -63,6 +64,31 @@ pub(crate) struct Stream {
 impl Stream {
     /// Opens a file or a pipe, or standard input, once.
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        Self::open_part(path, None)
+    }
+
+    /// Opens an archive of arrays, of which it reads a part of the data set, or arrays in a file each.
+    pub(crate) fn open_arrays(paths: &[PathBuf], subset: Option<Subset>) -> Result<Self> {
+        match paths {
+            [path] => Self::open_part(path, subset),
+            _ => {
+                let npz = Npz::of_files(paths).map_err(|source| not_whole(&paths[0], source))?;
+                Self::of_arrays(&paths[0], npz)
+            }
+        }
+    }
+
+    /// The parts of a data set in an archive of arrays; `None` if the file is something else.
+    pub(crate) fn subsets(path: &Path) -> Result<Option<Vec<Subset>>> {
+        npz::subsets(path).map_err(|source| not_whole(path, source))
+    }
+
+    fn of_arrays(path: &Path, npz: Npz) -> Result<Self> {
+        let hints = Some(npz.hints());
+        Ok(Self { hints, ..Self::unpack(path, npz, None)? })
+    }
+
+    fn open_part(path: &Path, subset: Option<Subset>) -> Result<Self> {
         if path == Path::new(STANDARD_INPUT) {
             return Self::unpack(Path::new("standard input"), io::stdin(), None);
         }
@@ -73,10 +99,9 @@ impl Stream {
         let file = File::open(path).map_err(fault)?;
         let metadata = file.metadata().map_err(fault)?;
         if metadata.is_file()
-            && let Some(npz) = Npz::open(&file, metadata.len()).map_err(|source| not_whole(path, source))?
+            && let Some(npz) = Npz::open(path, subset).map_err(|source| not_whole(path, source))?
         {
-            let hints = Some(npz.hints());
-            return Ok(Self { hints, ..Self::unpack(path, npz, None)? });
+            return Self::of_arrays(path, npz);
         }
         Self::unpack(path, file, metadata.is_file().then_some(metadata.len()))
     }
@@ -323,7 +348,7 @@ fn not_whole(path: &Path, source: io::Error) -> Error {
         ErrorKind::InvalidData | ErrorKind::InvalidInput => source.to_string(),
         _ => return Error::Read { path: path.to_owned(), source },
     };
-    Error::data(path, Place::default(), "arrays of numbers or text (NPZ)", found)
+    Error::data(path, Place::default(), "arrays of numbers or text (NPZ, NPY)", found)
 }
 
 impl Read for Stream {

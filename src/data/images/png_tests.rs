@@ -7,6 +7,7 @@ use flate2::write::ZlibEncoder;
 use png::{ColorType, Encoder, Info, chunk};
 
 use super::*;
+use crate::data::images::file::read_image;
 
 fn info(color: ColorType, depth: BitDepth, columns: u32, rows: u32) -> Info<'static> {
     let mut info = Info::with_size(columns, rows);
@@ -275,11 +276,11 @@ fn files_and_what_is_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("i.png");
     std::fs::write(&path, grey(2, 1, &[3, 5])).unwrap();
-    assert_eq!(read_png(&path, ImageForm { height: 1, width: 2, colour: false }, false).unwrap(), [3, 5]);
+    assert_eq!(read_image(&path, ImageForm { height: 1, width: 2, colour: false }, false).unwrap(), [3, 5]);
     for path in [folder.path().join("none"), folder.path().to_owned()] {
         assert!(
             matches!(
-                read_png(&path, ImageForm { height: 1, width: 2, colour: false }, false),
+                read_image(&path, ImageForm { height: 1, width: 2, colour: false }, false),
                 Err(Error::Read { .. })
             ),
             "{}",
