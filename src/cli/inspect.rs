@@ -48,7 +48,7 @@ pub struct Options {
     #[command(flatten)]
     which: ModelChoice,
     /// Write a picture of 100 images, or with --augment of ten images and their distorted copies, as PNG.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
     picture: Option<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]

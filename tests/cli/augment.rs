@@ -129,6 +129,9 @@ fn a_picture_shows_images_and_their_copies() {
     place.write("t.csv", "a,b,class\n1,2,x\n3,4,y\n5,6,x\n");
     let outcome = place.run(&["inspect", "t.csv", "--picture", "t.png"]);
     assert_eq!(outcome.error(), "error: --picture: expected images, found other rows");
+    let outcome = place.run(&["inspect", "--model", "m.safetensors", "--picture", "t.png"]);
+    assert!(outcome.code == 2 && outcome.error().contains("cannot be used with"), "{}", outcome.error());
+    assert!(!place.path("t.png").exists());
 }
 
 fn decoded(place: &Workplace, name: &str) -> (Vec<u8>, [usize; 2]) {
