@@ -89,11 +89,11 @@ pub(crate) fn add(sums: &mut [f64], share: f64, row: &[f32], of_classes: bool) {
 impl EnsembleEngine {
     async fn combined(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
         let count = self.copies.map_or(1, |copies| copies.count);
-        let numbers: Vec<u32> = (0..rows.len() as u32).collect();
         let mut each = Vec::with_capacity(count * self.engines.len());
         for copy in 1..=count {
             let features = self.copies.as_ref().map(|DistortedCopies { distortion, .. }| {
                 let (first, threads) = (self.before, available());
+                let numbers: Vec<u32> = (0..rows.len() as u32).collect();
                 Distorter { distortion, epoch: copy, first, threads }.copies(rows, &numbers)
             });
             let rows = Rows { features: features.as_ref().unwrap_or(rows.features), ..*rows };

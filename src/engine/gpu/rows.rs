@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::submissions::Submissions;
 use crate::data::{Features, FeaturesRef, Rows, TargetsRef};
 use crate::error::{Error, Result};
 use crate::gpu::Context;
@@ -120,20 +121,25 @@ impl DeviceRows {
         Ok(Self { augmenter: Some(Augmenter { distortion, originals, epoch: 0, rows: 0 }), ..self })
     }
 
-    /// Returns whether rows before `end` are not yet distorted for an epoch.
-    pub fn awaits_distortion(&self, epoch: usize, end: usize) -> bool {
-        self.augmenter.as_ref().is_some_and(|it| it.epoch != epoch || it.rows < end)
-    }
-
-    /// Distorts the rows before `end` for an epoch, as far as they are not. Call this after all steps that use the
-    /// features of an earlier epoch are submitted.
+    /// Distorts the rows before `end` for an epoch, as far as they are not, after the steps recorded in `submissions`, which
+    /// use the features of an earlier epoch. Does nothing without distortions.
     ///
     /// # Errors
     /// Errors of the device.
-    pub fn distort(&mut self, compute: &Compute, epoch: usize, end: usize) -> Result<()> {
+    pub fn distort(
+        &mut self,
+        compute: &Compute,
+        submissions: &mut Submissions,
+        epoch: usize,
+        end: usize,
+    ) -> Result<()> {
         let samples = self.samples();
         let Some(augmenter) = &mut self.augmenter else { return Ok(()) };
         let first = if augmenter.epoch == epoch { augmenter.rows } else { 0 };
+        if first == end {
+            return Ok(());
+        }
+        submissions.flush(&compute.context)?;
         let kernel = Augment { distortion: augmenter.distortion, rows: end - first, samples };
         let record = kernel.record(first, end - first, epoch as u32);
         compute.run(&kernel, &[&augmenter.originals, &self.features], record)?;

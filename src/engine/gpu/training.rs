@@ -130,10 +130,7 @@ impl GpuEngine {
         }
         check_epoch(batches)?;
         let mut training = self.take_training(&batches.rows)?;
-        if training.rows.awaits_distortion(batches.epoch, training.uploaded) {
-            self.submissions.flush(&self.compute.context)?;
-            training.rows.distort(&self.compute, batches.epoch, training.uploaded)?;
-        }
+        training.rows.distort(&self.compute, &mut self.submissions, batches.epoch, training.uploaded)?;
         let taken = self.submit_piece(&mut training, batches);
         self.training = Some(training);
         taken

@@ -10,9 +10,6 @@ use crate::step::{Distortion, ImageSize};
 
 static SHADER: Shader = Shader::of_step("augment", &[Read, Write]);
 
-/// Most points of the lattice, for which the shader has room.
-const MOST_POINTS: usize = 1024;
-
 /// Images of a data set, distorted at random: see [`Distortion`]. The record has the first row, the number of rows, the
 /// epoch as its step, and the seed. Buffers: images, distorted images [samples, values].
 #[derive(Debug, Clone, Copy)]
@@ -72,9 +69,10 @@ impl Kernel for Augment {
             let expected = "images of 1 to 16384 pixels a side, and at most 2^28 values".to_owned();
             return Err(shape_error(&SHADER, expected, format!("{size:?}")));
         }
-        let fits = lattice == [0; 2] || lattice.iter().all(|side| *side >= 4) && self.points() <= MOST_POINTS;
+        let fits = lattice == [0; 2]
+            || lattice.iter().all(|side| *side >= 4) && self.points() <= Distortion::MOST_POINTS;
         if !fits {
-            let expected = format!("a lattice of 4 x 4 to {MOST_POINTS} points");
+            let expected = format!("a lattice of 4 x 4 to {} points", Distortion::MOST_POINTS);
             return Err(shape_error(&SHADER, expected, format!("{lattice:?}")));
         }
         let bytes = words(&[&[rows, blocks(size.values()), self.samples.stored.words()]]);

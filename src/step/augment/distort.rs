@@ -6,9 +6,6 @@ use crate::random::{Purpose, philox};
 use crate::step::sine_and_cosine;
 use crate::vectors::vectorized_loops;
 
-/// Most points of the lattice of an elastic displacement: `shaders/augment.wgsl` has room for them.
-const MOST_POINTS: usize = 1024;
-
 /// Root of the mean square of a cubic B-spline in two dimensions, over all positions: (151 / 315).
 const SPLINE: f64 = 151.0 / 315.0;
 
@@ -100,6 +97,9 @@ fn spline(t: f32) -> [f32; 4] {
 }
 
 impl Distortion {
+    /// Most points of the lattice of an elastic displacement: `shaders/augment.wgsl` has room for them.
+    pub const MOST_POINTS: usize = 1024;
+
     /// Returns the distortions of images of this size.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl Distortion {
             strength = (f64::from(alpha) / (2.0 * sigma * std::f64::consts::PI.sqrt() * SPLINE)) as f32;
             let points = |pixels: usize| (pixels.saturating_sub(1) as f32 * density) as usize + 4;
             lattice = [size.width, size.height].map(points);
-            if lattice[0] * lattice[1] > MOST_POINTS {
+            if lattice[0] * lattice[1] > Self::MOST_POINTS {
                 let expected = "a smoother elastic displacement for images of this size";
                 return Err(Error::setting("augment", expected, format!("{augment}")));
             }

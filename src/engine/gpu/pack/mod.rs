@@ -163,10 +163,7 @@ impl GpuPack {
         }
         check_epoch(batches)?;
         let mut rows = self.take_rows(&batches.rows)?;
-        if rows.rows.awaits_distortion(batches.epoch, rows.uploaded) {
-            self.submissions.flush(&self.compute.context)?;
-            rows.rows.distort(&self.compute, batches.epoch, rows.uploaded)?;
-        }
+        rows.rows.distort(&self.compute, &mut self.submissions, batches.epoch, rows.uploaded)?;
         let taken = self.submit_piece(&mut rows, batches);
         self.rows = Some(rows);
         taken
