@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::submissions::Submissions;
 use crate::data::{Features, FeaturesRef, Rows, TargetsRef};
 use crate::error::{Error, Result};
 use crate::gpu::Context;
@@ -121,17 +120,17 @@ impl DeviceRows {
         Ok(Self { augmenter: Some(Augmenter { distortion, originals, epoch: 0, rows: 0 }), ..self })
     }
 
-    /// Distorts the rows before `end` for an epoch, as far as they are not, after the steps recorded in `submissions`, which
-    /// use the features of an earlier epoch. Does nothing without distortions.
+    /// Distorts the rows before `end` for an epoch, as far as they are not; does nothing without distortions. `flush`
+    /// submits the recorded steps, which use the features of an earlier epoch.
     ///
     /// # Errors
-    /// Errors of the device.
+    /// Errors of the device, and of `flush`.
     pub fn distort(
         &mut self,
         compute: &Compute,
-        submissions: &mut Submissions,
         epoch: usize,
         end: usize,
+        flush: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let samples = self.samples();
         let Some(augmenter) = &mut self.augmenter else { return Ok(()) };
@@ -139,7 +138,7 @@ impl DeviceRows {
         if first == end {
             return Ok(());
         }
-        submissions.flush(&compute.context)?;
+        flush()?;
         let kernel = Augment { distortion: augmenter.distortion, rows: end - first, samples };
         let record = kernel.record(first, end - first, epoch as u32);
         compute.run(&kernel, &[&augmenter.originals, &self.features], record)?;

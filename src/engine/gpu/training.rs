@@ -130,7 +130,9 @@ impl GpuEngine {
         }
         check_epoch(batches)?;
         let mut training = self.take_training(&batches.rows)?;
-        training.rows.distort(&self.compute, &mut self.submissions, batches.epoch, training.uploaded)?;
+        let (compute, submissions) = (&self.compute, &mut self.submissions);
+        let flush = || submissions.flush(&compute.context);
+        training.rows.distort(compute, batches.epoch, training.uploaded, flush)?;
         let taken = self.submit_piece(&mut training, batches);
         self.training = Some(training);
         taken

@@ -163,7 +163,8 @@ impl GpuPack {
         }
         check_epoch(batches)?;
         let mut rows = self.take_rows(&batches.rows)?;
-        rows.rows.distort(&self.compute, &mut self.submissions, batches.epoch, rows.uploaded)?;
+        let (compute, submissions) = (&self.compute, &mut self.submissions);
+        rows.rows.distort(compute, batches.epoch, rows.uploaded, || submissions.flush(&compute.context))?;
         let taken = self.submit_piece(&mut rows, batches);
         self.rows = Some(rows);
         taken
