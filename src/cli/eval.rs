@@ -7,8 +7,8 @@ use crate::engine::predicts_soon;
 use crate::error::Error;
 use crate::model::Model;
 use crate::train::{
-    Evaluated, Measure, Score, TargetErrors, ValueErrors, class_figures, confusion, evaluate_copies,
-    measures, only_class,
+    Evaluated, Measure, Score, TargetErrors, Threshold, ValueErrors, class_figures, confusion,
+    evaluate_copies, measures, only_class,
 };
 use clap::Args;
 use serde_json::Value;
@@ -46,6 +46,12 @@ pub struct Options {
     /// Rows are counted from 1, without the header, through all files.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20")]
     errors: Option<usize>,
+    /// Predict the second of two classes from this probability on: a number, or best.
+    ///
+    /// best is the threshold with the largest balanced accuracy on the evaluated rows. Without this option the more
+    /// probable class is predicted.
+    #[arg(long, hide_short_help = true, value_name = "X-or-best", allow_hyphen_values = true)]
+    threshold: Option<Threshold>,
     /// Predict each image from N distorted copies, by the mean of their probabilities.
     ///
     /// The distortions are half as large as the ones of --augment in training.
@@ -74,17 +80,22 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             "--errors lists misclassified rows, but this model predicts values; leave it out".to_owned()
         ));
     }
-    let evaluated = evaluate_copies(&model, data, &device, options.augment_test)?;
+    let mut evaluated = evaluate_copies(&model, data, &device, options.augment_test)?;
+    let counts = data.view().counts();
+    let threshold = options.threshold.map(|it| evaluated.decide(it, data.labels(), &counts)).transpose()?;
     let Score { loss, values, .. } = &evaluated.score;
     if !loss.is_finite() {
         return Err(Error::NonFiniteTest { path: file.into(), loss: *loss }.into());
     }
-    let measured = measures(&evaluated.outputs, data.targets.view(), &data.view().counts());
+    let measured = measures(&evaluated.outputs, &evaluated.predictions, data.targets.view(), &counts);
     if options.format == Format::Text {
         print_lines(&head(options, &model, data, file, &evaluated.device))?;
+        if let Some(threshold) = threshold {
+            print_line(&threshold_line(threshold, &model, options.threshold))?;
+        }
     }
     match values {
-        None => classes(options, &model, &rows, &evaluated, &measured),
+        None => classes(options, &model, &rows, (&evaluated, threshold), &measured),
         Some(errors) => self::values(options, &model, &rows, errors, &measured),
     }
 }
@@ -94,7 +105,7 @@ fn classes(
     options: &Options,
     model: &Model,
     rows: &EvaluationRows,
-    evaluated: &Evaluated,
+    (evaluated, threshold): (&Evaluated, Option<f64>),
     measured: &[Measure],
 ) -> anyhow::Result<()> {
     let EvaluationRows { data, name: file, .. } = rows;
@@ -119,7 +130,7 @@ fn classes(
             });
             let mut fields = head_fields(options, data, file, score.loss);
             fields.extend([
-                ("accuracy", score.accuracy.into()),
+                ("accuracy", value_of(measured, "accuracy")),
                 ("balanced_accuracy", value_of(measured, "balanced_accuracy")),
                 ("macro_f1", value_of(measured, "macro_f1")),
                 ("log_loss", value_of(measured, "log_loss")),
@@ -129,6 +140,7 @@ fn classes(
                 ("classes", classes.names().to_vec().into()),
                 ("confusion", matrix.into()),
             ]);
+            fields.extend(threshold.map(|threshold| ("threshold", threshold.into())));
             fields.extend(errors.map(|errors| ("errors", list(&errors, rows, predictions, classes))));
             print_object(&fields)?;
         }
@@ -150,6 +162,17 @@ fn head(options: &Options, model: &Model, data: &Dataset, file: &str, device: &s
     lines.push(format!("{samples} of {file}, on {device}"));
     lines.extend(weight_line(model, data));
     lines
+}
+
+/// Describes a decision threshold.
+fn threshold_line(threshold: f64, model: &Model, asked: Option<Threshold>) -> String {
+    let class = model.data_schema.classes.name(1);
+    let best = if asked == Some(Threshold::Best) {
+        ", with the largest balanced accuracy on these rows"
+    } else {
+        ""
+    };
+    format!("rows are predicted to be {class} from a probability of {threshold:.4} on{best}")
 }
 
 /// Returns the same description as fields of a JSON object, with the loss.

@@ -40,7 +40,7 @@ pub(super) fn balanced_accuracy(labels: &[u32], predictions: &[u32], counts: &[f
 /// Returns the AUC of rows with these labels from network outputs, [rows, classes]; `None` for rows of one
 /// class, and for more than 100 classes.
 pub(super) fn auc(outputs: &[f32], labels: &[u32], counts: &[f64]) -> Option<f64> {
-    Some(Classified::new(outputs, labels).auc(counts)).filter(|auc| auc.is_finite())
+    Some(Classified::new(outputs, &[], labels).auc(counts)).filter(|auc| auc.is_finite())
 }
 
 /// Returns the rows in ascending order of their score of a class.
@@ -59,7 +59,7 @@ fn ranks(scores: &[f64], classes: usize, class: usize) -> Vec<u32> {
 /// Rows with classes, and values that all resamples share.
 pub(super) struct Classified<'a> {
     labels: &'a [u32],
-    predictions: Vec<u32>,
+    predictions: &'a [u32],
     losses: Vec<f64>,
     /// For each class, the rows in ascending order of its probability.
     ranked: Vec<Vec<u32>>,
@@ -69,13 +69,13 @@ pub(super) struct Classified<'a> {
 }
 
 impl<'a> Classified<'a> {
-    pub(super) fn new(logits: &[f32], labels: &'a [u32]) -> Self {
+    /// Prepares rows for metrics; `predictions` may be empty if no metric depends on the predicted classes.
+    pub(super) fn new(logits: &[f32], predictions: &'a [u32], labels: &'a [u32]) -> Self {
         let classes = logits.len() / labels.len().max(1);
-        let (mut predictions, mut losses, mut scores) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut losses, mut scores) = (Vec::new(), Vec::new());
         for (row, label) in logits.chunks_exact(classes.max(1)).zip(labels) {
             let log_sum = log_sum_exp(row);
             let log_of = |class: usize| f64::from(row[class]) - log_sum;
-            predictions.push(best(row) as u32);
             losses.push(-log_of(*label as usize));
             scores.extend((0..classes).map(log_of));
         }

@@ -43,7 +43,8 @@ pub struct Measure {
 }
 
 /// Computes the metrics of predictions for rows with these targets from the outputs of a network, [rows,
-/// outputs] (for values, in the units of the targets). Rows are weighted by `counts`.
+/// outputs] (for values, in the units of the targets), and the predicted class of each row, if targets are classes. Rows
+/// are weighted by `counts`.
 ///
 /// Metrics of classes: accuracy; balanced accuracy, the mean recall of the classes that have rows; F1, the
 /// mean over the classes that have rows or are predicted (0 for a class that is only predicted); log loss,
@@ -52,10 +53,15 @@ pub struct Measure {
 /// of a class's probability of precision times the increase of recall, both the mean over the classes that
 /// have rows, and NaN for more than 100 classes. Metrics of values: RMSE, MAE and R2, of all targets together
 /// as in [`ValueErrors`](super::ValueErrors), and of each target if there are several.
-pub fn measures(outputs: &[f32], targets: TargetsRef<'_>, counts: &[f64]) -> Vec<Measure> {
+pub fn measures(
+    outputs: &[f32],
+    predictions: &[u32],
+    targets: TargetsRef<'_>,
+    counts: &[f64],
+) -> Vec<Measure> {
     match targets {
         TargetsRef::Classes(labels) => {
-            let rows = Classified::new(outputs, labels);
+            let rows = Classified::new(outputs, predictions, labels);
             let names: Vec<_> = OF_CLASSES.iter().map(|name| (*name, None)).collect();
             with_intervals(rows.steps(), &names, counts, |counts| rows.measures(counts).to_vec())
         }
@@ -127,6 +133,13 @@ fn wilson(share: f64, rows: f64) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::classified::evaluation;
+
+    /// The metrics of classes, each the most probable one.
+    fn of_classes(logits: &[f32], labels: &[u32], counts: &[f64]) -> Vec<Measure> {
+        let predictions = evaluation(logits, labels, counts).predictions;
+        measures(logits, &predictions, TargetsRef::Classes(labels), counts)
+    }
 
     fn near(measures: &[Measure], expected: &[(&str, f64)]) {
         for (measure, (name, value)) in measures.iter().zip(expected) {
@@ -155,7 +168,7 @@ mod tests {
             0.0, 2.0, -1.0,
         ];
         near(
-            &measures(&logits, TargetsRef::Classes(&labels), &[1.0; 8]),
+            &of_classes(&logits, &labels, &[1.0; 8]),
             &[
                 ("accuracy", 0.625),
                 ("balanced_accuracy", 0.611_111_111),
@@ -166,11 +179,11 @@ mod tests {
             ],
         );
         let counts = [1.0, 2.0, 0.0, 1.0, 1.0, 0.5, 3.0, 1.0];
-        let weighted = measures(&logits, TargetsRef::Classes(&labels), &counts)[5];
+        let weighted = of_classes(&logits, &labels, &counts)[5];
         assert!((weighted.value - 0.803_703_704).abs() < 1e-8, "{weighted:?}");
         let two = [0.0, 1.0, 0.0, -1.0, 0.0, 0.5, 0.0, 2.0, 0.0, 0.5];
         near(
-            &measures(&two, TargetsRef::Classes(&[1, 0, 0, 1, 1]), &[1.0; 5]),
+            &of_classes(&two, &[1, 0, 0, 1, 1], &[1.0; 5]),
             &[
                 ("accuracy", 0.8),
                 ("balanced_accuracy", 0.75),
@@ -186,12 +199,12 @@ mod tests {
     fn measures_of_values_are_those_of_scikit_learn() {
         let (outputs, values) = ([2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]);
         near(
-            &measures(&outputs, TargetsRef::Values { columns: 1, values: &values }, &[1.0; 4]),
+            &measures(&outputs, &[], TargetsRef::Values { columns: 1, values: &values }, &[1.0; 4]),
             &[("rmse", 0.375f64.sqrt()), ("mae", 0.5), ("r2", 0.948_608_137)],
         );
         let (outputs, values) = ([0.0, 2.0, -1.0, 2.0, 8.0, -5.0], [0.5, 1.0, -1.0, 1.0, 7.0, -6.0]);
         near(
-            &measures(&outputs, TargetsRef::Values { columns: 2, values: &values }, &[1.0; 3]),
+            &measures(&outputs, &[], TargetsRef::Values { columns: 2, values: &values }, &[1.0; 3]),
             &[
                 ("rmse", 0.708_333_333f64.sqrt()),
                 ("mae", 0.75),
@@ -214,7 +227,7 @@ mod tests {
         let rows = 2000;
         let labels: Vec<u32> = (0..rows).map(|row| u32::from(row % 5 == 0)).collect();
         let logits: Vec<f32> = (0..rows).flat_map(|_| [1.0, 0.0]).collect();
-        let accuracy = measures(&logits, TargetsRef::Classes(&labels), &vec![1.0; rows as usize])[0];
+        let accuracy = of_classes(&logits, &labels, &vec![1.0; rows as usize])[0];
         assert_eq!(accuracy.value, 0.8);
         let half = 1.96 * (0.8 * 0.2 / f64::from(rows)).sqrt();
         for (bound, expected) in accuracy.interval.iter().zip([0.8 - half, 0.8 + half]) {

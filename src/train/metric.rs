@@ -75,8 +75,8 @@ impl Metric {
             Self::Accuracy => accuracy(labels, predictions, counts),
             Self::BalancedAccuracy => balanced_accuracy(labels, predictions, counts, classes),
             Self::F1 => mean_of(&class_figures(labels, predictions, counts, classes), ClassFigures::f1),
-            Self::Auc => Classified::new(outputs, labels).auc(counts),
-            _ => Classified::new(outputs, labels).average_precision(counts),
+            Self::Auc => Classified::new(outputs, predictions, labels).auc(counts),
+            _ => Classified::new(outputs, predictions, labels).average_precision(counts),
         }
     }
 

@@ -1,5 +1,7 @@
 //! `tinytrain eval`.
 
+use serde_json::{Value, json};
+
 use crate::program::{Rows, Workplace};
 
 const CPU: [&str; 2] = ["--device", "cpu"];
@@ -173,4 +175,49 @@ fn errors_are_listed_and_are_the_same_on_every_device() {
     let all = eval(&[&CPU[..], &["--errors", "200"]].concat()).stdout;
     let (_, list) = all.split_once("misclassified\n").unwrap();
     assert_eq!(list.lines().count(), errors.len() + 1);
+}
+
+/// The confusion matrix, the classes and the metrics follow the threshold; probabilities do not.
+#[test]
+fn a_threshold_decides_between_two_classes() {
+    let place = Workplace::new();
+    let mut table = "x,y\n".to_owned();
+    for row in 0..200 {
+        // A seventh of the rows is positive: most of those with a large x.
+        let is_positive = row % 7 == 0 && row % 14 != 7 || row % 50 == 3;
+        let x = f64::from(row * 37 % 100) / 50.0 + if is_positive { 0.8 } else { 0.0 };
+        table += &format!("{x},{}\n", if is_positive { "yes" } else { "no" });
+    }
+    place.write("t.csv", &table);
+    let data = ["--data", "t.csv", "--target", "y"];
+    let train = ["--preset", "plain", "--epochs", "20", "--out", "m.safetensors", "--device", "cpu"];
+    place.train(&[&data[..], &train].concat());
+    let eval = |arguments: &[&str]| {
+        let common = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu"];
+        place.succeed(&[&common[..], arguments].concat())
+    };
+    let object = |arguments: &[&str]| eval(&[&["--format", "json"], arguments].concat()).objects().remove(0);
+    let number = |found: &Value, name: &str| found[name].as_f64().unwrap();
+    let (plain, all, best) = (object(&[]), object(&["--threshold", "0"]), object(&["--threshold", "best"]));
+    let positives = all["confusion"][1][1].as_u64().unwrap();
+    assert_eq!(all["confusion"], json!([[0, 200 - positives], [0, positives]]));
+    assert!((number(&all, "accuracy") - positives as f64 / 200.0).abs() < 1e-9);
+    assert_eq!(number(&all, "balanced_accuracy"), 0.5);
+    for name in ["log_loss", "auc", "average_precision", "loss"] {
+        assert_eq!((&all[name], &best[name]), (&plain[name], &plain[name]), "{name}");
+    }
+    for other in ["0.1", "0.2", "0.3", "0.5", "0.7"] {
+        let found = object(&["--threshold", other]);
+        assert_eq!(number(&found, "threshold"), other.parse::<f64>().unwrap());
+        assert!(number(&found, "balanced_accuracy") <= number(&best, "balanced_accuracy") + 1e-12, "{other}");
+    }
+    assert!(number(&best, "balanced_accuracy") > number(&plain, "balanced_accuracy"));
+    assert_eq!(object(&["--threshold", "0.5"])["confusion"], plain["confusion"]);
+    let text = eval(&["--threshold", "best"]).stdout;
+    assert!(text.contains("rows are predicted to be yes from a probability of 0."), "{text}");
+
+    let common = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--threshold"];
+    let refused = place.run(&[&common[..], &["2"]].concat());
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("expected best, or a number from 0 to 1"), "{}", refused.stderr);
 }

@@ -1,0 +1,92 @@
+//! Decision thresholds of classifiers of two classes.
+
+use std::str::FromStr;
+
+use super::evaluation::Evaluated;
+use super::probabilities::probability_of_second;
+use crate::error::{Error, Result};
+
+/// The probability of the second class from which on a row is predicted to be of this class.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Threshold {
+    /// The threshold with the largest balanced accuracy on the evaluated rows.
+    Best,
+    /// This probability.
+    At(f64),
+}
+
+impl FromStr for Threshold {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let number = || text.parse().ok().filter(|number| (0.0..=1.0).contains(number)).map(Self::At);
+        let found = if text == "best" { Some(Self::Best) } else { number() };
+        found.ok_or_else(|| "expected best, or a number from 0 to 1".to_owned())
+    }
+}
+
+impl Evaluated {
+    /// Replaces the predictions by those of a threshold, for rows with these labels, weighted by `counts`. Returns the
+    /// threshold.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the model does not predict two classes.
+    pub fn decide(&mut self, threshold: Threshold, labels: &[u32], counts: &[f64]) -> Result<f64> {
+        let outputs = self.outputs.len() / labels.len().max(1);
+        if self.predictions.is_empty() || outputs != 2 {
+            let found = if self.predictions.is_empty() { "of values" } else { "of more" };
+            return Err(Error::setting("threshold", "a model of two classes", format!("one {found}")));
+        }
+        let probabilities: Vec<f64> = self.outputs.chunks_exact(2).map(probability_of_second).collect();
+        let threshold = match threshold {
+            Threshold::At(threshold) => threshold,
+            Threshold::Best => best_threshold(&probabilities, labels, counts),
+        };
+        self.predictions = probabilities.iter().map(|it| u32::from(*it >= threshold)).collect();
+        Ok(threshold)
+    }
+}
+
+/// Returns the threshold with the largest balanced accuracy, half-way between the probabilities of two rows; 0.5 for rows
+/// of one class.
+fn best_threshold(probabilities: &[f64], labels: &[u32], counts: &[f64]) -> f64 {
+    let mut rows: Vec<usize> = (0..labels.len()).collect();
+    rows.sort_unstable_by(|a, b| probabilities[*b].total_cmp(&probabilities[*a]));
+    let mut totals = [0.0; 2];
+    labels.iter().zip(counts).for_each(|(label, count)| totals[*label as usize] += count);
+    if totals.contains(&0.0) {
+        return 0.5;
+    }
+    // Rows above the threshold, from the most probable ones on: recall of the second class minus the share of the first.
+    let (mut gain, mut best, mut threshold) = (0.0, f64::NEG_INFINITY, 0.5);
+    for (position, row) in rows.iter().enumerate() {
+        let share = counts[*row] / totals[labels[*row] as usize];
+        gain += if labels[*row] == 1 { share } else { -share };
+        let (own, next) =
+            (probabilities[*row], rows.get(position + 1).map_or(0.0, |row| probabilities[*row]));
+        if next < own && gain > best {
+            (best, threshold) = (gain, (own + next) / 2.0);
+        }
+    }
+    threshold
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_threshold_divides_where_the_balanced_accuracy_is_largest() {
+        let probabilities = [0.1, 0.2, 0.3, 0.35, 0.6, 0.05];
+        let labels = [0, 0, 1, 0, 1, 0];
+        // Above 0.25: both of class 1 and one of four of class 0, 0.875; above 0.475: 0.75.
+        let threshold = best_threshold(&probabilities, &labels, &[1.0; 6]);
+        assert!((threshold - 0.25).abs() < 1e-12, "{threshold}");
+        // A heavy row of class 0 between them moves it.
+        let threshold = best_threshold(&probabilities, &labels, &[1.0, 1.0, 1.0, 9.0, 1.0, 1.0]);
+        assert!((threshold - 0.475).abs() < 1e-12, "{threshold}");
+        assert_eq!(best_threshold(&[0.2, 0.7], &[1, 1], &[1.0; 2]), 0.5);
+        // Rows of equal probability stay together.
+        assert_eq!(best_threshold(&[0.4, 0.4, 0.8], &[0, 1, 1], &[1.0; 3]), 0.6000000000000001);
+    }
+}
