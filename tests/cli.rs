@@ -45,6 +45,8 @@ mod help;
 mod image_folders;
 #[path = "cli/importance.rs"]
 mod importance;
+#[path = "cli/init_from.rs"]
+mod init_from;
 #[path = "cli/inspect.rs"]
 mod inspect;
 #[cfg(unix)]

@@ -42,7 +42,7 @@ pub fn run(
     }
     let training = &options.training;
     let OpenData { reader, validation, settings, info, notice, doubts, .. } =
-        DataPaths::from_options(options)?.open(options, own)?;
+        DataPaths::from_options(options)?.open(options, own, None)?;
     let of_columns = [left_out(reader.left_out()), reader.table_notices().to_vec()].concat();
     as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
     let (preset, weight) = (settings.preset_for(&info), training.columns.weight.as_deref());

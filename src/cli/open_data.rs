@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::data::{ImageOptions, ReadOptions, Reader, Source, data_paths};
 use crate::error::{Error, Result};
+use crate::model::Model;
 use crate::settings::text::text_of;
 use crate::settings::{DatasetInfo, LrFactors, TrainSettings};
 use crate::train::{Config, TrainingData};
@@ -86,17 +87,23 @@ impl DataPaths {
         data_paths::spare_data(option, out, [Some(&self.train), self.test.as_ref(), self.validation.as_ref()])
     }
 
-    /// Opens the files and checks the options against the data; `given` are the options on the command line.
+    /// Opens the files and checks the options against the data; `given` are the options on the command line. A `model`
+    /// from which training starts decides the columns and the network.
     ///
     /// # Errors
     /// Errors of the data and of the options.
-    pub fn open(&self, options: &Options, given: &Table) -> Result<OpenData> {
+    pub fn open(&self, options: &Options, given: &Table, model: Option<&Model>) -> Result<OpenData> {
         let training = &options.training;
         let mut read = ReadOptions { stop: self.stop.clone(), ..training.read_options()? };
+        if let Some(model) = model {
+            read.columns.schema = model.data_schema.schema.clone();
+            read.images = model.data_schema.image.map(ImageOptions::from).unwrap_or_default();
+        }
         (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
         let mut reader = Reader::open(&self.train, &read)?;
         let validates = self.validation.is_some();
         let settings = training.settings.with_table_defaults(&mut reader, validates)?;
+        let settings = model.map_or(settings.clone(), |model| settings.continuing(model));
         let info = settings.inspect(&reader, validates, self.test.is_some());
         let info = DatasetInfo { in_folds: options.folds.is_some(), ..info };
         settings.resolve(&info)?;
@@ -116,6 +123,9 @@ impl DataPaths {
             format!("images are converted to {form}{of_first}; use --image-size or --colour to change that")
         });
         let opened = OpenData { reader, validation, test, settings, info, notice, doubts: self.doubts() };
+        if model.is_some() {
+            refuse_other_network(given)?;
+        }
         refuse_unused(given, options, &opened)?;
         Ok(opened)
     }
@@ -161,6 +171,27 @@ const OF_ALL_TABLES: [&str; 8] = [
     "missing-markers",
     "missing",
 ];
+
+/// Options for the network and its inputs, which a model decides from which training starts.
+const OF_NETWORK: [&str; 9] = [
+    "hidden",
+    "activation",
+    "init",
+    "embeddings",
+    "input-scaling",
+    "one-hot",
+    "scale",
+    "clip",
+    "scale-target",
+];
+
+/// Rejects options on the command line for another network than that of `--init-from`.
+fn refuse_other_network(given: &Table) -> Result<()> {
+    match OF_NETWORK.into_iter().find(|option| given.contains_key(*option)) {
+        Some(option) => Err(Error::setting(option, "the network and the inputs of --init-from", "an option")),
+        None => Ok(()),
+    }
+}
 
 /// Rejects a learning rate of embeddings if no input has an embedding. This depends on the categories of all
 /// rows, since a small number of categories is one-hot encoded.

@@ -1,14 +1,16 @@
 //! `tinytrain train`.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::data::{Reader, data_paths};
-use crate::engine::{Detail, Device, DeviceRequest, Observer, Recorder};
+use crate::engine::{Detail, Device, DeviceRequest, EngineState, Observer, Recorder};
 use crate::error::Error;
+use crate::model::Model;
 use crate::profile::Profile;
 use crate::settings::{DatasetInfo, TrainSettings};
-use crate::train::{Checkpoint, Config, End, Event, Run, Summary, TrainingData, refit};
+use crate::train::{Checkpoint, Config, End, Event, Run, Summary, TrainingData, load_model, refit};
 use toml::Table;
 
 use super::args::Format;
@@ -127,11 +129,12 @@ impl TrainRequest<'_> {
         lost: Option<Error>,
     ) -> anyhow::Result<RunOutcome> {
         let Self { options, run, paths, interrupts, start, .. } = *self;
+        let first = run.init_from.as_deref().map(load_first).transpose()?;
         let OpenData { mut reader, validation, mut test, settings, info, notice, doubts } =
-            paths.open(options, self.own)?;
+            paths.open(options, self.own, first.as_ref())?;
         let once_more =
             if run.refit { Some(copies(&settings, &info, &mut reader, &mut test)?) } else { None };
-        let (mut data, config) = settings.prepare(info, reader, validation, test)?;
+        let (mut data, config) = settings.prepare_for(first.as_ref(), info, reader, validation, test)?;
         // All readers work while the device opens.
         let (device, mut notices) = match lost {
             Some(error) => {
@@ -169,6 +172,9 @@ impl TrainRequest<'_> {
         }
         let trained = Run::new(config.clone(), data, device.clone(), observer.clone())?;
         let mut trained = trained.began_at(start).resumable();
+        if let Some(model) = first {
+            trained = trained.begin_with(model.parameters, EngineState::default());
+        }
         if !run.test_every_epoch {
             trained = trained.tested_at_end();
         }
@@ -197,6 +203,16 @@ impl TrainRequest<'_> {
         report.end(summary)?;
         Ok(RunOutcome::Reported(Box::new(made)))
     }
+}
+
+/// Reads the model from which training starts.
+fn load_first(path: &Path) -> crate::error::Result<Model> {
+    let model = load_model(path)?;
+    if model.ensemble.is_some() {
+        let found = format!("the ensemble {}", path.display());
+        return Err(Error::setting("init-from", "the model of one network", found));
+    }
+    Ok(model)
 }
 
 /// Returns copies of the training and test readers for the refit.

@@ -59,6 +59,12 @@ pub struct RunOptions {
     #[arg(long, help_heading = RUNS, value_name = "DIR")]
     #[serde(skip)]
     pub resume: Option<PathBuf>,
+    /// Start from the weights of this model, or of the run in this folder, on other rows or with other settings.
+    ///
+    /// The model decides the columns, by their names, the scaling, the classes and the layers.
+    #[arg(long, help_heading = RUNS, value_name = "FILE-or-DIR", conflicts_with_all = ["resume", "folds", "refit"])]
+    #[serde(serialize_with = "text::path")]
+    pub init_from: Option<PathBuf>,
     /// Interval between checkpoints: 1epoch, 100steps, 5min. [default: 60s]
     ///
     /// A checkpoint is also written when the run ends or is interrupted.

@@ -5,6 +5,7 @@ use super::{
 };
 use crate::data::{Reader, Split};
 use crate::error::{Error, Result};
+use crate::model::{InputColumn, InputLayer, Model};
 use crate::named::one_of;
 use crate::step::{Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, demand};
 use crate::train::{ClassWeights, Config, DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES, TrainingData};
@@ -75,6 +76,30 @@ impl TrainSettings {
         Ok(Self { preset: Some(Preset::Table), validation_fraction, ..self.clone() })
     }
 
+    /// These settings for the network and the inputs of a model, from which training starts.
+    #[must_use]
+    pub fn continuing(&self, model: &Model) -> Self {
+        let layers = model.network.dense();
+        let hidden = &layers[..layers.len() - 1];
+        let input_layer = model.network.input_layer();
+        let columns = input_layer.map(InputLayer::columns).unwrap_or_default();
+        let most_one_hot = columns.iter().filter_map(|column| match column {
+            InputColumn::OneHot { categories } => Some(*categories),
+            _ => None,
+        });
+        let is_periodic = columns.contains(&InputColumn::Periodic);
+        let is_scaled = input_layer.is_some_and(InputLayer::is_scaled);
+        let activations = || hidden.iter().map(|layer| layer.activation).collect::<Vec<_>>().into();
+        Self {
+            hidden: Some(hidden.iter().map(|layer| layer.units).collect::<Vec<_>>().into()),
+            activation: (!hidden.is_empty()).then(activations),
+            embeddings: Some(if is_periodic { Embeddings::Pbld } else { Embeddings::None }),
+            input_scaling: Some(if is_scaled { YesNo::Yes } else { YesNo::No }),
+            one_hot: most_one_hot.max(),
+            ..self.clone()
+        }
+    }
+
     /// Whether a table has enough rows to hold some out for validation.
     fn can_spare_rows(&self, reader: &mut Reader) -> Result<bool> {
         if reader.rows() < FEW_ROWS {
@@ -120,7 +145,23 @@ impl TrainSettings {
         validation: Option<Reader>,
         test: Option<Reader>,
     ) -> Result<(TrainingData, Config)> {
-        let data = TrainingData::new(reader, validation, test, &self.resolve(&info)?.data)?;
+        self.prepare_for(None, info, reader, validation, test)
+    }
+
+    /// Prepares the data as [`TrainSettings::prepare`] does, for a model from which training starts, if there is one.
+    ///
+    /// # Errors
+    /// Errors of [`TrainingData::for_model`], and errors of [`TrainSettings::resolve`].
+    pub fn prepare_for(
+        &self,
+        model: Option<&Model>,
+        info: DatasetInfo,
+        reader: Reader,
+        validation: Option<Reader>,
+        test: Option<Reader>,
+    ) -> Result<(TrainingData, Config)> {
+        let options = self.resolve(&info)?.data;
+        let data = TrainingData::for_model(model, reader, validation, test, &options)?;
         let config = self.resolve(&info.with_data(&data))?;
         Ok((data, config))
     }

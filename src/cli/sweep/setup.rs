@@ -184,7 +184,7 @@ impl PreparedSweep {
         // Settings of a member may decide whether factors of learning rates have an effect.
         let mut decided = given.clone();
         decided.retain(|name, _| !name.starts_with("lr-"));
-        let opened = DataPaths::from_options(base)?.open(base, &decided)?;
+        let opened = DataPaths::from_options(base)?.open(base, &decided, None)?;
         // The preset for tables is the default, as in `tinytrain train`.
         base.training.settings = opened.settings.clone();
         let base = &common.base;

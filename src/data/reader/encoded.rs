@@ -99,8 +99,13 @@ impl Reader {
                 format!("a mean of {:e} and a deviation of {:e}", scale.center[column], scale.width[column]);
             return Err(Error::data(&self.labels_name, place, expected, found));
         }
-        self.table.values = scale.scaled(&self.table.values);
+        self.scale_targets(&scale);
         Ok(scale)
+    }
+
+    /// Scales the values to predict.
+    pub(crate) fn scale_targets(&mut self, scale: &TargetScale) {
+        self.table.values = scale.scaled(&self.table.values);
     }
 
     /// Applies a transform to the rows so far; call it once, after the last row.

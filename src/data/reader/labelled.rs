@@ -141,9 +141,19 @@ impl Reader {
         if self.values() > 0 {
             return self.into_rows(transform);
         }
+        self.take_classes(classes)?;
+        self.into_rows(transform)
+    }
+
+    /// Makes the labels indices into these classes, after the last row.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for the first label of another class.
+    pub(crate) fn take_classes(&mut self, classes: &Classes) -> Result<()> {
         let own = self.found_in(classes)?;
         self.table.labels.iter_mut().for_each(|label| *label = own[*label as usize]);
-        self.into_rows(transform)
+        self.table.classes = classes.clone();
+        Ok(())
     }
 
     /// Checks that the labels so far are among these classes.

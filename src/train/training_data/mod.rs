@@ -9,7 +9,7 @@ use crate::data::{
     TargetScale, Transform, UnknownCells, is_sorted,
 };
 use crate::error::{Error, Result};
-use crate::model::DataSchema;
+use crate::model::{DataSchema, Model};
 use crate::step::{Loss, demand};
 use crate::train::evaluation::{check_inputs, test_set};
 use crate::train::{DataOptions, TrainedRows};
@@ -73,11 +73,30 @@ impl TrainingData {
     /// # Errors
     /// Errors of the data.
     pub fn new(
+        reader: Reader,
+        validation: Option<Reader>,
+        test: Option<Reader>,
+        options: &DataOptions,
+    ) -> Result<Self> {
+        Self::for_model(None, reader, validation, test, options)
+    }
+
+    /// Prepares rows as [`TrainingData::new`] does, but as inputs and targets of a model from which training starts, if
+    /// there is one; the rows must have been read with its schema.
+    ///
+    /// # Errors
+    /// As [`TrainingData::new`]; [`Error::Data`] for other inputs, and for labels that are no classes of the model.
+    pub fn for_model(
+        model: Option<&Model>,
         mut reader: Reader,
         validation: Option<Reader>,
         test: Option<Reader>,
         options: &DataOptions,
     ) -> Result<Self> {
+        if let Some(model) = model {
+            check_inputs(reader.name(), reader.inputs(), model.transform.columns(model.network.columns()))?;
+            reader.read_to_end()?;
+        }
         for other in [&validation, &test].into_iter().flatten() {
             check_inputs(other.name(), other.inputs(), reader.inputs())?;
         }
@@ -85,8 +104,10 @@ impl TrainingData {
         if reader.rows() == 0 {
             reader.next_block()?;
         }
-        let background = if options.scale == Scale::Auto { reader.light_background() } else { None };
+        let background =
+            if options.scale == Scale::Auto && model.is_none() { reader.light_background() } else { None };
         let encodes = match options.scale {
+            _ if model.is_some() => false,
             Scale::Auto => !reader.holds_images() || background.is_some(),
             Scale::None | Scale::Bytes => reader.needs_encoding(),
             Scale::Standard | Scale::MinMax | Scale::Robust | Scale::Quantile => true,
@@ -104,10 +125,13 @@ impl TrainingData {
         let read_first = read_first.filter(|_| reader.rows() > BLOCK_ROWS);
         // Values have no classes that reveal an order of the rows.
         let is_in_doubt = reader.values() > 0 || is_sorted(reader.labels());
-        let is_whole = encodes || !options.split.is_none() || is_in_doubt;
+        let is_whole = encodes || model.is_some() || !options.split.is_none() || is_in_doubt;
         reader.check_classes()?;
         reader.check_values()?;
         let (file_rows, odd_labels) = (reader.total_rows(), reader.odd_labels());
+        if let Some(model) = model.filter(|_| reader.values() == 0) {
+            reader.take_classes(&model.data_schema.classes)?;
+        }
         let name = reader.name().to_owned();
         let held_out =
             if options.split.is_none() { Vec::new() } else { reader.divide(&options.split)?.into() };
@@ -126,6 +150,7 @@ impl TrainingData {
             }
         }
         let transform = match options.scale {
+            _ if let Some(model) = model => model.transform.clone(),
             scale if encodes => {
                 let encoding = match background {
                     Some(background) => reader.encoding(Scale::Bytes).centred(background),
@@ -139,14 +164,19 @@ impl TrainingData {
             Scale::None => Transform::None,
             _ => Transform::Bytes,
         };
-        if !encodes {
+        if !matches!(transform, Transform::Columns(_)) {
             reader.refuse_missing()?;
         }
         if is_whole {
             reader.apply(&transform)?;
         }
         let standardises = options.standardise_targets && reader.values() > 0;
-        let target_scale = standardises.then(|| reader.standardise_targets()).transpose()?;
+        let target_scale = match model {
+            Some(model) => {
+                model.data_schema.target_scale.clone().inspect(|scale| reader.scale_targets(scale))
+            }
+            None => standardises.then(|| reader.standardise_targets()).transpose()?,
+        };
         let mut rows = held_out.into_iter().map(|rows: Dataset| Some(rows).filter(|rows| rows.rows() > 0));
         let mut held_out = |file: Option<Reader>| -> Result<Option<HeldOut>> {
             let rows = rows.next().flatten();
