@@ -15,7 +15,7 @@ from sklearn.datasets import make_classification
 
 from tinytrain import TinytrainClassifier, TinytrainSearchCV
 
-SMALL = {"hidden": (16,), "epochs": 8}
+SMALL = {"hidden": (16,), "epochs": 8, "preset": "plain"}
 
 
 def fitted(X, y, seed):

@@ -19,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from tinytrain import TinytrainClassifier, TinytrainRegressor
 
-SMALL = {"hidden": (16,), "epochs": 10, "random_state": 0}
+SMALL = {"hidden": (16,), "epochs": 10, "random_state": 0, "preset": "plain"}
 
 
 @pytest.fixture
