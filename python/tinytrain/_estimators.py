@@ -406,7 +406,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows: numbers, or a frame of pandas, polars or pyarrow.
         y : array-like of shape (n_samples,)
             The class of each row.
@@ -471,11 +471,11 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         The optimizer goes on, too: its moments and the number of steps are kept, also by `pickle`. Scaling, categories and the values
         that stand for missing ones are those of the rows of the first call, or of `fit`, which should be like those to come. The
-        learning rate must not depend on the number of epochs.
+        learning rate is constant by default, and must not depend on the number of epochs.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,)
             The class of each row.
@@ -571,7 +571,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Rows like those of training.
 
         Returns
@@ -595,7 +595,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Rows like those of training.
 
         Returns
@@ -620,7 +620,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Rows like those of training.
 
         Returns
@@ -648,7 +648,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows: numbers, or a frame of pandas, polars or pyarrow.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The values to predict.
@@ -705,11 +705,11 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
 
         The optimizer goes on, too: its moments and the number of steps are kept, also by `pickle`. Scaling, of what is predicted, too,
         categories and the values that stand for missing ones are those of the rows of the first call, or of `fit`, which should be like
-        those to come. The learning rate must not depend on the number of epochs.
+        those to come. The learning rate is constant by default, and must not depend on the number of epochs.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The values to predict.
@@ -759,7 +759,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Rows like those of training.
 
         Returns

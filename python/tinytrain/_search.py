@@ -97,7 +97,8 @@ class TinytrainSearchCV(BaseSearchCV):
     cv : int, cross-validation generator or iterable, default=None
         The folds; None are five.
     n_jobs : int, default=None
-        Threads of the processor; None is one for each core.
+        Threads of the processor; None is one for each core. If a joblib backend of processes is active, such as Dask's or Ray's, its
+        workers train, with as many threads each.
     verbose : bool, default=False
         Whether a bar shows the fits.
     error_score : 'raise' or float, default=nan
@@ -176,7 +177,7 @@ class TinytrainSearchCV(BaseSearchCV):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             What they should give.

@@ -53,6 +53,7 @@ n_jobs : int, default=None
     number does not change results.
 warm_start : bool, default=False
     Whether `fit` begins with the weights of the fit before it, which must have made the same network of the same columns and categories.
+    The schedule of the learning rate begins again; if it is constant and no rows validate, the state of the optimizer is kept, too.
 verbose : bool or int, default=False
     Whether a bar shows the epochs.
 callbacks : callable or list of callables, default=None
