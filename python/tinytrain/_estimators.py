@@ -608,7 +608,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         >>> from sklearn.datasets import load_iris
         >>> from tinytrain import TinytrainClassifier
         >>> X, y = load_iris(return_X_y=True)
-        >>> TinytrainClassifier(random_state=1).fit(X, y).predict_proba(X[:2]).round(1)
+        >>> TinytrainClassifier(random_state=1).fit(X, y).predict_proba(X[:2]).round()
         array([[1., 0., 0.],
                [1., 0., 0.]])
         """
