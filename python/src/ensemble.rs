@@ -1,6 +1,7 @@
 //! Networks that are trained together as a sweep of the library, and predict together.
 
-use pyo3::exceptions::PyValueError;
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use tinytrain::data::{Targets, TargetsRef};
 use tinytrain::engine::{block, find_device_for};
@@ -19,23 +20,47 @@ use crate::settings;
 
 /// A network, or the reason of its failure; its epochs; its number of picks; whether its time limit was
 /// reached.
-type Trained = (Option<Model>, Option<String>, usize, u32, bool);
+type Trained<M = Model> = (Option<M>, Option<String>, usize, u32, bool);
+
+/// Plans a network with each of these settings and the program's defaults for the training rows.
+pub(crate) fn planned(
+    settings: &[TrainSettings],
+    training: &mut Reader,
+    validates: bool,
+    number: impl Fn(usize) -> usize,
+) -> Result<Vec<TrialPlan>, Error> {
+    let plan = |(index, settings): (usize, &TrainSettings)| {
+        let settings = settings.with_table_defaults(training, validates)?;
+        Ok(TrialPlan { number: number(index), settings, own: Default::default(), is_packed: false })
+    };
+    settings.iter().enumerate().map(plan).collect()
+}
 
 /// A running sweep, with the rows by which networks are picked.
 struct Job {
     sweep: Sweep,
-    ended: Vec<Option<FinishedMember>>,
+    ended: Vec<Option<Ended>>,
     /// Settings of each network.
     configs: Vec<Config>,
     validation: Option<tinytrain::Dataset>,
 }
 
-/// Trains a network with each of these settings, JSON objects, on the same rows. With validation rows and a
-/// number of `picks`, networks are picked this number of times by their validation predictions; otherwise
-/// each is picked once. Returns all networks, and the picked ones as one model. `on_ended` is called once for
-/// each finished network.
+/// A network after its training.
+pub(crate) struct Ended {
+    pub model: Option<Arc<tinytrain::Model>>,
+    /// The reason of its failure.
+    pub reason: Option<String>,
+    pub epochs: usize,
+    pub is_late: bool,
+}
+
+/// Trains a network with each of these settings, JSON objects, on the same rows, unless networks `trained`
+/// elsewhere are given. With validation rows and a number of `picks`, networks are picked this number of
+/// times by their validation predictions; otherwise each is picked once. Returns all networks, the picked
+/// ones as one model, and whether there are validation rows. `on_ended` is called once for each finished
+/// network.
 #[pyfunction]
-#[pyo3(signature = (rows, settings, *, device="auto", threads=None, repeats=true, validation=None, names=Vec::new(), picks=None, seed=0, on_ended=None))]
+#[pyo3(signature = (rows, settings, *, device="auto", threads=None, repeats=true, validation=None, names=Vec::new(), picks=None, seed=0, trained=None, on_ended=None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn ensemble<'py>(
     py: Python<'py>,
@@ -48,20 +73,28 @@ pub(crate) fn ensemble<'py>(
     names: Vec<String>,
     picks: Option<usize>,
     seed: u64,
+    trained: Option<Vec<Trained<PyRef<'py, Model>>>>,
     on_ended: Option<Bound<'py, PyAny>>,
-) -> PyResult<(Vec<Trained>, Model)> {
+) -> PyResult<(Vec<Trained>, Option<Model>, bool)> {
     let settings = settings.iter().map(|text| settings::read(text)).collect::<PyResult<Vec<_>>>()?;
     let training = source(rows, &names, repeats, threads)?;
     let validation = validation.map(|rows| source(rows, &names, false, threads)).transpose()?;
     let request: DeviceRequest = device.parse().unwrap_or_default();
+    let trained = trained.map(|trained| trained.into_iter().map(Ended::given).collect());
     // Several networks take long, and ending a sweep waits for its threads.
     let mut job = Remote::new(None, true)?;
     let start = move |slot: &mut Option<Job>| {
         let validation = validation.map(Source::reader).transpose()?;
-        *slot = Some(Job::new(settings, training.reader()?, validation, &request, threads)?);
-        Ok(())
+        let job = Job::new(settings, training.reader()?, validation, &request, threads, trained)?;
+        let validates = job.validation.is_some();
+        if picks.is_some() && !validates {
+            let expected = "rows that validate (early_stopping, validation_fraction or eval_set)";
+            return Err(Error::setting("n_picks", expected, "none"));
+        }
+        *slot = Some(job);
+        Ok(validates)
     };
-    job.call(py, start)?.map_err(exception)?;
+    let validates = job.call(py, start)?.map_err(exception)?;
     while let Some(has_ended) =
         job.call(py, |job| job.as_mut().map_or(Ok(None), Job::next))?.map_err(exception)?
     {
@@ -71,17 +104,11 @@ pub(crate) fn ensemble<'py>(
     }
     let finish = move |job: &mut Option<Job>| job.take().ok_or(Error::Interrupted)?.finish(picks, seed);
     let (trained, model) = job.call(py, finish)?.map_err(exception)?;
-    match model {
-        Some(model) => Ok((trained, Model::new(model))),
-        None => {
-            let reason = trained.into_iter().find_map(|(_, reason, ..)| reason);
-            Err(PyValueError::new_err(reason.unwrap_or_else(|| "no network was trained".to_owned())))
-        }
-    }
+    Ok((trained, model.map(Model::new), validates))
 }
 
 /// Returns whether only the time limit ended a network's training before its last epoch.
-pub(crate) fn is_late(run: &TrainedModel, config: &Config) -> bool {
+fn is_late(run: &TrainedModel, config: &Config) -> bool {
     let count = run.epochs.len();
     let reached = |last: &Epoch| last.validation.as_ref().unwrap_or(&last.train).accuracy;
     let is_reached = config
@@ -92,23 +119,50 @@ pub(crate) fn is_late(run: &TrainedModel, config: &Config) -> bool {
     config.max_time.is_some() && count < config.epochs && is_patient && !is_reached
 }
 
+impl Ended {
+    /// Returns a network that was trained elsewhere.
+    fn given((model, reason, epochs, _, is_late): Trained<PyRef<'_, Model>>) -> Self {
+        Self { model: model.map(|model| Arc::clone(model.model())), reason, epochs, is_late }
+    }
+
+    /// Returns the outcome of a member with these settings.
+    pub(crate) fn new(ended: FinishedMember, config: &Config) -> Self {
+        let reason = match &ended.status {
+            TrialStatus::Failed(reason) => Some(in_python(reason)),
+            _ => None,
+        };
+        let run = ended.runs.into_iter().next().filter(|_| reason.is_none());
+        Self {
+            epochs: run.as_ref().map_or(0, |run| run.epochs.len()),
+            is_late: run.as_ref().is_some_and(|run| is_late(run, config)),
+            model: run.map(|run| run.model),
+            reason,
+        }
+    }
+}
+
 impl Job {
     fn new(
         settings: Vec<TrainSettings>,
-        training: Reader,
+        mut training: Reader,
         validation: Option<Reader>,
         request: &DeviceRequest,
         threads: Option<usize>,
+        trained: Option<Vec<Ended>>,
     ) -> Result<Self, Error> {
-        let plan =
-            |(number, settings)| TrialPlan { number, settings, own: Default::default(), is_packed: false };
-        let planned: Vec<TrialPlan> = settings.into_iter().enumerate().map(plan).collect();
+        let planned = planned(&settings, &mut training, validation.is_some(), |number| number)?;
         let mut sources = Sources::new(training, validation, None);
         let mut members = sources.members(&planned, None)?;
         let device = find_device_for(request, is_short(&members, threads)?)?;
         plan_on(&device, &mut members)?;
         let validation = members.first().and_then(|member| member.data[0].validation().cloned());
-        let ended = members.iter().map(|_| None).collect();
+        let ended = match trained {
+            Some(trained) => {
+                members.clear();
+                trained.into_iter().map(Some).collect()
+            }
+            None => members.iter().map(|_| None).collect(),
+        };
         let configs = members.iter().map(|member| member.config.clone()).collect();
         let plan = Plan { device, threads, halving: None, first_stage: 0, deadline: None };
         Ok(Self { sweep: Sweep::new(members, plan), ended, configs, validation })
@@ -120,7 +174,7 @@ impl Job {
             match event {
                 Event::FinishedMember(ended) => {
                     let number = ended.member;
-                    self.ended[number] = Some(*ended);
+                    self.ended[number] = Some(Ended::new(*ended, &self.configs[number]));
                     return Ok(Some(true));
                 }
                 Event::Tick => return Ok(Some(false)),
@@ -138,16 +192,11 @@ impl Job {
     ) -> Result<(Vec<Trained>, Option<tinytrain::Model>), Error> {
         let (mut trained, mut models) = (Vec::new(), Vec::new());
         for (number, ended) in self.ended.into_iter().enumerate() {
-            let reason = match ended.as_ref().map(|ended| &ended.status) {
-                Some(TrialStatus::Failed(reason)) => Some(in_python(reason)),
-                Some(_) => None,
-                None => Some("it was not trained".to_owned()),
-            };
-            let run = ended.and_then(|ended| ended.runs.into_iter().next()).filter(|_| reason.is_none());
-            let epochs = run.as_ref().map_or(0, |run| run.epochs.len());
-            let is_late = run.as_ref().is_some_and(|run| is_late(run, &self.configs[number]));
-            models.extend(run.as_ref().map(|run| (number, (*run.model).clone())));
-            trained.push((run.map(|run| Model::shared(run.model)), reason, epochs, 0, is_late));
+            let reason = || Some("it was not trained".to_owned());
+            let Ended { model, reason, epochs, is_late } =
+                ended.unwrap_or_else(|| Ended { model: None, reason: reason(), epochs: 0, is_late: false });
+            models.extend(model.as_ref().map(|model| (number, (**model).clone())));
+            trained.push((model.map(Model::shared), reason, epochs, 0, is_late));
         }
         let Some((_, first)) = models.first() else { return Ok((trained, None)) };
         let is_like = |model: &tinytrain::Model| {

@@ -264,13 +264,15 @@ pub(crate) fn fit<'py>(
     let training = source(rows, &names, repeats, threads)?;
     let validation = validation.map(|rows| source(rows, &names, false, threads)).transpose()?;
     let cells = training.cells() + validation.as_ref().map_or(0, Source::cells);
-    let trainer = Trainer::new(settings).device(device.parse().unwrap_or_default());
+    let request = device.parse().unwrap_or_default();
     let of_classes = training.targets.names.is_some();
     let before = first.as_ref().map(|model| Arc::clone(model.model()));
     let first = first.map(|model| (model.parameters(), model.state().clone()));
     let start = move |slot: &mut Option<Run>| {
         let validation = validation.map(Source::reader).transpose()?;
-        let run = trainer.start_reader(training.reader()?, validation, None)?;
+        let mut reader = training.reader()?;
+        let settings = settings.with_table_defaults(&mut reader, validation.is_some())?;
+        let run = Trainer::new(settings).device(request).start_reader(reader, validation, None)?;
         *slot = Some(match first {
             Some((parameters, state)) => run.begin_with(parameters, state),
             None => run,

@@ -49,6 +49,7 @@ mod _tinytrain {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("VALIDATION_FRACTION", tinytrain::settings::VALIDATION_FRACTION)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

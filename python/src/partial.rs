@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use tinytrain::data::{Dataset, Targets as Given};
 use tinytrain::engine::{EngineState, find_device_for, predicts_soon};
 use tinytrain::train::{Pass, Passed};
-use tinytrain::{DatasetInfo, Device, DeviceRequest, Error, TrainSettings};
+use tinytrain::{DatasetInfo, Device, DeviceRequest, Error, Preset, RateSchedule, TrainSettings};
 
 use crate::errors::exception;
 use crate::fit::{GivenRows, LONG, OwnTargets, Source, source};
@@ -28,7 +28,7 @@ pub(crate) fn partial_fit(
     names: Vec<String>,
     first: Option<PyRef<'_, Model>>,
 ) -> PyResult<(Model, f64, Unknown)> {
-    let settings = settings::read(settings)?;
+    let settings = with_defaults(settings::read(settings)?);
     let source = source(rows, &names, false, settings.threads)?;
     let request: DeviceRequest = device.parse().unwrap_or_default();
     let first = first.map(|model| ((**model.model()).clone(), model.state().clone()));
@@ -45,6 +45,15 @@ pub(crate) fn partial_fit(
     let Passed { model, state, score } = pass.call(py, finish)?.map_err(exception)?;
     let unknown = by_column(&unknown, model.data_schema.schema.as_ref());
     Ok((Model::with_state(model, state), score.loss, unknown))
+}
+
+/// Returns the settings with the defaults of a pass: the preset of `fit`, with a constant learning rate.
+fn with_defaults(settings: TrainSettings) -> TrainSettings {
+    TrainSettings {
+        preset: settings.preset.or(Some(Preset::Table)),
+        lr_schedule: settings.lr_schedule.or(Some(RateSchedule::Constant)),
+        ..settings
+    }
 }
 
 /// Begins the pass, over rows in their own order.

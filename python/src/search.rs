@@ -1,13 +1,15 @@
 //! Many candidates on many folds, trained together as a sweep of the library.
 
+use std::collections::BTreeMap;
+
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use tinytrain::engine::find_device_for;
-use tinytrain::sweep::{Event, Member, Plan, Sources, TrialPlan, TrialStatus, is_short, plan_on};
+use tinytrain::sweep::{Event, Member, Plan, Sources, is_short, plan_on};
 use tinytrain::{DeviceRequest, Sweep};
 
-use crate::ensemble::is_late;
-use crate::errors::{exception, in_python};
+use crate::ensemble::{Ended, planned};
+use crate::errors::exception;
 use crate::fit::{GivenRows, Source, source};
 use crate::model::Model;
 use crate::settings;
@@ -38,42 +40,35 @@ pub(crate) fn search<'py>(
     let request: DeviceRequest = device.parse().unwrap_or_default();
     let candidates = candidates.iter().map(|text| settings::read(text)).collect::<PyResult<Vec<_>>>()?;
     let mut members: Vec<Member> = Vec::with_capacity(candidates.len() * folds.len());
+    let count = folds.len();
     for (fold, rows) in folds.iter().enumerate() {
         let mut fold_rows = Source { among: Some(rows.as_array().to_vec()), ..source.clone() };
         if let Some(weights) = weights.get(fold) {
             fold_rows.weights = weights.as_array().to_vec();
         }
         fold_rows.check()?;
-        let plan = |(index, settings): (usize, &tinytrain::TrainSettings)| TrialPlan {
-            number: index * folds.len() + fold,
-            settings: settings.clone(),
-            own: Default::default(),
-            is_packed: false,
+        let made = || {
+            let mut reader = fold_rows.reader()?;
+            let planned = planned(&candidates, &mut reader, false, |index| index * count + fold)?;
+            Sources::new(reader, None, None).members(&planned, None)
         };
-        let planned: Vec<TrialPlan> = candidates.iter().enumerate().map(plan).collect();
-        let made = || Sources::new(fold_rows.reader()?, None, None).members(&planned, None);
         members.extend(py.detach(made).map_err(exception)?);
         py.check_signals()?;
     }
     let device = py.detach(|| find_device_for(&request, is_short(&members, threads)?)).map_err(exception)?;
     plan_on(&device, &mut members).map_err(exception)?;
     let mut found: Vec<Option<Found>> = (0..members.len()).map(|_| None).collect();
-    let configs: Vec<_> = members.iter().map(|member| (member.number, member.config.clone())).collect();
+    let configs: BTreeMap<_, _> =
+        members.iter().map(|member| (member.number, member.config.clone())).collect();
     let plan = Plan { device, threads, halving: None, first_stage: 0, deadline: None };
     let mut sweep = Sweep::new(members, plan);
     while let Some(event) = py.detach(|| sweep.next()).map_err(exception)? {
         if let Event::FinishedMember(ended) = event {
-            let seconds = ended.duration.as_secs_f64();
-            let reason = match ended.status {
-                TrialStatus::Failed(reason) => Some(in_python(&reason)),
-                TrialStatus::Done | TrialStatus::Dropped(_) | TrialStatus::Time => None,
-            };
-            let run = ended.runs.into_iter().next();
-            let epochs = run.as_ref().map_or(0, |run| run.epochs.len());
-            let config = configs.iter().find(|(number, _)| *number == ended.member);
-            let is_late = run.as_ref().zip(config).is_some_and(|(run, (_, config))| is_late(run, config));
-            let model = run.map(|run| Py::new(py, Model::shared(run.model))).transpose()?;
-            found[ended.member] = Some((model, reason, epochs, seconds, is_late));
+            let (number, seconds) = (ended.member, ended.duration.as_secs_f64());
+            let Some(config) = configs.get(&number) else { continue };
+            let Ended { model, reason, epochs, is_late } = Ended::new(*ended, config);
+            let model = model.map(|model| Py::new(py, Model::shared(model))).transpose()?;
+            found[number] = Some((model, reason, epochs, seconds, is_late));
             if let Some(on_ended) = &on_ended {
                 on_ended.call0()?;
             }

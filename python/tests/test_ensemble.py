@@ -74,7 +74,7 @@ def test_networks_draw_settings_and_are_picked():
     with pytest.raises(ValueError, match="the same way"):
         TinytrainEnsembleClassifier(**SMALL, param_distributions={"scale": ["standard", "minmax"]}).fit(X, y)
     with pytest.raises(ValueError, match="rows that validate"):
-        TinytrainEnsembleClassifier(**SMALL, n_picks=3).fit(X, y)
+        TinytrainEnsembleClassifier(**SMALL, n_picks=3, early_stopping=False).fit(X, y)
     with pytest.raises(ValueError, match="the same for all networks"):
         TinytrainEnsembleClassifier(**SMALL, param_distributions={"missing": ["fill"]}).fit(X, y)
     with pytest.raises(ValueError, match="n_estimators"):
@@ -145,7 +145,7 @@ def test_ctrl_c_ends_it():
         from tinytrain import TinytrainEnsembleClassifier
 
         X, y = make_classification(4000, 40, random_state=0)
-        ensemble = TinytrainEnsembleClassifier(n_estimators=6, hidden=(200, 200), epochs=500, random_state=0)
+        ensemble = TinytrainEnsembleClassifier(n_estimators=6, hidden=(200, 200), epochs=500, random_state=0, preset="plain")
         # Where the first fit imports a module, Python may lose what Ctrl-C raises.
         TinytrainEnsembleClassifier(n_estimators=2, hidden=(4,), epochs=2, random_state=0).fit(X, y)
         print(waits(lambda: ensemble.fit(X, y), [0.3, 0.5, 0.7])[1], hasattr(ensemble, "estimators_"))

@@ -6,27 +6,30 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
+import sklearn
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, make_regression
+from sklearn.datasets import load_diabetes, make_classification, make_regression
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tinytrain import TinytrainClassifier, TinytrainRegressor, load
+from tinytrain import TinytrainClassifier, TinytrainRegressor, TinytrainSearchCV, _input, load
 
 SMALL = {"hidden": (16,), "epochs": 8, "random_state": 3}
 
 
-@parametrize_with_checks([TinytrainClassifier(), TinytrainRegressor()])
+# Small networks, which take less time.
+@parametrize_with_checks([TinytrainClassifier(hidden=(32,)), TinytrainRegressor(hidden=(32,))])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 def test_a_fit_learns_and_tells(iris):
     X, y = iris
-    classifier = TinytrainClassifier(random_state=1, early_stopping=True).fit(X, y)
+    classifier = TinytrainClassifier(random_state=1, early_stopping=True, metric="accuracy").fit(X, y)
     assert classifier.score(X, y) > 0.95
     assert list(classifier.classes_) == [0, 1, 2] and classifier.n_features_in_ == 4
     assert len(classifier.loss_curve_) == len(classifier.validation_scores_) == classifier.n_iter_
@@ -54,7 +57,7 @@ def test_labels_of_any_kind_come_back(iris, names):
     if len(names) == 2:
         X, y = X[:100], y[:100]
     labels = np.asarray(names)[y]
-    classifier = TinytrainClassifier(hidden=(16,), random_state=1).fit(X, labels)
+    classifier = TinytrainClassifier(hidden=(16,), random_state=1, preset="plain").fit(X, labels)
     assert (classifier.classes_ == np.unique(labels)).all()
     assert (classifier.predict(X) == labels).mean() > 0.95
     likely = classifier.classes_[classifier.predict_proba(X).argmax(axis=1)]
@@ -93,7 +96,7 @@ def test_whole_weights_are_repeated_rows_and_zero_is_none(iris):
 
 def test_several_values_a_row():
     X, y = make_regression(300, 6, n_targets=2, random_state=0)
-    regressor = TinytrainRegressor(random_state=0, epochs=60).fit(X, y)
+    regressor = TinytrainRegressor(random_state=0, epochs=60, preset="plain").fit(X, y)
     assert regressor.predict(X).shape == y.shape and regressor.score(X, y) > 0.9
     with pytest.warns(DataConversionWarning):
         flat = TinytrainRegressor(**SMALL).fit(X, y[:, :1])
@@ -176,7 +179,7 @@ def test_groups_are_held_out_together(iris):
 
 def test_a_warm_start_goes_on(iris):
     X, y = iris
-    classifier = TinytrainClassifier(**SMALL, warm_start=True).fit(X, y)
+    classifier = TinytrainClassifier(**SMALL, warm_start=True, preset="plain").fit(X, y)
     first = classifier.loss_curve_
     classifier.fit(X, y)
     assert classifier.loss_curve_[0] < first[0] and classifier.loss_curve_[-1] < first[-1]
@@ -269,7 +272,7 @@ def test_columns_of_numbers_can_be_categories():
 
 def test_it_is_part_of_pipelines(iris):
     X, y = iris
-    pipeline = make_pipeline(StandardScaler(), TinytrainClassifier(random_state=1, epochs=60))
+    pipeline = make_pipeline(StandardScaler(), TinytrainClassifier(random_state=1, epochs=60, preset="plain"))
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.85
     assert "TinytrainClassifier" in pipeline._repr_html_()
 
@@ -290,21 +293,61 @@ def test_other_losses_and_presets_work():
         assert regressor.score(X, y) > 0.3, parameters
 
 
-def test_the_preset_for_tables_is_the_default_where_rows_validate(iris):
-    X, y = iris
-    held = (X[::5], y[::5])
-    for given, rows, preset in [
-        ({"early_stopping": True}, {}, "table"),
-        ({"validation_fraction": 0.2}, {}, "table"),
-        ({}, {"eval_set": held}, "table"),
-        ({}, {}, "plain"),
+def test_rows_validate_as_in_the_program():
+    X, y = make_classification(300, 6, random_state=0)
+
+    def fitted(count, *rows, **given):
+        classifier = TinytrainClassifier(epochs=2, random_state=0, **given).fit(X[:count], y[:count], *rows)
+        return classifier.validation_scores_ is not None, classifier.predict_proba(X)
+
+    held = (None, (X[::5], y[::5]))
+    for given, rows, validates, same in [
+        ({}, (200,), True, {"preset": "table", "validation_fraction": 0.2}),
+        ({}, (199,), False, {"preset": "table", "early_stopping": False}),
+        ({"early_stopping": True}, (199,), True, {"preset": "table", "validation_fraction": 0.2}),
+        ({"early_stopping": np.False_, "validation_fraction": 0.3}, (300,), False, {"preset": "table", "validation_fraction": 0}),
+        ({"preset": "plain"}, (300,), False, {"preset": "plain", "early_stopping": False, "init": "he"}),
+        ({"preset": "plain", "early_stopping": True}, (300,), True, {"preset": "plain", "validation_fraction": 0.2}),
+        ({"early_stopping": False}, (300, *held), True, {"preset": "table", "early_stopping": True}),
     ]:
-        own = {"epochs": 2, "random_state": 0, **given}
-        found = TinytrainClassifier(**own).fit(X, y, **rows).predict_proba(X)
-        other = {"table": "plain", "plain": "table"}[preset]
-        for named, is_same in ((preset, True), (other, False)):
-            expected = TinytrainClassifier(**own, preset=named).fit(X, y, **rows).predict_proba(X)
-            assert (found == expected).all() == is_same, (given, named)
+        found, expected = fitted(*rows, **given), fitted(*rows, **same)
+        assert found[0] == expected[0] == validates and (found[1] == expected[1]).all(), given
+
+
+def test_validation_rows_have_two_names(iris):
+    X, y = iris
+    held = X[::5], y[::5], np.arange(30) % 3 + 1.0
+    expected = TinytrainClassifier(**SMALL).fit(X, y, eval_set=held)
+    found = TinytrainClassifier(**SMALL).fit(X, y, X_val=held[0], y_val=held[1], sample_weight_val=held[2])
+    assert found.validation_scores_ == expected.validation_scores_ and found.best_iteration_ == expected.best_iteration_
+    with sklearn.config_context(enable_metadata_routing=True):
+        network = TinytrainClassifier(**SMALL).set_fit_request(X_val=True, y_val=True)
+        pipeline = make_pipeline(StandardScaler(), network, transform_input=["X_val"]).fit(X, y, X_val=held[0], y_val=held[1])
+    scaled = StandardScaler().fit(X).transform
+    expected = TinytrainClassifier(**SMALL).fit(scaled(X), y, eval_set=(scaled(held[0]), held[1]))
+    assert pipeline[-1].validation_scores_ == expected.validation_scores_
+    for given in ({"X_val": X}, {"y_val": y}, {"sample_weight_val": y}):
+        with pytest.raises(ValueError, match="^expected both X_val and y_val, found only one$"):
+            TinytrainClassifier(**SMALL).fit(X, y, **given)
+    with pytest.raises(ValueError, match="^expected either eval_set or X_val and y_val, found both$"):
+        TinytrainRegressor(**SMALL).fit(X, y, X_val=X, y_val=y, eval_set=(X, y))
+
+
+@pytest.mark.parametrize("of", [scipy.sparse.csr_matrix, scipy.sparse.coo_array, scipy.sparse.csc_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.int16, bool])
+def test_sparse_rows_are_those_of_an_array(iris, of, dtype, monkeypatch):
+    X, y = iris
+    X = (np.round(X) * (np.arange(600).reshape(X.shape) % 3 > 0)).astype(dtype)
+    classifier = TinytrainClassifier(**SMALL).fit(X, y)
+    expected = classifier.predict_proba(X)
+    assert (TinytrainClassifier(**SMALL).fit(of(X), y, eval_set=None).predict_proba(of(X)) == expected).all()
+    search = TinytrainSearchCV(TinytrainClassifier(**SMALL), {"lr": [0.01]}, cv=2)
+    assert search.fit(of(X), y).best_score_ == search.fit(X, y).best_score_
+    # Larger matrices are predicted in pieces, and not trained on.
+    monkeypatch.setattr(_input, "_DENSE", 1024)
+    assert (classifier.predict_proba(of(X)) == expected).all()
+    with pytest.raises(ValueError, match="^X is a sparse matrix that needs .* GiB as a dense array, .*TruncatedSVD"):
+        TinytrainClassifier(**SMALL).fit(of(X), y)
 
 
 def test_labels_may_be_called_as_numbers_that_are_none(iris, tmp_path):

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 
 import tinytrain
 from tinytrain import TinytrainClassifier, TinytrainRegressor
@@ -33,23 +34,25 @@ def table(text):
     return rows[0], rows[1:]
 
 
-@pytest.mark.parametrize(
-    "settings, init",
-    [
-        ({}, "xavier"),
-        ({"preset": "plain", "early_stopping": True}, "xavier"),
-        ({"early_stopping": True}, "ntk"),
-        ({"preset": "table"}, "ntk"),
-        ({"init": "he"}, "he"),
-    ],
-)
-def test_first_weights_are_those_of_the_preset_or_of_scikit_learn(iris, tmp_path, settings, init):
-    X, y = iris
-    TinytrainClassifier(hidden=(8,), epochs=1, **settings).fit(X, y).save(tmp_path / "m")
-    contents = (tmp_path / "m").read_bytes()
+def settings_of(path):
+    contents = path.read_bytes()
     end = 8 + int.from_bytes(contents[:8], "little")
-    # The default of the program is not written.
-    assert json.loads(json.loads(contents[8:end])["__metadata__"]["tinytrain"])["settings"].get("init", "he") == init
+    return json.loads(json.loads(contents[8:end])["__metadata__"]["tinytrain"])["settings"]
+
+
+@pytest.mark.parametrize("rows", [199, 200])
+def test_defaults_are_those_of_the_program(tmp_path, rows):
+    X, y = make_classification(rows, 6, random_state=0)
+    X = X.astype(np.float32)
+    TinytrainClassifier(hidden=(8,), random_state=0, device="cpu").fit(X, y).save(tmp_path / "m")
+    write(tmp_path / "rows.csv", X, y)
+    words = ["--target", "class", "--hidden", 8, "--seed", 0, "--device", "cpu"]
+    program("train", "--data", tmp_path / "rows.csv", *words, "--out", tmp_path / "run")
+    found, expected = (settings_of(path) for path in (tmp_path / "m", tmp_path / "run" / "model.safetensors"))
+    # The rows have another order.
+    for of_run in ("data", "rows", "epoch", "temperature", "threads"):
+        found.pop(of_run, None), expected.pop(of_run, None)
+    assert found == expected and found["epochs"] == ("256" if rows == 200 else "64")
 
 
 def test_the_program_comes_with_the_package():
@@ -120,7 +123,7 @@ def test_files_that_are_none_are_said(tmp_path):
 def test_classes_and_values_are_loaded_in_the_order_of_scikit_learn(iris, tmp_path):
     X, y = iris
     labels = np.array(["b", "a10", "a2"])[y]
-    classifier = TinytrainClassifier(hidden=(16,), epochs=20, random_state=2).fit(X, labels)
+    classifier = TinytrainClassifier(hidden=(16,), epochs=20, random_state=2, preset="plain").fit(X, labels)
     classifier.save(tmp_path / "c.safetensors")
     loaded = tinytrain.load(tmp_path / "c.safetensors")
     assert loaded.classes_.tolist() == ["a10", "a2", "b"]
@@ -135,7 +138,7 @@ def test_classes_and_values_are_loaded_in_the_order_of_scikit_learn(iris, tmp_pa
 
 def test_booleans_are_loaded_as_booleans(iris, tmp_path):
     X, y = iris
-    classifier = TinytrainClassifier(hidden=(16,), epochs=20, random_state=2).fit(X, y == 0)
+    classifier = TinytrainClassifier(hidden=(16,), epochs=20, random_state=2, preset="plain").fit(X, y == 0)
     classifier.save(tmp_path / "m.safetensors")
     loaded = tinytrain.load(tmp_path / "m.safetensors")
     assert loaded.classes_.dtype == bool and loaded.score(X, y == 0) == classifier.score(X, y == 0) > 0.9
@@ -145,7 +148,7 @@ def test_booleans_are_loaded_as_booleans(iris, tmp_path):
 def test_whole_numbers_beyond_64_bits_are_loaded_as_text(iris, tmp_path):
     X, y = iris
     labels = np.array(["30000000000000000000", "20000000000000000000", "1"])[y]
-    classifier = TinytrainClassifier(hidden=(16,), epochs=20, random_state=2).fit(X, labels)
+    classifier = TinytrainClassifier(hidden=(16,), epochs=20, random_state=2, preset="plain").fit(X, labels)
     classifier.save(tmp_path / "m.safetensors")
     loaded = tinytrain.load(tmp_path / "m.safetensors")
     assert loaded.score(X, labels) == classifier.score(X, labels) > 0.9

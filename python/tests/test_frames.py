@@ -10,7 +10,7 @@ import scipy.sparse
 import tinytrain
 from tinytrain import TinytrainClassifier, TinytrainRegressor
 
-SMALL = {"hidden": (16,), "epochs": 60, "random_state": 3}
+SMALL = {"hidden": (16,), "epochs": 60, "random_state": 3, "preset": "plain"}
 
 
 def frames(columns):
@@ -111,12 +111,6 @@ def test_dates_have_hours_where_there_are_any():
     for series in (frame, frame.assign(at=frame["at"].dt.tz_localize("UTC").dt.tz_convert("Europe/Paris"))):
         regressor = TinytrainRegressor(hidden=(32,), epochs=150, random_state=0).fit(series, y)
         assert regressor.score(series, y) > 0.8
-
-
-def test_sparse_matrices_are_refused(iris):
-    X, y = iris
-    with pytest.raises(TypeError, match="[Ss]parse"):
-        TinytrainClassifier(**SMALL).fit(scipy.sparse.csr_matrix(X), y)
 
 
 def test_types_of_pandas_that_arrow_does_not_have(iris):

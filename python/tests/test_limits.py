@@ -26,7 +26,7 @@ def test_ctrl_c_ends_predict_of_a_large_network(method):
         from tinytrain import TinytrainClassifier
         X = np.random.default_rng(0).normal(size=(2000, 1000)).astype(np.float32)
         y = np.arange(2000) % 2
-        model = TinytrainClassifier(hidden=(3000, 3000), epochs=1, random_state=0, device="cpu").fit(X[:20], y[:20])
+        model = TinytrainClassifier(hidden=(3000, 3000), epochs=1, preset="plain", random_state=0, device="cpu").fit(X[:20], y[:20])
         expected = model.predict_proba(X[:300])
         X = np.tile(X, (20, 1))
         def interrupt():
@@ -50,7 +50,7 @@ def test_ctrl_c_ends_predict_of_a_large_network(method):
 
 def test_pieces_of_large_networks_predict_the_same():
     X = np.random.default_rng(0).normal(size=(600, 500)).astype(np.float32)
-    model = TinytrainRegressor(hidden=(4000, 4000), epochs=1, random_state=0, device="cpu").fit(X[:20], X[:20, 0])
+    model = TinytrainRegressor(hidden=(4000, 4000), epochs=1, preset="plain", random_state=0, device="cpu").fit(X[:20], X[:20, 0])
     assert (model.predict(X) == np.concatenate([model.predict(X[:7]), model.predict(X[7:])])).all()
 
 
@@ -89,7 +89,7 @@ def test_a_limit_leaves_one_thread():
         watcher.start()
         begin, cpu = time.perf_counter(), time.process_time()
         with threadpoolctl.threadpool_limits(1):
-            TinytrainClassifier(hidden=(300,), epochs=3, random_state=0, device="cpu", n_jobs=4).fit(X, y)
+            TinytrainClassifier(hidden=(300,), epochs=3, preset="plain", random_state=0, device="cpu", n_jobs=4).fit(X, y)
         wall, used = time.perf_counter() - begin, time.process_time() - cpu
         done.append(True)
         watcher.join()

@@ -43,7 +43,7 @@ def columns(mixed, categories):
 
 def test_a_plain_network(iris):
     X, y = iris
-    classifier = TinytrainClassifier(hidden=(16,), epochs=20, random_state=0).fit(X, np.array(["b", "a10", "a2"])[y])
+    classifier = TinytrainClassifier(hidden=(16,), epochs=20, random_state=0, preset="plain").fit(X, np.array(["b", "a10", "a2"])[y])
     found, said = ran(classifier, X)
     # The classes of a model are in natural order.
     assert said["classes"] == ["a2", "a10", "b"] and classifier.classes_.tolist() == ["a10", "a2", "b"]

@@ -170,7 +170,7 @@ def test_a_warm_start_takes_the_moments_along():
     X, y = make_classification(400, 10, random_state=0)
 
     def again(warm):
-        classifier = TinytrainClassifier(**ADAM, epochs=3, warm_start=True).fit(X, y)
+        classifier = TinytrainClassifier(**ADAM, epochs=3, warm_start=True, lr_schedule="constant", early_stopping=False).fit(X, y)
         if not warm:
             classifier._model = type(classifier._model).from_bytes(classifier._model.to_bytes())
         return classifier.fit(X, y).predict_proba(X)

@@ -15,7 +15,7 @@ from sklearn.datasets import make_classification
 
 from tinytrain import TinytrainClassifier, TinytrainSearchCV
 
-SMALL = {"hidden": (16,), "epochs": 8}
+SMALL = {"hidden": (16,), "epochs": 8, "preset": "plain"}
 
 
 def fitted(X, y, seed):
@@ -48,7 +48,7 @@ def waits(work, delays):
 
 def test_ctrl_c_ends_a_fit_and_leaves_the_estimator_as_it_was(iris):
     X, y = make_classification(4000, 40, random_state=0)
-    classifier = TinytrainClassifier(hidden=(8,), epochs=2, random_state=0).fit(X, y)
+    classifier = TinytrainClassifier(hidden=(8,), epochs=2, preset="plain", random_state=0).fit(X, y)
     before = classifier.predict_proba(X)
     classifier.set_params(hidden=(400, 400), epochs=1000)
     assert waits(lambda: classifier.fit(X, y), [0.3, 0.4, 0.5])[1] < SOON
@@ -59,7 +59,7 @@ def test_ctrl_c_ends_a_fit_and_leaves_the_estimator_as_it_was(iris):
 def test_ctrl_c_ends_passes_and_predictions():
     X = np.random.default_rng(0).normal(size=(400_000, 20)).astype(np.float32)
     y = (X[:, 0] > 0).astype(int)
-    classifier = TinytrainClassifier(hidden=(200, 200), random_state=0, device="cpu").partial_fit(X[:1000], y[:1000], classes=[0, 1])
+    classifier = TinytrainClassifier(hidden=(200, 200), preset="plain", random_state=0, device="cpu").partial_fit(X[:1000], y[:1000], classes=[0, 1])
     before = classifier.predict_proba(X[:50])
     assert waits(lambda: classifier.partial_fit(X, y), [0.1, 0.3, 0.5])[1] < SOON
     assert waits(lambda: classifier.predict(X), [0.05, 0.1, 0.15])[1] < SOON
@@ -77,7 +77,7 @@ def test_ctrl_c_ends_a_fit_while_rows_are_prepared(kind):
         polars = pytest.importorskip("polars")
         texts = np.array([f"t{i}" for i in range(300)])[generator.integers(0, 300, size=len(X))]
         X = polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": texts, "d": texts[::-1]})
-    classifier = TinytrainClassifier(hidden=(8,), epochs=100, random_state=0, device="cpu").fit(X[:1000], y[:1000])
+    classifier = TinytrainClassifier(hidden=(8,), epochs=100, preset="plain", random_state=0, device="cpu").fit(X[:1000], y[:1000])
     before = vars(classifier).copy()
     found = waits(lambda: classifier.fit(X, y), (0.02, 0.06, 0.1, 0.2, 0.4, 0.8))
     assert vars(classifier) == before
@@ -87,7 +87,7 @@ def test_ctrl_c_ends_a_fit_while_rows_are_prepared(kind):
 def test_ctrl_c_ends_a_search():
     X, y = make_classification(4000, 40, random_state=0)
     search = TinytrainSearchCV(
-        TinytrainClassifier(hidden=(200, 200), epochs=500, random_state=0), {"lr": [0.01, 0.02, 0.03]}, cv=2
+        TinytrainClassifier(hidden=(200, 200), epochs=500, preset="plain", random_state=0), {"lr": [0.01, 0.02, 0.03]}, cv=2
     )
     assert waits(lambda: search.fit(X, y), [0.3, 0.5, 0.7])[1] < SOON
     assert not hasattr(search, "best_params_")
@@ -99,7 +99,7 @@ def test_the_lock_is_free_during_a_fit():
     done = threading.Event()
 
     def work():
-        TinytrainClassifier(hidden=(200, 100), epochs=20, n_jobs=1, random_state=0).fit(X, y)
+        TinytrainClassifier(hidden=(200, 100), epochs=20, n_jobs=1, preset="plain", random_state=0).fit(X, y)
         done.set()
 
     thread = threading.Thread(target=work)
@@ -135,12 +135,12 @@ def test_a_fork_goes_on(tmp_path):
         from sklearn.datasets import load_iris
         from tinytrain import TinytrainClassifier, TinytrainSearchCV
         X, y = load_iris(return_X_y=True)
-        classifier = TinytrainClassifier(hidden=(16,), epochs=8, random_state=0).fit(X, y)
+        classifier = TinytrainClassifier(hidden=(16,), epochs=8, preset="plain", random_state=0).fit(X, y)
         expected = classifier.predict_proba(X)
         child = os.fork()
         if child == 0:
             same = (classifier.predict_proba(X) == expected).all()
-            again = TinytrainClassifier(hidden=(16,), epochs=8, random_state=0).fit(X, y).predict_proba(X)
+            again = TinytrainClassifier(hidden=(16,), epochs=8, preset="plain", random_state=0).fit(X, y).predict_proba(X)
             os._exit(0 if same and (again == expected).all() else 1)
         sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """
@@ -216,7 +216,7 @@ def test_fits_copy_the_rows_once(rows, weights):
         X = {rows}
         y = rng.random(250_000) > 0.5
         weights = {weights}
-        classifier = TinytrainClassifier(hidden=(4,), epochs=1, random_state=0, device="cpu", n_jobs=1).fit(X[:1000], y[:1000])
+        classifier = TinytrainClassifier(hidden=(4,), epochs=1, preset="plain", random_state=0, device="cpu", n_jobs=1).fit(X[:1000], y[:1000])
         gc.collect()
         # The peak so far is forgotten.
         with open("/proc/self/clear_refs", "w") as file:
@@ -246,7 +246,7 @@ def test_large_predictions_copy_the_rows_once():
 
         X = np.random.default_rng(0).random((1_000_000, 40), dtype=np.float32)
         y = X[:, 0] > 0.5
-        classifier = TinytrainClassifier(hidden=(4,), epochs=1, random_state=0, device="cpu", n_jobs=1).fit(X[:1000], y[:1000])
+        classifier = TinytrainClassifier(hidden=(4,), epochs=1, preset="plain", random_state=0, device="cpu", n_jobs=1).fit(X[:1000], y[:1000])
         expected = classifier.predict(X[-1000:])
         before, most, is_over = resident(), [0], threading.Event()
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from tinytrain import TinytrainClassifier, TinytrainRegressor
 
-SMALL = {"hidden": (16,), "epochs": 10, "random_state": 0}
+SMALL = {"hidden": (16,), "epochs": 10, "random_state": 0, "preset": "plain"}
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def frame():
 
 def test_frames_of_all_types_in_tools(frame):
     X, y = frame
-    classifier = TinytrainClassifier(hidden=(32,), epochs=60, lr=0.3, random_state=0)
+    classifier = TinytrainClassifier(hidden=(32,), epochs=60, lr=0.3, preset="plain", random_state=0)
     assert classifier.fit(X, y).score(X, y) > 0.8
     assert cross_val_score(TinytrainClassifier(**SMALL), X, y, cv=3).shape == (3,)
     calibrated = CalibratedClassifierCV(TinytrainClassifier(**SMALL), cv=3, method="isotonic").fit(X, y)

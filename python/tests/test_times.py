@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import tinytrain
 from tinytrain import TinytrainClassifier
 
-SMALL = {"hidden": (16,), "epochs": 20, "random_state": 1, "device": "cpu"}
+SMALL = {"hidden": (16,), "epochs": 20, "random_state": 1, "device": "cpu", "preset": "plain"}
 UTC = pd.date_range("2024-01-01", periods=2000, freq="h", tz="UTC")
 BERLIN = UTC.tz_convert("Europe/Berlin")
 LOCAL = BERLIN.tz_localize(None)

@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 import tinytrain
 from tinytrain import TinytrainClassifier, TinytrainEnsembleClassifier
 
-SMALL = {"hidden": (16,), "epochs": 60, "random_state": 1, "device": "cpu"}
+SMALL = {"hidden": (16,), "epochs": 60, "random_state": 1, "device": "cpu", "preset": "plain"}
 ROWS = 240
 CLASS = np.arange(ROWS) % 3
 

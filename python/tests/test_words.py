@@ -52,7 +52,7 @@ def test_names_of_other_libraries_get_hints(name, here):
 def test_hints_for_names_that_are_no_parameters():
     for name, text in {
         "learning_rate": "lr is the rate, lr_schedule says how it changes",
-        "validation_data": "rows that validate are the eval_set of fit",
+        "validation_data": "validation rows are eval_set, or X_val and y_val, of fit",
         "sample_weight": "that is an argument of fit",
         "shuffle": "rows are always shuffled, by random_state",
     }.items():

@@ -4,10 +4,11 @@ import warnings
 from numbers import Integral
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.utils._param_validation import Interval
 
-from . import _settings, _threads
+from . import _cluster, _settings, _threads
 from ._estimators import TinytrainClassifier, TinytrainRegressor, _Bar, _Tinytrain
 from ._tinytrain import ensemble
 
@@ -31,6 +32,12 @@ param_distributions : dict or list of dict, default=None
     Values of parameters, lists or distributions of `scipy.stats`, from which each network draws its own. Parameters that decide how
     columns become inputs are the same for all.
 """
+
+
+def _pack(ensemble, X, y, sample_weight, eval_set, groups, times, settings, chunk):
+    """Train some of the networks, in a worker of a cluster."""
+    rows, validation = ensemble._given(X, y, sample_weight, eval_set, groups, times)
+    return ensemble._trained(rows, validation, sample_weight, settings[chunk.start : chunk.stop])[0]
 
 
 class _Ensemble:
@@ -77,27 +84,18 @@ class _Ensemble:
             # Parameters that train this network separately.
             made.append(member.set_params(init_seed=own["init_seed"], random_state=seed))
             settings.append(own)
-        self._say_unused(settings[0], groups, times)
-        validates = validation is not None or settings[0]["validation_fraction"] is not None
-        if self.n_picks is not None and not validates:
-            raise ValueError("n_picks: expected rows that validate (early_stopping, validation_fraction or eval_set), found none")
         bar = _Bar(None, self.verbose, len(settings))
         try:
-            found, model = ensemble(
-                rows,
-                [_settings.as_json(own) for own in settings],
-                device=str(self.device),
-                threads=_threads.threads(self.n_jobs),
-                repeats=self._repeats(sample_weight),
-                validation=validation,
-                names=self._target_names,
-                picks=self.n_picks,
-                seed=seed,
-                on_ended=bar.bar.update if bar.bar is not None else None,
-            )
+            workers = _cluster.workers()
+            sent = self._sent((X, y, sample_weight, eval_set, groups, times), settings, workers, bar) if workers > 1 else None
+            given = {"picks": self.n_picks, "seed": seed, "trained": sent, "on_ended": bar.advance}
+            found, model, validates = self._trained(rows, validation, sample_weight, settings, **given)
         finally:
             bar.close()
         failed = [reason for one, reason, *_ in found if one is None]
+        if model is None:
+            raise ValueError(failed[0])
+        self._say_unused(validates and validation is None, groups, times)
         late = sum(is_late for *_, is_late in found)
         if late:
             warnings.warn(f"max_time ended the training of {late} of {len(found)} networks", ConvergenceWarning, stacklevel=4)
@@ -111,6 +109,29 @@ class _Ensemble:
         self._take(model)
         self.n_iter_ = max(epochs for _, _, _, epochs, _ in trained)
         return self
+
+    def _trained(self, rows, validation, sample_weight, settings, **given):
+        """Train a network with each of these settings."""
+        threads = _threads.threads(self.n_jobs)
+        return ensemble(
+            rows,
+            [_settings.as_json({**own, "threads": threads}) for own in settings],
+            device=str(self.device),
+            threads=threads,
+            repeats=self._repeats(sample_weight),
+            validation=validation,
+            names=self._target_names,
+            **given,
+        )
+
+    def _sent(self, rows, settings, workers, bar):
+        """The networks, which the workers of a cluster train in packs."""
+        chunks = _cluster.chunks(len(settings), len(settings), workers)
+        found = [None] * len(settings)
+        for index, pack in _cluster.trained(_pack, (clone(self), *rows, settings), chunks, workers):
+            found[chunks[index].start : chunks[index].stop] = pack
+            bar.advance(len(pack))
+        return found
 
     def _counted(self, picks):
         self.estimator_weights_ = np.asarray(picks, dtype=np.float64) / sum(picks)

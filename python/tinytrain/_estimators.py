@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from . import _input, _names, _settings, _threads
-from ._tinytrain import Model, fit, partial_fit
+from ._tinytrain import VALIDATION_FRACTION, Model, fit, partial_fit
 
 
 class _Bar:
@@ -42,6 +42,10 @@ class _Bar:
             self.bar.update()
         return any([callback(epoch) for callback in self.callbacks])
 
+    def advance(self, count=1):
+        if self.bar is not None:
+            self.bar.update(count)
+
     def close(self):
         if self.bar is not None:
             self.bar.close()
@@ -59,7 +63,7 @@ class _Tinytrain(BaseEstimator):
 
     # Constraints of parameters that are not settings of the library, which checks its settings.
     _parameter_constraints = {
-        "early_stopping": ["boolean"],
+        "early_stopping": ["boolean", StrOptions({"auto"})],
         "missing": [StrOptions({"fill", "error"})],
         "device": [str, Integral],
         "random_state": [Interval(Integral, 0, 2**63 - 1, closed="both"), np.random.RandomState, None],
@@ -71,14 +75,10 @@ class _Tinytrain(BaseEstimator):
     def _settings(self, seed, validates):
         """Return the settings of a fit; `validates` states whether there are separate validation rows."""
         given = {name: _settings.checked(name, getattr(self, name)) for name in _settings.NAMES if hasattr(self, name)}
-        if self.early_stopping and not validates and given["validation_fraction"] is None:
-            given["validation_fraction"] = 0.1
-        if validates:
-            given["validation_fraction"] = None
-        if given["init"] is None and (given["preset"] == "plain" or not (given["preset"] or validates or given["validation_fraction"])):
-            given["init"] = _settings.INIT
-        if self.early_stopping and given["patience"] is None and given["preset"] == "plain":
-            given["patience"] = 10
+        if validates or not self.early_stopping:
+            given["validation_fraction"] = 0.0
+        elif self.early_stopping != "auto" and given["validation_fraction"] is None:
+            given["validation_fraction"] = VALIDATION_FRACTION
         given["threads"] = _threads.threads(self.n_jobs)
         given["seed"] = seed
         return given
@@ -163,7 +163,6 @@ class _Tinytrain(BaseEstimator):
         self._validate_params()
         rows, validation = self._given(X, y, sample_weight, eval_set, groups, times)
         settings = self._settings(self._seed(), validation is not None)
-        self._say_unused(settings, groups, times)
         bar = _Bar(self.callbacks, self.verbose, None)
         try:
             model, summary = fit(
@@ -179,6 +178,7 @@ class _Tinytrain(BaseEstimator):
             )
         finally:
             bar.close()
+        self._say_unused(validation is None and len(summary["validation_scores"]) > 0, groups, times)
         for rows, cells in summary["unknown"]:
             warnings.warn(_unknown(cells, f"the {rows} rows", "no training row"), UserWarning, stacklevel=4)
         for text in summary["warnings"]:
@@ -196,10 +196,10 @@ class _Tinytrain(BaseEstimator):
         return self
 
     @staticmethod
-    def _say_unused(settings, groups, times):
+    def _say_unused(are_held_out, groups, times):
         """Warns of arguments without effect where no rows are held out."""
         for name, given in (("groups", groups), ("times", times)):
-            if given is not None and not settings["validation_fraction"]:
+            if given is not None and not are_held_out:
                 text = f"{name} has no effect, as no rows of X are held out: early_stopping or validation_fraction holds some out"
                 warnings.warn(text, UserWarning, stacklevel=5)
 
@@ -208,7 +208,7 @@ class _Tinytrain(BaseEstimator):
         # As in scikit-learn, parameters are checked only in the first call.
         if is_first:
             self._validate_params()
-        if self.early_stopping or self.validation_fraction is not None:
+        if self.early_stopping not in (False, "auto") or self.validation_fraction is not None:
             raise ValueError("partial_fit holds no rows out: early_stopping and validation_fraction are for fit")
         table = self._rows(X, y, reset=is_first)
         y, targets = self._partial_targets(y, classes, is_first)
@@ -283,8 +283,11 @@ class _Tinytrain(BaseEstimator):
             rows = np.ascontiguousarray(X, dtype=np.float32)
             if len(rows) and np.isfinite(rows).all():
                 return self._warned(self._model.predict(rows, 1))
-        rows = _input.table(self, X, reset=False, model=self._model)
-        return self._warned(self._model.predict(rows, _threads.threads(self.n_jobs)))
+        found = []
+        for piece in _input.pieces(X):
+            rows = _input.table(self, piece, reset=False, model=self._model)
+            found.append(self._warned(self._model.predict(rows, _threads.threads(self.n_jobs))))
+        return found[0] if len(found) == 1 else [np.concatenate(parts) for parts in zip(*found)]
 
     @staticmethod
     def _warned(predicted):
@@ -386,6 +389,7 @@ class _Tinytrain(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "fill"
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -397,12 +401,12 @@ def _name(y):
 class TinytrainClassifier(ClassifierMixin, _Tinytrain):
     __init__ = _settings.init(of_classes=True)
 
-    def fit(self, X, y, sample_weight=None, eval_set=None, groups=None, times=None):
+    def fit(self, X, y, sample_weight=None, eval_set=None, groups=None, times=None, *, X_val=None, y_val=None, sample_weight_val=None):
         """Train a network.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows: numbers, or a frame of pandas, polars or pyarrow.
         y : array-like of shape (n_samples,)
             The class of each row.
@@ -416,6 +420,12 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         times : array-like of shape (n_samples,), default=None
             When each row is of, as numbers or dates: the last rows are held out, where rows are held out for validation, and rows of
             one time together.
+        X_val : array-like or frame of shape (n_samples, n_features), default=None
+            Validation rows with `y_val`, as `eval_set=(X_val, y_val)`. A pipeline with `transform_input=["X_val"]` transforms them.
+        y_val : array-like, default=None
+            Targets of `X_val`.
+        sample_weight_val : array-like of shape (n_samples,), default=None
+            Weights of `X_val`.
 
         Returns
         -------
@@ -432,7 +442,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         True
         """
         with self._wholly():
-            return self._fit(X, y, sample_weight, eval_set, groups, times)
+            return self._fit(X, y, sample_weight, _input.eval_set(eval_set, X_val, y_val, sample_weight_val), groups, times)
 
     def _targets(self, y):
         self._target_names = _name(y)
@@ -461,11 +471,11 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         The optimizer goes on, too: its moments and the number of steps are kept, also by `pickle`. Scaling, categories and the values
         that stand for missing ones are those of the rows of the first call, or of `fit`, which should be like those to come. The
-        learning rate must not depend on the number of epochs.
+        learning rate is constant by default, and must not depend on the number of epochs.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,)
             The class of each row.
@@ -561,7 +571,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Rows like those of training.
 
         Returns
@@ -585,7 +595,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Rows like those of training.
 
         Returns
@@ -598,7 +608,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         >>> from sklearn.datasets import load_iris
         >>> from tinytrain import TinytrainClassifier
         >>> X, y = load_iris(return_X_y=True)
-        >>> TinytrainClassifier(random_state=1).fit(X, y).predict_proba(X[:2]).round(1)
+        >>> TinytrainClassifier(random_state=1).fit(X, y).predict_proba(X[:2]).round()
         array([[1., 0., 0.],
                [1., 0., 0.]])
         """
@@ -610,7 +620,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Rows like those of training.
 
         Returns
@@ -633,12 +643,12 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 class TinytrainRegressor(RegressorMixin, _Tinytrain):
     __init__ = _settings.init(of_classes=False)
 
-    def fit(self, X, y, sample_weight=None, eval_set=None, groups=None, times=None):
+    def fit(self, X, y, sample_weight=None, eval_set=None, groups=None, times=None, *, X_val=None, y_val=None, sample_weight_val=None):
         """Train a network.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows: numbers, or a frame of pandas, polars or pyarrow.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The values to predict.
@@ -652,6 +662,12 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         times : array-like of shape (n_samples,), default=None
             When each row is of, as numbers or dates: the last rows are held out, where rows are held out for validation, and rows of
             one time together.
+        X_val : array-like or frame of shape (n_samples, n_features), default=None
+            Validation rows with `y_val`, as `eval_set=(X_val, y_val)`. A pipeline with `transform_input=["X_val"]` transforms them.
+        y_val : array-like, default=None
+            Targets of `X_val`.
+        sample_weight_val : array-like of shape (n_samples,), default=None
+            Weights of `X_val`.
 
         Returns
         -------
@@ -668,7 +684,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         True
         """
         with self._wholly():
-            return self._fit(X, y, sample_weight, eval_set, groups, times)
+            return self._fit(X, y, sample_weight, _input.eval_set(eval_set, X_val, y_val, sample_weight_val), groups, times)
 
     def _targets(self, y):
         self._target_names = _input.names_of(y) if hasattr(y, "columns") else _name(y)
@@ -689,11 +705,11 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
 
         The optimizer goes on, too: its moments and the number of steps are kept, also by `pickle`. Scaling, of what is predicted, too,
         categories and the values that stand for missing ones are those of the rows of the first call, or of `fit`, which should be like
-        those to come. The learning rate must not depend on the number of epochs.
+        those to come. The learning rate is constant by default, and must not depend on the number of epochs.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The values to predict.
@@ -743,7 +759,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Rows like those of training.
 
         Returns

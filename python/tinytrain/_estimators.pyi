@@ -63,7 +63,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         patience: int | str | None = None,
         metric: str | None = None,
         keep: str | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         class_weight: Mapping[Any, float] | str | None = None,
         categorical: Sequence[int] | Sequence[str] | None = None,
         missing: str = "fill",
@@ -82,6 +82,10 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         eval_set: tuple[Any, Any] | tuple[Any, Any, ArrayLike] | list[tuple[Any, Any]] | None = None,
         groups: ArrayLike | None = None,
         times: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
     ) -> Self: ...
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -130,7 +134,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         patience: int | str | None = None,
         metric: str | None = None,
         keep: str | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         categorical: Sequence[int] | Sequence[str] | None = None,
         missing: str = "fill",
         device: str | int = "auto",
@@ -148,6 +152,10 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         eval_set: tuple[Any, Any] | tuple[Any, Any, ArrayLike] | list[tuple[Any, Any]] | None = None,
         groups: ArrayLike | None = None,
         times: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
     ) -> Self: ...
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self: ...
     def predict(self, X: Any) -> NDArray[np.float64]: ...

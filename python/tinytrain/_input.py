@@ -5,6 +5,7 @@ import warnings
 from numbers import Real
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import (
     _check_feature_names,
     _get_feature_names,
@@ -195,7 +196,44 @@ def _of_known_types_of_pandas(X):
     return _with_columns(X, columns)
 
 
+# Most bytes of a sparse matrix as a dense one of 32-bit floats.
+_DENSE = 2 << 30
+
+
+def pieces(X):
+    """A sparse matrix in pieces of rows that fit into memory as dense ones; other rows as they are."""
+    if not issparse(X) or X.ndim != 2 or 4 * X.shape[0] * X.shape[1] <= _DENSE:
+        return [X]
+    step = max(1, _DENSE // (4 * X.shape[1]))
+    X = X.tocsr()
+    return (X[first : first + step] for first in range(0, X.shape[0], step))
+
+
+def _dense(X, dtype):
+    """A sparse matrix as an array, of this type if it holds numbers."""
+    size = 4 * np.prod(X.shape, dtype=float)
+    if size > _DENSE:
+        raise ValueError(
+            f"X is a sparse matrix that needs {size / 2**30:.1f} GiB as a dense array, more than {_DENSE >> 30} GiB: use fewer columns,"
+            " for example by sklearn.decomposition.TruncatedSVD, or fewer rows"
+        )
+    return (X.astype(dtype or X.dtype) if X.dtype.kind in "biuf" else X).toarray()
+
+
+def eval_set(given, X, y, sample_weight):
+    """The validation rows, from either form of the arguments of `fit`."""
+    if X is None and y is None and sample_weight is None:
+        return given
+    if X is None or y is None:
+        raise ValueError("expected both X_val and y_val, found only one")
+    if given is not None:
+        raise ValueError("expected either eval_set or X_val and y_val, found both")
+    return (X, y) if sample_weight is None else (X, y, sample_weight)
+
+
 def _of_array(estimator, X, reset):
+    if issparse(X):
+        X = _dense(X, np.float32 if estimator.categorical is None else None)
     finite = True if estimator.missing == "error" else "allow-nan"
     given = X
     X = validate_data(

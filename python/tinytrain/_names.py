@@ -41,7 +41,7 @@ _ELSEWHERE = {other: here for here, others in _HERE.items() for other in others.
 _SAID = {
     "learning_rate": "lr is the rate, lr_schedule says how it changes",
     "shuffle": "rows are always shuffled, by random_state",
-    **dict.fromkeys(["validation_data", "eval_set", "val_data", "X_val", "y_val"], "rows that validate are the eval_set of fit"),
+    **dict.fromkeys(["validation_data", "eval_set", "val_data", "X_val", "y_val"], "validation rows are eval_set, or X_val and y_val, of fit"),
     **dict.fromkeys(["sample_weight", "groups", "times"], "that is an argument of fit"),
 }
 

@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples, check_consistent_length
 
-from . import _input, _settings, _threads
+from . import _cluster, _input, _settings, _threads
 from ._estimators import _Bar, _Tinytrain
 from ._tinytrain import search
 
@@ -27,6 +27,53 @@ _FIXED = {"class_weight", "categorical", "missing", "device", "n_jobs", "warm_st
 def _accuracy(estimator, X, y):
     """What `ClassifierMixin.score` gives, without its checks of the same rows for each fit."""
     return float(np.mean(estimator.predict(X) == y))
+
+
+def _rows(probe, X, y, sample_weight):
+    """The rows as a table, their targets as given and for the library, and their weights."""
+    table = _input.table(probe, X, reset=True)
+    y, targets = probe._targets(y)
+    check_consistent_length(range(table.shape[0]), y)
+    return table, y, targets, probe._weights(sample_weight, table, y)
+
+
+def _fold_weights(probe, sample_weight, table, y, train):
+    """How much each row counts in a fold, with weights of the classes there; rows that do not train there have none."""
+    weights = np.zeros(len(y))
+    of_rows = _Tinytrain._weights(probe, sample_weight, table, y)
+    fold = copy.copy(probe)
+    fold.classes_ = np.unique(y[train])
+    weights[train] = fold._of_classes(None if of_rows is None else of_rows[train], y[train])
+    return weights
+
+
+def _search(probe, rows, sample_weight, settings, training, n_jobs, bar=None):
+    """Train a network with each of these settings on the training rows of each fold."""
+    table, y, targets, weights = rows
+    threads = _threads.threads(n_jobs)
+    # Balanced class weights are computed in each fold.
+    fold_weights = []
+    if getattr(probe, "class_weight", None) == "balanced":
+        fold_weights = [_fold_weights(probe, sample_weight, table, y, train) for train in training]
+    return search(
+        (table, targets, weights, None, None),
+        [_settings.as_json({**own, "threads": threads}) for own in settings],
+        training,
+        fold_weights,
+        device=str(probe.device),
+        threads=threads,
+        repeats=probe._repeats(sample_weight),
+        names=probe._target_names,
+        on_ended=bar.advance if bar else None,
+    )
+
+
+def _pack(estimator, X, y, sample_weight, settings, training, n_jobs, part):
+    """Train some of the candidates on one fold, in a worker of a cluster."""
+    chunk, fold = part
+    probe = clone(estimator)
+    rows = _rows(probe, X, y, sample_weight)
+    return _search(probe, rows, sample_weight, [settings[index] for index in chunk], [training[fold]], n_jobs)
 
 
 class TinytrainSearchCV(BaseSearchCV):
@@ -50,7 +97,8 @@ class TinytrainSearchCV(BaseSearchCV):
     cv : int, cross-validation generator or iterable, default=None
         The folds; None are five.
     n_jobs : int, default=None
-        Threads of the processor; None is one for each core.
+        Threads of the processor; None is one for each core. If a joblib backend of processes is active, such as Dask's or Ray's, its
+        workers train, with as many threads each.
     verbose : bool, default=False
         Whether a bar shows the fits.
     error_score : 'raise' or float, default=nan
@@ -129,7 +177,7 @@ class TinytrainSearchCV(BaseSearchCV):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             What they should give.
@@ -195,20 +243,11 @@ class TinytrainSearchCV(BaseSearchCV):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
     def _train(self, X, y, sample_weight, candidates, folds):
         """The estimator of each candidate on each fold, or why there is none, with its seconds of training."""
-        probe = clone(self.estimator)
-        table = _input.table(probe, X, reset=True)
-        y, targets = probe._targets(y)
-        check_consistent_length(range(table.shape[0]), y)
-        weights = probe._weights(sample_weight, table, y)
-        # Balanced class weights are computed in each fold.
-        fold_weights = []
-        if getattr(probe, "class_weight", None) == "balanced":
-            fold_weights = [self._fold_weights(probe, sample_weight, table, y, train) for train, _ in folds]
         made, settings = [], []
         for candidate in candidates:
             fixed = _FIXED.intersection(candidate)
@@ -217,22 +256,18 @@ class TinytrainSearchCV(BaseSearchCV):
             estimator = clone(self.estimator).set_params(**candidate)
             estimator._validate_params()
             made.append(estimator)
-            own = estimator._settings(estimator._seed(), False)
-            settings.append(_settings.as_json({**own, "threads": _threads.threads(self.n_jobs)}))
+            settings.append(estimator._settings(estimator._seed(), False))
+        probe = clone(self.estimator)
+        rows = _rows(probe, X, y, sample_weight)
         bar = _Bar(None, self.verbose, len(candidates) * len(folds))
         begin = time.perf_counter()
+        training = [np.ascontiguousarray(train, dtype=np.uint32) for train, _ in folds]
         try:
-            found = search(
-                (table, targets, weights, None, None),
-                settings,
-                [np.ascontiguousarray(train, dtype=np.uint32) for train, _ in folds],
-                fold_weights,
-                device=str(self.estimator.device),
-                threads=_threads.threads(self.n_jobs),
-                repeats=probe._repeats(sample_weight),
-                names=probe._target_names,
-                on_ended=bar.bar.update if bar.bar is not None else None,
-            )
+            workers = _cluster.workers()
+            if workers > 1:
+                found = self._sent((X, y, sample_weight), settings, training, workers, bar)
+            else:
+                found = _search(probe, rows, sample_weight, settings, training, self.n_jobs, bar)
         finally:
             bar.close()
         late = sum(is_late for *_, is_late in found)
@@ -251,15 +286,18 @@ class TinytrainSearchCV(BaseSearchCV):
             fitted.append((estimator, None, own * share))
         return fitted
 
-    @staticmethod
-    def _fold_weights(probe, sample_weight, table, y, train):
-        """How much each row counts in a fold, with weights of the classes there; rows that do not train there have none."""
-        weights = np.zeros(len(y))
-        of_rows = _Tinytrain._weights(probe, sample_weight, table, y)
-        fold = copy.copy(probe)
-        fold.classes_ = np.unique(y[train])
-        weights[train] = fold._of_classes(None if of_rows is None else of_rows[train], y[train])
-        return weights
+    def _sent(self, rows, settings, training, workers, bar):
+        """What `_search` gives, from packs of candidates that the workers of a cluster train on a fold each."""
+        chunks = _cluster.chunks(len(settings), len(settings) * len(training), workers)
+        parts = [(chunk, fold) for fold in range(len(training)) for chunk in chunks]
+        found = [None] * (len(settings) * len(training))
+        given = (clone(self.estimator), *rows, settings, training, self.n_jobs)
+        for index, pack in _cluster.trained(_pack, given, parts, workers):
+            chunk, fold = parts[index]
+            for candidate, one in zip(chunk, pack):
+                found[candidate * len(training) + fold] = one
+            bar.advance(len(chunk))
+        return found
 
     def _scored(self, fitted, X, y, folds, scorers):
         """What `GridSearchCV` has of each fit."""

@@ -10,8 +10,6 @@ from ._tinytrain import settings
 
 # Settings of the library with another name here, or with none.
 _RENAMED = {"threads", "seed", "class_weights", "test_fraction"}
-# Initialization of weights without a preset for tables: as in scikit-learn's networks.
-INIT = "xavier"
 OF_CLASSES = {"label_smoothing", "no_temperature", "target_accuracy"}
 OF_VALUES = {"scale_target"}
 
@@ -34,10 +32,10 @@ _TYPES = {
 }
 
 _OTHERS = """
-early_stopping : bool, default=False
-    Hold out a tenth of the rows, or `validation_fraction`, for validation, keep the model of the best epoch, and stop after
-    `patience` epochs without a better one (10 where neither `patience` nor the preset says). Where `fit` gets an `eval_set`, its rows
-    validate.
+early_stopping : bool or 'auto', default='auto'
+    Whether `fit` holds out `validation_fraction` of the rows (default 0.2) for validation, keeps the model of the best epoch, and stops
+    after `patience` epochs without a better one. `auto` does so as ``tinytrain train``: for `preset='table'` with 200 rows or more, or
+    if `validation_fraction` is given. False ignores `validation_fraction`. Rows of an `eval_set` always validate instead.
 {class_weight}categorical : sequence of int or str, default=None
     Columns that hold categories, whatever numbers stand there: their positions, or their names in a frame. Columns of text, booleans
     and pandas or polars categories always do. Text that is said to be categories is kept byte for byte: ` a` is not `a`, and `NA` is not
@@ -55,6 +53,7 @@ n_jobs : int, default=None
     number does not change results.
 warm_start : bool, default=False
     Whether `fit` begins with the weights of the fit before it, which must have made the same network of the same columns and categories.
+    The schedule of the learning rate begins again; if it is constant and no rows validate, the state of the optimizer is kept, too.
 verbose : bool or int, default=False
     Whether a bar shows the epochs.
 callbacks : callable or list of callables, default=None
@@ -73,7 +72,7 @@ NAMES = tuple(_EXPLAINED)
 _DEFAULTS = {
     **dict.fromkeys(NAMES),
     "no_temperature": False,
-    "early_stopping": False,
+    "early_stopping": "auto",
     "class_weight": None,
     "categorical": None,
     "missing": "fill",
@@ -123,7 +122,10 @@ def _in_python(text):
     """An explanation of an option in the words of Python."""
     for option in ("preset", "keep", "task", "seed", "scale", "input-scaling", "scale-target"):
         text = text.replace(f"--{option}", f"`{option.replace('-', '_')}`")
-    text = text.replace("[default: he;", f"[default: {INIT};").replace(", by `task`", "").replace("a comma-separated list", "a list, one each")
+    # All rows are tables here.
+    text = re.sub(r"\[default: table for tables [^]]*\]", "[default: table]", text)
+    text = re.sub(r"\[default: 0; in `tinytrain\s+train` 0.2 for tables of", "[default: 0.2 for", text)
+    text = text.replace(", by `task`", "").replace("a comma-separated list", "a list, one each")
     text = text.replace("`seed`", "`random_state`").replace("`--verbose`", "``tinytrain train --verbose``")
     return text.removesuffix(".") + "."
 

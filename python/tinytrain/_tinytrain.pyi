@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
+VALIDATION_FRACTION: float
 
 _Targets = tuple[list[str], NDArray[np.uint32], str] | NDArray[np.float32]
 # Unseen cells by column.
@@ -109,8 +110,9 @@ def ensemble(
     names: Sequence[str] = ...,
     picks: int | None = None,
     seed: int = 0,
+    trained: Sequence[tuple[Model | None, str | None, int, int, bool]] | None = None,
     on_ended: Callable[[], object] | None = None,
-) -> tuple[list[tuple[Model | None, str | None, int, int, bool]], Model]: ...
+) -> tuple[list[tuple[Model | None, str | None, int, int, bool]], Model | None, bool]: ...
 def search(
     rows: _Rows,
     candidates: Sequence[str],

@@ -53,7 +53,7 @@ def networks(X, y, is_classes, seed=0):
     """The same network, optimizer, batches and epochs: scikit-learn's and ours."""
     rows = min(200, len(X))
     settings = {"hidden": (100,), "optimizer": "adam", "lr": 0.001, "batch_size": rows, "epochs": EPOCHS}
-    settings["init"] = "xavier-uniform"
+    settings |= {"preset": "plain", "init": "xavier-uniform"}
     if not is_classes:
         settings["scale_target"] = "none"
     network = kind(neural_network, "MLP", is_classes)(
@@ -81,7 +81,7 @@ def fits():
         scores = [
             score(lambda seed: networks(X, y, is_classes, seed)[0]),
             score(lambda seed: networks(X, y, is_classes, seed)[1]),
-            score(lambda seed: kind(tinytrain, "Tinytrain", is_classes)(early_stopping=True, random_state=seed)),
+            score(lambda seed: kind(tinytrain, "Tinytrain", is_classes)(random_state=seed)),
             score(lambda seed: kind(ensemble, "HistGradientBoosting", is_classes)(random_state=seed)),
         ]
         cells = [f"{it:.3f}" for it in seconds] + [f"{ratios[-1]:.1f}"] + [f"{it:.3f}" for it in scores]

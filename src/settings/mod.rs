@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::resolve::DatasetInfo;
+pub use self::resolve::{DatasetInfo, VALIDATION_FRACTION};
 pub use self::values::{Embeddings, List, LrFactors, Parametrization, Patience, Preset, ScaleTarget, YesNo};
 #[cfg(feature = "cli")]
 use self::values::{count, duration, parse, threads};

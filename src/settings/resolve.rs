@@ -11,7 +11,7 @@ use crate::step::{Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, dem
 use crate::train::{ClassWeights, Config, DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES, TrainingData};
 
 /// The fraction of the rows of a table that the program holds out for validation.
-const VALIDATION_FRACTION: f64 = 0.2;
+pub const VALIDATION_FRACTION: f64 = 0.2;
 
 /// Minimum number of rows from which a table is divided for validation: docs/TABLES.md compares.
 const FEW_ROWS: usize = 200;
