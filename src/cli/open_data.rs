@@ -173,7 +173,7 @@ const OF_ALL_TABLES: [&str; 8] = [
 ];
 
 /// Options for the network and its inputs, which a model decides from which training starts.
-const OF_NETWORK: [&str; 9] = [
+const OF_NETWORK: [&str; 14] = [
     "hidden",
     "activation",
     "init",
@@ -183,6 +183,11 @@ const OF_NETWORK: [&str; 9] = [
     "scale",
     "clip",
     "scale-target",
+    "include",
+    "exclude",
+    "categorical",
+    "image-size",
+    "colour",
 ];
 
 /// Rejects options on the command line for another network than that of `--init-from`.

@@ -93,6 +93,7 @@ impl TrainSettings {
         Self {
             hidden: Some(hidden.iter().map(|layer| layer.units).collect::<Vec<_>>().into()),
             activation: (!hidden.is_empty()).then(activations),
+            loss: self.loss.or(Some(model.network.loss())),
             embeddings: Some(if is_periodic { Embeddings::Pbld } else { Embeddings::None }),
             input_scaling: Some(if is_scaled { YesNo::Yes } else { YesNo::No }),
             one_hot: most_one_hot.max(),
