@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::data::data_paths;
 use crate::data::{
-    Dataset, Dictionary, Features, Format, ImageOptions, ReadOptions, Reader, Scaling, Schema, Selection,
-    Source, Split, Target, UnknownCells,
+    Dataset, Dictionary, Features, Format, ReadOptions, Reader, Scaling, Schema, Selection, Source, Split,
+    Target, UnknownCells,
 };
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
@@ -42,7 +42,7 @@ impl EvaluationSet {
             Some(name) => Target::Values(vec![name.to_owned()]),
         };
         let columns = Selection { schema: model.data_schema.schema.clone(), target, ..Selection::default() };
-        let images = model.data_schema.image.map(ImageOptions::from).unwrap_or_default();
+        let images = model.data_schema.image_options();
         let mut read = ReadOptions { columns, format: format.clone(), images, ..ReadOptions::default() };
         if self.part.is_some() {
             // Columns by which rows were held out.
@@ -310,7 +310,7 @@ impl Part {
             );
             Error::Config(text)
         };
-        if reader.rows() != self.rows || *reader.classes() != model.data_schema.classes {
+        if reader.rows() != self.rows || !reader.has_classes(&model.data_schema.classes) {
             return Err(error(&format!("{} rows or other labels", reader.rows())));
         }
         let changed = error("others, or in another order");

@@ -43,6 +43,8 @@ mod held_out;
 mod help;
 #[path = "cli/image_folders.rs"]
 mod image_folders;
+#[path = "cli/images.rs"]
+mod images;
 #[path = "cli/importance.rs"]
 mod importance;
 #[path = "cli/init_from.rs"]

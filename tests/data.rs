@@ -12,6 +12,8 @@ mod errors;
 mod formats;
 #[path = "data/idx_errors.rs"]
 mod idx_errors;
+#[path = "data/idx_labels.rs"]
+mod idx_labels;
 #[path = "data/jpeg.rs"]
 mod jpeg;
 #[path = "support/jpegs.rs"]

@@ -2,7 +2,7 @@
 
 use crate::data::{
     Column, ColumnEncoding, Encoding, IgnoredBecause, IgnoredColumn, ImageForm, MixedColumn, NumbersAsText,
-    NumericScaling, OddLabel, Oddity, Schema, Transform,
+    NumericScaling, OddLabel, Oddity, Schema, Source, Transform, data_paths,
 };
 use crate::error::{Error, Result, excerpt};
 use crate::model::DataSchema;
@@ -208,6 +208,15 @@ fn encoded(encoding: &Encoding) -> &'static str {
         columns if columns.iter().all(is_plain) => "as they are",
         _ => "scaled",
     }
+}
+
+/// Returns the hint on images of EMNIST, which are stored with rows and columns swapped.
+pub fn transpose_line(source: &Source, is_transposed: bool) -> Option<String> {
+    let name = data_paths::file(source).file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let is_emnist = name.starts_with("emnist-") && !is_transposed;
+    is_emnist.then(|| {
+        "EMNIST stores images with rows and columns swapped; use --transpose to swap them".to_owned()
+    })
 }
 
 /// Describes the size of images.

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use crate::data::{
-    Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Scaling, Schema, Target,
-    data_paths,
+    Column, ColumnSummary, Contents, Format as Written, ImageForm, ReadOptions, Reader, Scaling, Schema,
+    Target, data_paths,
 };
 use crate::error::Error;
 use crate::settings::text::text_of;
@@ -15,29 +15,32 @@ use serde_json::{Value, json};
 
 use super::args::Format;
 use super::data_text::{
-    as_text, date_line, identifier_line, images_of, left_out, mixed_column_lines, odd_labels, zero_date_line,
+    as_text, date_line, identifier_line, images_of, left_out, mixed_column_lines, odd_labels, transpose_line,
+    zero_date_line,
 };
 use super::inspect_model::{model_fields, model_text};
 use super::model_choice::ModelChoice;
-use super::output::{print_lines, print_object, write};
+use super::output::{note, print, print_lines, print_object, width_for_images, write};
 use super::output_place::destination;
 use super::table_options::{Columns, DialectOptions};
 use super::training::only;
 use super::{args, config_file};
-use crate::report::sheet;
 use crate::report::text::{SHOWN, Table, column_name, counted, grouped, percent, quoted, shell_word, short};
+use crate::report::{blocks, sheet};
 
 /// Show what a table or a model contains.
 ///
 /// For a table: its columns and their types, missing values, how frequent each class is, and the `tinytrain
-/// train` command that spells out everything that was detected.
+/// train` command that spells out everything that was detected. For images: their size, how frequent each class
+/// is, and, on a terminal or with --color always, their mean and some of them.
 #[derive(Debug, Args)]
 #[command(
     mut_args(only::<TrainSettings>(|heading, id| heading == Some(TABLES) || ["threads", "augment", "seed"].contains(&id))),
     after_help = "Examples:\n  tinytrain inspect table.csv --target price\n  tinytrain inspect --model model.safetensors"
 )]
 pub struct Options {
-    /// Data: a CSV or NPZ table, a folder with MNIST's files or a train.csv, or an IDX file.
+    /// Data: a CSV or NPZ table, a folder with MNIST's files or a train.csv, an IDX file, or a folder of images for
+    /// each class.
     ///
     /// Files may be packed by gzip or zstd; `-` is a table on standard input. Several files are one table.
     #[arg(value_name = "DIR-or-FILE", required_unless_present = "model")]
@@ -83,7 +86,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     data_paths::spare_data("--picture", options.picture.as_deref(), [Some(&source)])?;
     let task = options.columns.task(None)?;
     options.columns.check(None)?;
-    let mut read = ReadOptions { threads: options.settings.threads, ..options.columns.read_options(task) };
+    let mut read = ReadOptions { threads: options.settings.threads, ..options.columns.read_options(task)? };
     (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
     read.read_all = true;
     let mut reader = match Reader::open(&source, &read) {
@@ -96,12 +99,21 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let has_target = read.columns.target != Target::Absent;
     reader.read_to_end()?;
     let found = Inspection::from_reader(&reader);
+    let form = reader.image().filter(|form| form.values() == reader.inputs());
     match options.format {
         Format::Json => print_object(&found.fields())?,
-        Format::Text => print_lines(&found.text(options))?,
+        Format::Text => {
+            print_lines(&found.text(options))?;
+            if let Some((form, columns)) = form.zip(width_for_images()) {
+                let (images, count) = blocks(&reader.view(Scaling::AsIs), form, columns);
+                let count = counted(count as u64, "image", "images");
+                print_lines(&[String::new(), format!("mean of all images, and {count}:")])?;
+                print(images.as_bytes())?;
+            }
+        }
     }
+    transpose_line(&source, read.images.transpose).iter().for_each(|line| note(line));
     if let Some(picture) = picture {
-        let form = reader.image().filter(|form| form.values() == reader.inputs());
         let form = form.ok_or_else(|| Error::setting("picture", "images", "other rows"))?;
         let TrainSettings { augment, seed, .. } = &options.settings;
         let (rows, background) = (reader.view(Scaling::AsIs), reader.light_background().unwrap_or(0));
@@ -166,7 +178,7 @@ impl<'a> Inspection<'a> {
         let rows_of_classes = reader.classes().names().iter().zip(classes);
         vec![
             ("rows", reader.rows().into()),
-            ("image", reader.image().map(|form| json!([form.height, form.width])).into()),
+            ("image", reader.image().map(sizes).into()),
             ("columns", columns.iter().map(column).collect()),
             ("left_out", left_out.collect()),
             ("task", self.task().into()),
@@ -298,7 +310,9 @@ impl<'a> Inspection<'a> {
         let categories: Vec<&Column> =
             self.columns.iter().filter(is_category).map(|summary| &summary.column).collect();
         let read = self.reader.schema().map(Schema::read_columns).unwrap_or_default();
-        add("--include", &read.iter().collect::<Vec<_>>());
+        let mut read: Vec<&Column> = read.iter().collect();
+        read.sort_by_key(|column| column.position);
+        add("--include", &read);
         add("--categorical", &categories);
         if written.replaces_missing {
             command += &format!(" --missing-markers={}", word(&written.missing.join(",")));
@@ -307,6 +321,12 @@ impl<'a> Inspection<'a> {
         }
         command
     }
+}
+
+/// Returns the sizes of an array of an image.
+fn sizes(form: ImageForm) -> Value {
+    let ImageForm { height, width, colour } = form;
+    if colour { json!([height, width, 3]) } else { json!([height, width]) }
 }
 
 /// Formats the options for columns as on a command line.

@@ -12,7 +12,7 @@ use crate::settings::{DatasetInfo, LrFactors, TrainSettings};
 use crate::train::{Config, TrainingData};
 use toml::Table;
 
-use super::data_text::{column_lines, mixed_column_lines};
+use super::data_text::{column_lines, mixed_column_lines, transpose_line};
 use super::train_options::Options;
 use super::training::Training;
 
@@ -110,18 +110,19 @@ impl DataPaths {
         options.check_held_out(settings.validates(&info))?;
         let target = training.columns.target_like(&reader, training.settings.loss)?;
         let like = training.columns.written.like(reader.schema().cloned(), target);
-        let images = reader.image().map(ImageOptions::from).unwrap_or_default();
+        let images = ImageOptions::like(reader.image(), read.images.transpose);
         let mut like = ReadOptions { threads: read.threads, images, stop: self.stop.clone(), ..like };
         like.columns.refuse_missing = read.columns.refuse_missing;
         let open =
             |source: &Option<Source>| source.as_ref().map(|source| Reader::open(source, &like)).transpose();
         let (validation, test) = (open(&self.validation)?, open(&self.test)?);
-        let ImageOptions { size, colour } = read.images;
+        let ImageOptions { size, colour, transpose } = read.images;
         let is_open = matches!(self.train, Source::Folders { .. }) && (size.is_none() || !colour);
         let notice = reader.image().filter(|_| is_open).map(|form| {
             let of_first = if size.is_none() { ", the size of the first" } else { "" };
             format!("images are converted to {form}{of_first}; use --image-size or --colour to change that")
         });
+        let notice = notice.or_else(|| transpose_line(&self.train, transpose));
         let opened = OpenData { reader, validation, test, settings, info, notice, doubts: self.doubts() };
         if model.is_some() {
             refuse_other_network(given)?;
@@ -247,6 +248,14 @@ fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<
         let is_dir = reader.name().is_dir();
         unused(!is_dir, option, "PNG or JPEG images in folders, one for each class", "other data")?;
     }
+    unused(reader.image().is_none(), "transpose", "images in IDX files, arrays or tables", "other data")?;
+    unused(
+        reader.name().is_dir(),
+        "transpose",
+        "images in IDX files, arrays or tables",
+        "images in folders",
+    )?;
+    unused(reader.name().is_dir(), "class-names", "labels that are numbers", "folders, which name classes")?;
     let Some(schema) = reader.schema() else {
         let has_others = options.validation.is_some() || options.test.is_some();
         let others = if has_others { &[][..] } else { &OF_ALL_TABLES };

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
-use ::console::{Style, set_colors_enabled, set_colors_enabled_stderr};
+use ::console::{Style, Term, colors_enabled, set_colors_enabled, set_colors_enabled_stderr};
 use clap::ColorChoice;
 use serde_json::Value;
 
@@ -76,6 +76,12 @@ pub fn set_color(choice: ColorChoice) {
         set_colors_enabled(is_on);
         set_colors_enabled_stderr(is_on);
     }
+}
+
+/// Returns the width of the terminal in which images may be drawn on standard output, if any.
+pub fn width_for_images() -> Option<usize> {
+    let (_, columns) = Term::stdout().size_checked().unwrap_or((0, 80));
+    colors_enabled().then_some(columns.into())
 }
 
 /// Number of threads that are printing.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::data::{
     self, Features, Format as TableFormat, ImageForm, ReadOptions, Reader, Selection, Target, data_paths,
-    image_form, is_image, read_image,
+    image_form, images_in, is_image, read_image,
 };
 use crate::engine::predicts_soon;
 use crate::model::Model;
@@ -38,8 +38,12 @@ pub struct Options {
     model: PathBuf,
     #[command(flatten)]
     which: ModelChoice,
-    /// Tables, IDX files, or PNG and JPEG images of any size for a model of images; `-` is a table on standard input.
-    #[arg(value_name = "FILE", required = true)]
+    /// Tables, IDX files, or PNG and JPEG images of any size for a model of images, or folders of them; `-` is a table on
+    /// standard input.
+    ///
+    /// The images of a folder and of the folders in it are predicted in the order of their names, which are in the column
+    /// `file`.
+    #[arg(value_name = "FILE-or-DIR", required = true)]
     files: Vec<PathBuf>,
     /// File for the predictions. [default: standard output]
     #[arg(long, short, value_name = "FILE")]
@@ -79,16 +83,17 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, model_file) = options.which.load(&options.model)?;
     let out = options.out.as_deref().map(|path| destination("--out", path)).transpose()?;
-    let files = options.files.iter().map(|file| (file.as_path(), "which holds the data"));
+    let files = expanded(&options.files)?;
+    let data = files.iter().map(|file| (file.as_path(), "which holds the data"));
     let model_file = [(model_file.as_path(), "which is the model")];
-    data_paths::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
+    data_paths::spare_files("--out", options.out.as_deref(), data.chain(model_file))?;
     options.out.as_deref().map_or(Ok(()), |out| refuse_name(options.format, out))?;
     // The number of rows is unknown; reading and writing this number takes longer than opening a GPU.
     const ROWS: usize = 100_000;
     let device = options.device.find(predicts_soon(&model.network, ROWS))?;
     let (lines, reading) = (Lines::new(options.format, &model), OutputDecoder::new(&model));
     let predictor = Predictor::of_copies(&model, &device, options.threads, options.augment_test)?;
-    let mut work = Work { options, model: &model, predictor, lines, reading };
+    let mut work = Work { options, files: &files, model: &model, predictor, lines, reading };
     let written = match out {
         // Failed predictions leave no partial file.
         Some(out) => out.write_with(|file| work.all(file)),
@@ -127,6 +132,7 @@ struct Block<'a> {
 /// Prediction and output of all files.
 struct Work<'a> {
     options: &'a Options,
+    files: &'a [PathBuf],
     model: &'a Model,
     predictor: Predictor,
     lines: Lines,
@@ -137,13 +143,13 @@ impl Work<'_> {
     /// Predicts all files on this thread, block by block, while other threads format and write earlier
     /// blocks.
     fn all(&mut self, out: impl Write + Send) -> Result<()> {
-        let Self { options, model, predictor, lines, reading } = self;
-        let images = options.files.iter().map(is_image).collect::<Result<Vec<bool>>>()?;
-        let of_images = options.files.iter().zip(&images).filter(|(_, is_image)| **is_image);
+        let Self { options, files, model, predictor, lines, reading } = self;
+        let images = files.iter().map(is_image).collect::<Result<Vec<bool>>>()?;
+        let of_images = files.iter().zip(&images).filter(|(_, is_image)| **is_image);
         let pictures: Vec<&PathBuf> = of_images.map(|(file, _)| file).collect();
         let form = pictures.first().map(|first| form_for(model, first)).transpose()?;
         form.map_or(Ok(()), |form| tell_changes(&pictures, form, options.strict))?;
-        let names_files = options.files.len() > 1 || !pictures.is_empty();
+        let names_files = files.len() > 1 || !pictures.is_empty();
         // Nothing is written before the first prediction.
         let mut header = lines.header(names_files, options.id.as_deref());
         let mut out = io::BufWriter::new(out);
@@ -159,7 +165,7 @@ impl Work<'_> {
             |block| text(lines, reading, block),
             write,
             |push| {
-                for (file, is_image) in options.files.iter().zip(images) {
+                for (file, is_image) in files.iter().zip(images) {
                     let named = names_files.then_some(file.as_path());
                     let wanted = if let Some(form) = form.filter(|_| is_image) {
                         let pixels = Features::Bytes(read_image(file, form, options.invert)?);
@@ -179,6 +185,12 @@ impl Work<'_> {
     }
 }
 
+/// Replaces folders by the images in them.
+fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let of = |file: &PathBuf| if file.is_dir() { images_in(file) } else { Ok(vec![file.clone()]) };
+    Ok(files.iter().map(of).collect::<Result<Vec<Vec<PathBuf>>>>()?.concat())
+}
+
 /// Predicts a file of rows, block by block; returns whether more is wanted.
 fn rows<'a>(
     options: &Options,
@@ -195,7 +207,8 @@ fn rows<'a>(
         ..Selection::default()
     };
     let format: TableFormat = options.written.format();
-    let read = ReadOptions { columns, format, threads: options.threads, ..ReadOptions::default() };
+    let images = model.data_schema.image_options();
+    let read = ReadOptions { columns, format, images, threads: options.threads, ..ReadOptions::default() };
     let mut reader = Reader::open_unlabelled(file, &read)?;
     reader.table_notices().iter().for_each(|line| warn(line));
     predictor.check_inputs(reader.name(), reader.inputs())?;

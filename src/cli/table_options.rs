@@ -1,11 +1,12 @@
 //! Options for tables: their format, and their columns.
 
-use crate::data::{Format, ImageOptions, ReadOptions, Reader, Schema, Selection, Target};
+use crate::data::{ClassNames, Format, ImageOptions, ReadOptions, Reader, Schema, Selection, Target};
 use crate::settings::{TABLES, YesNo, text};
 use crate::step::Loss;
 use crate::{Error, Missing};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 use super::args::{self, Mark};
 
@@ -141,6 +142,17 @@ pub struct Columns {
     /// Keep the colours of images in folders. Without it they become grey.
     #[arg(long, hide_short_help = true, help_heading = IMAGES)]
     colour: bool,
+    /// Swap rows and columns of images in IDX files, arrays and tables, as EMNIST stores them.
+    ///
+    /// A model keeps this: `eval` and `predict` read such files alike.
+    #[arg(long, hide_short_help = true, help_heading = IMAGES)]
+    transpose: bool,
+    /// Names of classes whose labels are whole numbers: a file with one name per line, or `a,b,c`, from label 0 on.
+    ///
+    /// Or a file with a label and a Unicode code point per line, as EMNIST's mapping files. A model keeps the names.
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "FILE-or-NAMES")]
+    #[serde(with = "text")]
+    class_names: Option<String>,
     #[command(flatten)]
     #[serde(flatten)]
     pub written: DialectOptions,
@@ -148,7 +160,11 @@ pub struct Columns {
 
 impl Columns {
     /// Returns options to read a training table.
-    pub fn read_options(&self, task: Task) -> ReadOptions {
+    ///
+    /// # Errors
+    /// For names of classes that cannot be read.
+    pub fn read_options(&self, task: Task) -> crate::error::Result<ReadOptions> {
+        let class_names = self.class_names.as_deref().map(ClassNames::read).transpose()?.map(Arc::new);
         let columns = Selection {
             target: self.target(task),
             infer_values: task == Task::Auto,
@@ -161,9 +177,10 @@ impl Columns {
             drop_missing_target: self.drop_missing_target,
             ..Selection::default()
         };
-        let images = ImageOptions { size: self.image_size.map(|size| size.0), colour: self.colour };
+        let size = self.image_size.map(|size| size.0);
+        let images = ImageOptions { size, colour: self.colour, transpose: self.transpose };
         let (format, read_all) = (self.written.format(), self.read_all);
-        ReadOptions { columns, format, images, read_all, ..ReadOptions::default() }
+        Ok(ReadOptions { columns, format, images, class_names, read_all, ..ReadOptions::default() })
     }
 
     /// Returns the columns of the labels, or of the values to predict.
@@ -181,7 +198,11 @@ impl Columns {
     /// [`Error::Config`], in one line, if the loss belongs to the other task.
     pub fn task(&self, loss: Option<Loss>) -> crate::error::Result<Task> {
         let of_loss = |loss: Loss| if loss.of_classes() { Task::Classification } else { Task::Regression };
-        match (self.task, loss) {
+        let given = match self.task {
+            None | Some(Task::Auto) if self.class_names.is_some() => Some(Task::Classification),
+            given => given,
+        };
+        match (given, loss) {
             (None, None) => Ok(Task::Auto),
             (Some(Task::Auto) | None, Some(loss)) => Ok(of_loss(loss)),
             (Some(task), Some(loss)) if task != of_loss(loss) => {
@@ -200,6 +221,9 @@ impl Columns {
     /// # Errors
     /// [`Error::Config`], in one line, for the first conflict.
     pub fn check(&self, loss: Option<Loss>) -> crate::error::Result<()> {
+        if self.class_names.is_some() && self.task(loss)? == Task::Regression {
+            return Err(Error::setting("class-names", "classes", "values to predict (--task regression)"));
+        }
         if self.task(loss)? == Task::Classification && self.target.len() > 1 {
             return Err(Error::Config(format!(
                 "--target: classification needs one column of labels, found {}",

@@ -62,7 +62,7 @@ impl Training {
     /// # Errors
     /// [`crate::error::Error::Config`] if the task and the loss contradict one another.
     pub fn read_options(&self) -> Result<ReadOptions> {
-        let options = self.columns.read_options(self.columns.task(self.settings.loss)?);
+        let options = self.columns.read_options(self.columns.task(self.settings.loss)?)?;
         Ok(ReadOptions { threads: self.settings.threads, ..options })
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Network;
 use super::checks::{Fault, check_encoding, check_schema, expect, fits, is_of_floats};
-use crate::data::{Classes, ImageForm, Schema, TargetScale, Transform};
+use crate::data::{Classes, ImageForm, ImageOptions, Schema, TargetScale, Transform};
 
 /// The version of the format. A program reads only files of its own version.
 const FORMAT: u32 = 1;
@@ -32,6 +32,9 @@ pub struct DataSchema {
     pub schema: Option<Schema>,
     /// The form of a row, if it is an image.
     pub image: Option<ImageForm>,
+    /// Whether arrays and tables store images with rows and columns swapped.
+    #[serde(default)]
+    pub transposed: bool,
     /// The scaling from the outputs of a network to predicted values, if any.
     pub target_scale: Option<TargetScale>,
 }
@@ -116,7 +119,13 @@ impl Metadata {
 impl DataSchema {
     /// A schema of numbered classes without further information.
     pub fn numbered(classes: usize) -> Self {
-        Self { classes: Classes::numbered(classes), schema: None, image: None, target_scale: None }
+        let classes = Classes::numbered(classes);
+        Self { classes, schema: None, image: None, transposed: false, target_scale: None }
+    }
+
+    /// The options that read images as in training.
+    pub fn image_options(&self) -> ImageOptions {
+        ImageOptions::like(self.image, self.transposed)
     }
 
     /// The names of the values that a network predicts: names of their columns, or numbers.
@@ -190,7 +199,7 @@ mod tests {
             ..Schema::default()
         };
         let classes = Classes::named(["no", "yes"].map(str::to_owned).to_vec()).unwrap();
-        let data = DataSchema { classes, schema: Some(schema), image: None, target_scale: None };
+        let data = DataSchema { classes, schema: Some(schema), ..DataSchema::numbered(0) };
         Metadata::new(vec![network], transform, data)
     }
 

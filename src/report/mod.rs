@@ -1,5 +1,6 @@
 //! Reports of runs, sweeps and evaluations: texts, tables, pictures, and one page without scripts.
 
+mod blocks;
 pub(crate) mod compared;
 mod evaluated_run;
 pub(crate) mod evaluation;
@@ -17,6 +18,7 @@ use crate::engine::Device;
 use crate::error::Result;
 use crate::runs::RunSummary;
 
+pub(crate) use self::blocks::blocks;
 use self::evaluated_run::EvaluatedRun;
 pub use self::evaluated_run::PageOptions;
 pub use self::html::spare_other_files;

@@ -89,6 +89,14 @@ fn what_has_no_distortions_is_refused() {
             "--augment: expected images of bytes with --scale auto or bytes",
         ),
         (["--augment", "zoom=2", "--scale", "auto"], "a zoom from 0 to 0.9, found 2"),
+        (
+            ["--augment", "shift=1,shift=2", "--scale", "auto"],
+            "expected each distortion once, found shift twice",
+        ),
+        (
+            ["--augment", "cutout=8", "--scale", "auto"],
+            "--augment: expected a cutout smaller than images of 8 x 8 pixels, found cutout=8",
+        ),
     ] {
         let outcome = place.run(&[&train[..], &more].concat());
         assert!(outcome.code == 2 && outcome.error().contains(line), "{}", outcome.error());

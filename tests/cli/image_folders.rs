@@ -221,6 +221,7 @@ fn folders_in_other_layouts_are_named_with_a_remedy() {
     let place = place();
     place.write_idx("tv/MNIST/raw/train", &Rows::new(60, 1));
     place.write_idx("emnist/emnist-letters-train", &Rows::new(60, 1));
+    place.write_idx("emnist/emnist-digits-train", &Rows::new(60, 1));
     place.write("webp/cat/1.WEBP", b"RIFF");
     place.write("tables/a.csv", "a,b\n1,2\n");
     place.write("set/val/red/1.png", image(4, 4, 0, &mut noise(1)));
@@ -231,7 +232,7 @@ fn folders_in_other_layouts_are_named_with_a_remedy() {
     place.write("other/note.txt", "");
     for (folder, found) in [
         ("two", "data in two/FashionMNIST; use --data two/FashionMNIST"),
-        ("emnist", "files with other names; use --data emnist/emnist-letters-train-images-idx3-ubyte"),
+        ("emnist", "files with other names; use --data emnist/emnist-digits-train-images-idx3-ubyte"),
         (
             "webp",
             "images in other formats, such as webp/cat/1.WEBP; convert them to PNG, in one folder for each class",

@@ -264,7 +264,7 @@ fn of_table() -> Model {
         decimal: Some(b'.'),
     };
     let data_schema =
-        DataSchema { classes: names(&["no", "yes"]), schema: Some(schema), image: None, target_scale: None };
+        DataSchema { classes: names(&["no", "yes"]), schema: Some(schema), ..DataSchema::numbered(0) };
     of_network(network, Transform::Columns(Encoding { columns, is_numbered: true }), data_schema)
 }
 
@@ -294,8 +294,7 @@ fn of_values() -> Model {
         decimal: Some(b','),
     };
     let target_scale = Some(TargetScale { center: vec![3.0], width: vec![0.5] });
-    let data_schema =
-        DataSchema { classes: Classes::numbered(0), schema: Some(schema), image: None, target_scale };
+    let data_schema = DataSchema { schema: Some(schema), target_scale, ..DataSchema::numbered(0) };
     of_network(network, Transform::Columns(Encoding { columns, is_numbered: false }), data_schema)
 }
 

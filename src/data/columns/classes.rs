@@ -7,6 +7,7 @@ use std::hash::Hash;
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
+use super::class_names::ClassNames;
 use super::label_type::{LabelType, by_truth, number, truth};
 use crate::data::excerpt::{list_some, printable_name};
 
@@ -42,10 +43,15 @@ impl Label {
 /// value. Otherwise labels are compared as text (`001`, `01`), without surrounding ASCII blanks, in natural order:
 /// digits inside a name count as a number, so that `class2` precedes `class10`. If all names are booleans, `True` or 1
 /// and `False` or 0, each matches all labels of the same truth value. Labels of type text are compared byte for byte.
+///
+/// Classes may have names other than their labels; data with either are read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "TypedNames", into = "TypedNames")]
 pub struct Classes {
     names: Vec<String>,
+    /// The labels in data, if they are not the names.
+    labels: Option<Vec<String>>,
+    /// Whether all labels are numbers.
     is_numeric: bool,
     label_type: Option<LabelType>,
 }
@@ -55,20 +61,28 @@ pub struct Classes {
 #[serde(deny_unknown_fields)]
 struct TypedNames {
     names: Vec<String>,
+    /// The labels in data, unless these are the names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    labels: Option<Vec<String>>,
     label_type: Option<LabelType>,
 }
 
 impl From<Classes> for TypedNames {
-    fn from(Classes { names, label_type, .. }: Classes) -> Self {
-        Self { names, label_type }
+    fn from(Classes { names, labels, label_type, .. }: Classes) -> Self {
+        Self { names, labels, label_type }
     }
 }
 
 impl TryFrom<TypedNames> for Classes {
     type Error = &'static str;
 
-    fn try_from(TypedNames { names, label_type }: TypedNames) -> Result<Self, Self::Error> {
-        Classes::typed(names, label_type).ok_or("expected different names of classes")
+    fn try_from(TypedNames { names, labels, label_type }: TypedNames) -> Result<Self, Self::Error> {
+        let Some(labels) = labels else {
+            return Classes::typed(names, label_type).ok_or("expected different names of classes");
+        };
+        let fits = labels.len() == names.len() && are_different(names.iter());
+        let classes = Classes::typed(labels, label_type).filter(|_| fits);
+        classes.map(|classes| classes.renamed(names)).ok_or("expected different labels and names of classes")
     }
 }
 
@@ -83,7 +97,7 @@ impl Classes {
     /// The classes `0`, `1`, ..., `count - 1`.
     pub fn numbered(count: usize) -> Self {
         let names = (0..count).map(|class| class.to_string()).collect();
-        Self { names, is_numeric: true, label_type: None }
+        Self { names, labels: None, is_numeric: true, label_type: None }
     }
 
     /// The classes with these names, in this order; `None` if two names are the same.
@@ -93,13 +107,14 @@ impl Classes {
             Some(numbers) => are_different(numbers.iter().map(|number| number.to_bits())),
             None => names.iter().all(|name| name.trim_ascii() == name) && are_different(names.iter()),
         };
-        are_different.then_some(Self { names, is_numeric: numbers.is_some(), label_type: None })
+        are_different.then_some(Self { names, labels: None, is_numeric: numbers.is_some(), label_type: None })
     }
 
     /// The classes of a type with these names, in this order; `None` if two names are the same.
     pub(crate) fn typed(names: Vec<String>, label_type: Option<LabelType>) -> Option<Self> {
         if label_type == Some(LabelType::Text) {
-            return are_different(names.iter()).then_some(Self { names, is_numeric: false, label_type });
+            let classes = |names| Self { names, labels: None, is_numeric: false, label_type };
+            return are_different(names.iter()).then(|| classes(names));
         }
         Self::named(names).map(|classes| Self { label_type, ..classes })
     }
@@ -128,7 +143,24 @@ impl Classes {
             }
             classes[*label] = names.len() as u32 - 1;
         }
-        (Self { names, is_numeric: numbers.is_some(), label_type }, classes)
+        (Self { names, labels: None, is_numeric: numbers.is_some(), label_type }, classes)
+    }
+
+    /// The same classes with these names, one for each and all different.
+    fn renamed(self, names: Vec<String>) -> Self {
+        Self { labels: Some(self.names), names, ..self }
+    }
+
+    /// The same classes with the names of their labels; a label without a name keeps its own.
+    pub(crate) fn named_by(self, names: &ClassNames) -> Self {
+        let name = |label: &String| names.name(label).unwrap_or(label).clone();
+        let names = self.names.iter().map(name).collect();
+        self.renamed(names)
+    }
+
+    /// The label of each class in data.
+    pub(crate) fn labels(&self) -> &[String] {
+        self.labels.as_ref().unwrap_or(&self.names)
     }
 
     /// The name of each class.
@@ -151,9 +183,9 @@ impl Classes {
         self.names.is_empty()
     }
 
-    /// Whether all names are numbers.
+    /// Whether all names are labels, and numbers.
     pub fn are_numbers(&self) -> bool {
-        self.is_numeric
+        self.is_numeric && self.labels.is_none()
     }
 
     /// The type of the labels, if they are typed.
@@ -177,11 +209,14 @@ impl Classes {
     }
 
     /// [`Classes::find`] for many labels, with one look-up per label.
-    pub fn finder(&self) -> impl Fn(&str) -> Option<u32> + '_ {
-        let by_text: HashMap<&str, u32> = self.names.iter().map(String::as_str).zip(0..).collect();
-        let values = self.names.iter().filter(|_| self.is_numeric).filter_map(|name| number(name));
+    pub fn finder<'a>(&'a self) -> impl Fn(&str) -> Option<u32> + 'a {
+        let labels = self.labels();
+        // A label that is the name of another class is a label.
+        let texts = |texts: &'a [String]| texts.iter().map(String::as_str).zip(0..);
+        let by_text: HashMap<&str, u32> = texts(&self.names).chain(texts(labels)).collect();
+        let values = labels.iter().filter(|_| self.is_numeric).filter_map(|label| number(label));
         let by_value: HashMap<u64, u32> = values.map(f64::to_bits).zip(0..).collect();
-        let by_truth = by_truth(&self.names);
+        let by_truth = by_truth(labels);
         move |label| {
             if self.are_exact() {
                 return by_text.get(label).copied();
@@ -388,6 +423,27 @@ mod tests {
         assert_eq!(Classes::numbered(3).find(" 2.0 "), Some(2));
         assert!(Classes::numbered(3).are_counted());
         assert_eq!(Classes::numbered(3).find("3"), None);
+    }
+
+    #[test]
+    fn classes_are_found_by_their_labels_and_names() {
+        let given = r#"{"names":["2","zero","one"],"labels":["0","1","2"],"label_type":null}"#;
+        let classes: Classes = serde_json::from_str(given).unwrap();
+        assert_eq!(serde_json::to_string(&classes).unwrap(), given);
+        // A label precedes an equal name.
+        for (text, class) in [("0", 0), ("1", 1), ("2", 2), ("2.0", 2), ("zero", 1), (" one", 2)] {
+            assert_eq!(classes.find(text), Some(class), "{text}");
+        }
+        assert_eq!(classes.find("3"), None);
+        assert!(!classes.are_numbers());
+        for wrong in [
+            r#"{"names":["a","a"],"labels":["0","1"],"label_type":null}"#,
+            r#"{"names":["a","b"],"labels":["0","0.0"],"label_type":null}"#,
+            r#"{"names":["a","b"],"labels":["0"],"label_type":null}"#,
+        ] {
+            let error = serde_json::from_str::<Classes>(wrong).unwrap_err().to_string();
+            assert!(error.contains("expected different labels and names of classes"), "{error}");
+        }
     }
 
     #[test]

@@ -38,7 +38,10 @@ impl Header<'_> {
                 (inputs, schema.targets().map(|target| Some(target.position)).collect())
             }
             None if self.count == read.len() => {
-                ((0..self.count).collect::<Vec<_>>(), schema.targets().map(|_| None).collect())
+                let mut order: Vec<usize> = read.iter().map(|(column, _)| column.position).collect();
+                order.sort_unstable();
+                let place = |(column, _): &(Column, Holds)| order.partition_point(|at| *at < column.position);
+                (read.iter().map(place).collect::<Vec<_>>(), schema.targets().map(|_| None).collect())
             }
             None => {
                 let expected = format!(

@@ -1,6 +1,7 @@
 //! The columns of a table: the inputs, the target, and the schema with which a model finds them in other tables.
 
 pub(crate) mod categories;
+pub(crate) mod class_names;
 pub(crate) mod classes;
 pub(crate) mod codes;
 pub(crate) mod groups;

@@ -114,7 +114,7 @@ impl Header<'_> {
     /// pixels.
     pub(crate) fn means_classes(&self, column: usize, inputs: &[(usize, Holds)]) -> bool {
         self.names.is_some_and(|names| CLASSES.contains(&names[column].to_lowercase().as_str()))
-            || has_pixels(inputs.len()) && inputs.iter().all(|(input, _)| self.holds_bytes(*input))
+            || has_pixels(inputs.len(), None) && inputs.iter().all(|(input, _)| self.holds_bytes(*input))
     }
 
     /// Whether all cells of a column in the first rows are whole numbers from 0 to 255.

@@ -41,7 +41,7 @@ impl Reader {
             let expected = "folders of PNG or JPEG images, one for each class";
             return Err(Error::data(folder, Place::default(), expected, "none"));
         };
-        let ImageOptions { size, colour } = options.images;
+        let ImageOptions { size, colour, .. } = options.images;
         let (height, width) = match size {
             Some(size) => size,
             None => image_form(first).map(|form| (form.height, form.width))?,

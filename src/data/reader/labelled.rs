@@ -89,6 +89,14 @@ impl Reader {
                 if target.is_some() { error.with_kind(DataFault::OneTarget) } else { error }
             });
         }
+        if let Some(names) = &self.table.class_names {
+            let unnamed = classes.labels().iter().position(|label| names.name(label).is_none());
+            return unnamed.map_or(Ok(()), |class| {
+                let expected = format!("the {} (--class-names)", names.describe());
+                let found = format!("label {}", quote(classes.labels()[class].as_bytes()));
+                error(self.table.first_labels()[class], &expected, found)
+            });
+        }
         if self.table_form().is_some_and(|form| form.are_classes) {
             return Ok(());
         }
@@ -162,6 +170,12 @@ impl Reader {
     /// [`Error::Data`] for the first label of another class.
     pub fn check_labels(&self, classes: &Classes) -> Result<()> {
         self.found_in(classes).map(|_| ())
+    }
+
+    /// Whether the labels so far are exactly those of these classes, in their order.
+    pub fn has_classes(&self, classes: &Classes) -> bool {
+        self.classes().len() == classes.len()
+            && self.found_in(classes).is_ok_and(|found| found.into_iter().eq(0..classes.len() as u32))
     }
 
     /// The index among these classes of each class of the rows so far; an error for the first unknown class.

@@ -29,7 +29,7 @@ use crate::data::reading::delivery::{Delivery, Times, Wanted};
 use crate::data::reading::locate::Source;
 use crate::data::reading::options::ReadOptions;
 use crate::data::reading::stream::Stream;
-use crate::data::reading::table::Table;
+use crate::data::reading::table::{Table, has_pixels};
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
 
@@ -70,6 +70,8 @@ pub struct Reader {
     pub(crate) mixed: Vec<MixedColumn>,
     /// Whether training starts while rows are read, so that later rows must have the form of the first rows.
     pub(crate) is_of_pixels: bool,
+    /// Whether rows and columns of images are swapped.
+    pub(crate) transposes: bool,
 }
 
 /// The kind of a data set.
@@ -85,6 +87,8 @@ pub(crate) enum Form {
 pub(crate) struct TableForm {
     pub schema: Schema,
     pub written: Format,
+    /// The form of the rows, if they are an array of images.
+    pub image: Option<ImageForm>,
     /// Columns that were ignored automatically.
     pub left_out: Vec<IgnoredColumn>,
     /// Columns of text that may be meant as numbers.
@@ -148,7 +152,7 @@ impl Reader {
         if stream.peek(2)? != [0, 0] {
             return Self::csv(stream, &[], options);
         }
-        Self::images(Images::open(stream, None)?, Table::default(), options)
+        Self::images(Images::open(stream, None, options.images.transpose)?, Table::default(), options)
     }
 
     /// Reads CSV from any source of bytes; messages show `name` as the path.
@@ -194,6 +198,7 @@ impl Reader {
             dropped: 0,
             mixed: Vec::new(),
             is_of_pixels: false,
+            transposes: false,
         }
     }
 
@@ -203,8 +208,10 @@ impl Reader {
         options: &ReadOptions,
     ) -> Result<Self> {
         let labels = read_labels(&mut labels_stream)?;
-        let images = Images::open(open_images()?, Some((labels.len(), labels_stream.name())))?;
-        let reader = Self::images(images, Table::labelled(&labels), options)?;
+        let counted = Some((labels.len(), labels_stream.name()));
+        let images = Images::open(open_images()?, counted, options.images.transpose)?;
+        let table = Table::labelled(&labels, options.class_names.clone());
+        let reader = Self::images(images, table, options)?;
         Ok(Self { labels_name: labels_stream.name().to_owned(), ..reader })
     }
 
@@ -218,7 +225,8 @@ impl Reader {
         let delivery = Delivery::images(images, options.threads, times.clone())?;
         let state = State::Reading(Mutex::new(delivery.stopped_by(options.stop.as_ref())).into());
         let reader = Self::empty(name, inputs, form, state);
-        Ok(Self { table, known_rows, times, threads: options.threads, ..reader })
+        let transposes = options.images.transpose;
+        Ok(Self { table, known_rows, times, threads: options.threads, transposes, ..reader })
     }
 
     /// Waits for one more block of [`BLOCK_ROWS`](super::BLOCK_ROWS) rows, or for the end of the file.
@@ -374,24 +382,28 @@ impl Reader {
         self.table_form().map_or(&[], |form| &form.identifiers)
     }
 
-    /// The form of the images, if the rows are images: from the IDX header, or a square.
+    /// The form of the images, if the rows are images: from the header of an array, or a square.
     pub fn image(&self) -> Option<ImageForm> {
-        let side = self.inputs.isqrt();
-        match self.form {
-            Form::Images(form) => form,
-            Form::Table(_) => (self.holds_images() && side * side == self.inputs).then_some(ImageForm {
-                height: side,
-                width: side,
-                colour: false,
-            }),
+        match &self.form {
+            Form::Images(form) => *form,
+            Form::Table(form) if self.holds_images() => form.image.or(ImageForm::square(self.inputs)),
+            Form::Table(_) => None,
         }
     }
 
+    /// Whether rows and columns of images are swapped, compared with the file.
+    pub fn transposes(&self) -> bool {
+        self.transposes
+    }
+
     /// Whether the rows are images of bytes. IDX rows always are. Rows of a table are if their columns number n * n or
-    /// 3 * n * n (at least 64), and if more than half of the rows of the first block hold only whole numbers from 0
-    /// to 255, one of them above 127.
+    /// 3 * n * n (at least 64), or are an array of images, and if more than half of the rows of the first block hold only
+    /// whole numbers from 0 to 255, one of them above 127.
     pub fn holds_images(&self) -> bool {
-        matches!(self.form, Form::Images(_)) || self.table.holds_images(self.inputs)
+        match &self.form {
+            Form::Images(_) => true,
+            Form::Table(form) => has_pixels(self.inputs, form.image) && self.table.holds_images(self.inputs),
+        }
     }
 
     /// Whether all values so far are whole numbers from 0 to 255.
@@ -421,6 +433,7 @@ impl Reader {
             kept: self.kept.clone(),
             dropped: self.dropped,
             mixed: self.mixed.clone(),
+            transposes: self.transposes,
             ..Self::empty(self.name.clone(), self.inputs, self.form.clone(), State::Complete)
         })
     }

@@ -19,6 +19,7 @@ use crate::data::reading::first_rows::FirstRows;
 use crate::data::reading::options::ReadOptions;
 use crate::data::reading::row_parser::Doubt;
 use crate::data::reading::stream::Stream;
+use crate::data::reading::table::Table;
 use crate::data::reading::text::Text;
 use crate::error::{DataFault, Error, Place, Result};
 
@@ -28,7 +29,7 @@ const SPAN: usize = BLOCK_ROWS / 16;
 impl Reader {
     /// Opens the table of this text, which the other files continue.
     pub(crate) fn csv(stream: Stream, others: &[PathBuf], options: &ReadOptions) -> Result<Self> {
-        let (first_rows, mut text) = FirstRows::open(stream, others, &options.format, &options.columns)?;
+        let (first_rows, mut text) = FirstRows::open(stream, others, options)?;
         if !first_rows.are_to_predict() {
             return Self::whole(first_rows, text, options);
         }
@@ -117,7 +118,9 @@ impl Reader {
         let (inputs, values) = (table.columns.width(), table.columns.values.len());
         let reader = Self::empty(name, inputs, Form::Table(form(table, first_rows).into()), State::Complete);
         let likely_rows = first_rows.expected_rows();
-        let reader = Self { values, likely_rows, times, threads: options.threads, ..reader };
+        let rows = Table { class_names: options.class_names.clone(), ..Table::default() };
+        let (threads, transposes) = (options.threads, options.images.transpose);
+        let reader = Self { table: rows, values, likely_rows, times, threads, transposes, ..reader };
         Ok((reader, delivery.stopped_by(options.stop.as_ref())))
     }
 
@@ -213,6 +216,7 @@ fn form(table: &CsvTable, first_rows: &FirstRows) -> TableForm {
     TableForm {
         schema: table.schema(),
         written: table.format(),
+        image: table.image,
         left_out: table.left_out(),
         as_text: table.as_text(),
         notices: columns.notices.clone(),

@@ -11,6 +11,7 @@ use crate::data::columns::{Columns, IgnoredColumn, NumbersAsText};
 use crate::data::dialect::notation::Notation;
 use crate::data::dialect::{Dialect, Format, Kind};
 use crate::data::excerpt::{printable_name, quote};
+use crate::data::images::ImageForm;
 use crate::error::{DataFault, Error, Place, Result};
 
 /// A CSV table whose columns are known.
@@ -27,6 +28,8 @@ pub(crate) struct CsvTable {
     pub refuses_missing: bool,
     /// Dates consisting of zeros that were read as missing.
     pub zero_dates: Arc<AtomicUsize>,
+    /// The form of the rows, if they are an array of images.
+    pub image: Option<ImageForm>,
     /// Whether the columns are taken from the table that a model was trained on.
     pub is_like_another: bool,
     /// Whether the decimal mark is taken from the table that a model was trained on.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::csv_table::{CsvTable, cell_error};
 use super::foreign::by_text;
+use super::options::ReadOptions;
 use super::pieces::{Piece, Pieces, too_long};
 use super::records::Cells;
 use super::stream::Stream;
@@ -15,6 +16,7 @@ use crate::data::columns::{Header, LaterRows, Selection, Target};
 use crate::data::dialect::notation::Notation;
 use crate::data::dialect::{Dialect, Extra, Format, Kind, SAMPLE_ROWS, Sample};
 use crate::data::excerpt::quote;
+use crate::data::images::ImageForm;
 use crate::error::{Error, Place, Result};
 
 /// Bytes to examine before the first row is parsed, or more if the first rows are longer.
@@ -44,6 +46,10 @@ pub(crate) struct FirstRows {
     /// Whether these rows are the whole table.
     are_all: bool,
     format: Format,
+    /// The form of the rows in the file, if they are an array of images.
+    image: Option<ImageForm>,
+    /// Whether rows and columns of images are swapped.
+    transpose: bool,
     /// The columns to read.
     pub wanted: Selection,
     /// Whether the decimal mark is known from the table that a model was trained on.
@@ -63,11 +69,10 @@ impl FirstRows {
     pub(crate) fn open(
         mut stream: Stream,
         others: &[PathBuf],
-        format: &Format,
-        wanted: &Selection,
+        options: &ReadOptions,
     ) -> Result<(Self, Text)> {
         stream.skip_preamble()?;
-        let (format, wanted) = stream.hints(format, wanted);
+        let (format, wanted, image) = stream.hints(&options.format, &options.columns);
         let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
         let format = Format {
             missing: format.missing.iter().cloned().chain(known).collect(),
@@ -146,6 +151,8 @@ impl FirstRows {
             extra,
             are_all,
             format,
+            image,
+            transpose: options.images.transpose,
             wanted,
             decimal_is_known,
             row_bytes,
@@ -173,6 +180,18 @@ impl FirstRows {
     pub(crate) fn table(&self, later: &LaterRows) -> Result<CsvTable> {
         let Self { format, wanted, names, .. } = self;
         let mut columns = self.header(later).columns(wanted)?;
+        let width = columns.width();
+        let mut image = self.image.filter(|form| form.values() == width);
+        if self.transpose {
+            let form = image.or(ImageForm::square(width)).ok_or_else(|| {
+                Error::setting("transpose", "images of n x n pixels", format!("{width} input columns"))
+            })?;
+            if wanted.schema.is_none() {
+                let inputs = form.transposition().into_iter().map(|input| columns.inputs[input]);
+                columns.inputs = inputs.collect();
+            }
+            image = image.map(ImageForm::transposed);
+        }
         let is_named = wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(names));
         if format.header.is_none() && !is_named && self.sample.counts_columns() {
             columns.notices.push(format!(
@@ -189,6 +208,7 @@ impl FirstRows {
             missing: format.missing.clone(),
             refuses_missing: wanted.refuse_missing,
             zero_dates: Arc::default(),
+            image,
             is_like_another: wanted.schema.is_some(),
             decimal_is_known: self.decimal_is_known,
         })
@@ -226,7 +246,7 @@ impl FirstRows {
     pub(crate) fn may_be_pixels(&self, table: &CsvTable) -> bool {
         let (columns, wanted) = (&table.columns, &self.wanted);
         let others = [columns.weight, columns.group, columns.time, columns.id];
-        has_pixels(columns.width())
+        has_pixels(columns.width(), table.image)
             && columns.inputs.iter().all(|(_, holds)| *holds == Holds::Numbers)
             && columns.target.is_some()
             && wanted.schema.is_none()

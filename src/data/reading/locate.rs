@@ -1,5 +1,6 @@
 //! Finds the files of a data set in a directory, or next to a file.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::foreign::LONGEST_START;
@@ -14,6 +15,9 @@ use crate::error::{Error, Place, Result};
 /// Where torchvision keeps the files of data sets like MNIST, below the folder that it is given.
 const RAW: [&str; 4] = ["raw", "MNIST/raw", "FashionMNIST/raw", "KMNIST/raw"];
 
+/// Endings of the names of labels: bytes, as in MNIST, and integers, as in QMNIST.
+const LABELS: [&str; 3] = ["idx1-ubyte", "idx2-int", "idx1-int"];
+
 /// The files of one set of labelled rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
@@ -21,7 +25,7 @@ pub enum Source {
     Idx {
         /// The file of images: bytes in 2 or more dimensions, the first of which counts rows.
         images: PathBuf,
-        /// The file of labels: one byte per row.
+        /// The file of labels: one byte per row, or integers, of which the first in a row is the class.
         labels: PathBuf,
     },
     /// One table, raw or compressed.
@@ -178,16 +182,32 @@ fn sources_in(directory: &Path) -> Result<Option<Sources>> {
     if let Some(sources) = image_splits_in(directory)? {
         return Ok(Some(sources));
     }
-    let raw = RAW.iter().filter_map(|place| idx_in(&directory.join(place)).transpose());
-    let mut raw = raw.collect::<Result<Vec<Sources>>>()?;
+    let raw = RAW.iter().map(|place| directory.join(place)).filter(|place| place.is_dir());
+    let mut raw = raw.filter_map(|place| idx_in(&place).transpose()).collect::<Result<Vec<Sources>>>()?;
     // With several data sets, one of them must be named.
     Ok(raw.pop().filter(|_| raw.is_empty()))
 }
 
-/// Finds MNIST's files in a directory.
+/// Finds the files of MNIST in a directory, or of a data set whose name precedes `train` and `test`, as in QMNIST.
 fn idx_in(directory: &Path) -> Result<Option<Sources>> {
-    let (train, test) = (idx_pair(directory, "train")?, idx_pair(directory, "t10k")?);
-    Ok(Sources { train, test, ..Sources::default() }.found())
+    let sources = |train: &str, test: &str| -> Result<Option<Sources>> {
+        let (train, test) = (idx_pair(directory, train)?, idx_pair(directory, test)?);
+        Ok(Sources { train, test, ..Sources::default() }.found())
+    };
+    if let Some(sources) = sources("train", "t10k")? {
+        return Ok(Some(sources));
+    }
+    let data_set = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        let (data_set, rest) = name.split_once("train-images")?;
+        rest.get(1..5).filter(|rest| *rest == "idx3").map(|_| data_set.to_owned())
+    };
+    let data_sets: BTreeSet<String> = entries(directory)?.into_iter().filter_map(data_set).collect();
+    match data_sets.first().filter(|_| data_sets.len() == 1) {
+        Some(name) => sources(&format!("{name}train"), &format!("{name}test")),
+        // Of several data sets, one must be named.
+        None => Ok(None),
+    }
 }
 
 /// Finds folders called `train`, `val` or `test` that contain a folder of images for each class.
@@ -220,7 +240,7 @@ fn parts_in(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries(directory)?.into_iter().filter(is_part).collect())
 }
 
-/// Finds the images and labels of one part of MNIST; one file without the other is an error.
+/// Finds the images and labels of one part of a data set; one file without the other is an error.
 fn idx_pair(directory: &Path, part: &str) -> Result<Option<Source>> {
     let find = |what: &str| {
         // Some copies have a dot in place of the dash.
@@ -228,17 +248,17 @@ fn idx_pair(directory: &Path, part: &str) -> Result<Option<Source>> {
             raw_or_packed(directory, &format!("{part}-{}", what.replacen('?', &mark.to_string(), 1)))
         })
     };
-    let (images, labels) = ("images?idx3-ubyte", "labels?idx1-ubyte");
-    let missing = match (find(images), find(labels)) {
+    let find_labels = || LABELS.iter().find_map(|end| find(&format!("labels?{end}")));
+    let missing = match (find("images?idx3-ubyte"), find_labels()) {
         (Some(images), Some(labels)) => return Ok(Some(Source::Idx { images, labels })),
         (None, None) => return Ok(None),
-        (Some(_), None) => labels,
-        (None, Some(_)) => images,
+        (Some(_), None) => "labels-idx1-ubyte",
+        (None, Some(_)) => "images-idx3-ubyte",
     };
     Err(Error::data(
         directory,
         Place::default(),
-        format!("{part}-{}, as it is, or with .gz or .zst", missing.replacen('?', "-", 1)),
+        format!("{part}-{missing}, as it is, or with .gz or .zst"),
         "no such file next to its counterpart",
     ))
 }
@@ -253,24 +273,27 @@ fn raw_or_packed(directory: &Path, name: &str) -> Option<PathBuf> {
         .find(is_there)
 }
 
-/// The name of the label file that belongs to a file of images, without .gz or .zst.
-fn labels_name(images: &Path) -> Option<String> {
-    let name = images.file_name()?.to_str()?;
+/// The possible names of the label file that belongs to a file of images, without .gz or .zst, the usual one first; none
+/// if the name is not a usual name of images.
+fn labels_names(images: &Path) -> Vec<String> {
+    let name = images.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name);
-    name.contains("images").then(|| name.replacen("images", "labels", 1).replacen("idx3", "idx1", 1))
-}
-
-/// The path of the label file next to a file of IDX images; `None` if the name is not a usual name of such images.
-pub fn labels_beside(images: &Path) -> Option<PathBuf> {
-    Some(images.with_file_name(labels_name(images)?))
+    if !name.contains("images") {
+        return Vec::new();
+    }
+    let name = name.replacen("images", "labels", 1);
+    match name.split_once("idx3-ubyte") {
+        Some((start, end)) => LABELS.iter().map(|labels| format!("{start}{labels}{end}")).collect(),
+        None => vec![name.replacen("idx3", "idx1", 1)],
+    }
 }
 
 fn sibling_labels(images: &Path) -> Option<PathBuf> {
-    raw_or_packed(images.parent()?, &labels_name(images)?)
+    labels_names(images).iter().find_map(|name| raw_or_packed(images.parent()?, name))
 }
 
 fn no_labels(images: &Path) -> Error {
-    let (expected, found) = match labels_name(images) {
+    let (expected, found) = match labels_names(images).first() {
         Some(labels) => {
             (format!("its labels next to it in {labels}, or that name with .gz or .zst"), "no such file")
         }

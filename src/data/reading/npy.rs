@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
+use crate::data::images::ImageForm;
 use crate::memory::check_memory;
 
 /// Names of arrays that hold targets, in small letters.
@@ -39,6 +40,8 @@ pub(crate) struct Array {
     pub rows: usize,
     /// Values per row.
     pub width: usize,
+    /// The form of a row, if it may be an image.
+    pub image: Option<ImageForm>,
     /// Whether the values are in column-major order.
     by_column: bool,
     bytes: Vec<u8>,
@@ -115,6 +118,7 @@ impl Array {
             size,
             rows: *rows,
             width,
+            image: ImageForm::of_sizes(others),
             by_column,
             bytes,
         })

@@ -12,6 +12,7 @@ use super::subsets::Subset;
 use super::zstd::fill;
 use crate::data::columns::{Selection, Target};
 use crate::data::dialect::Format;
+use crate::data::images::ImageForm;
 use crate::memory::check_memory;
 
 /// Maximum number of bytes per compressed byte: deflate's longest match takes two bits.
@@ -34,6 +35,8 @@ pub(crate) struct Hints {
     /// The array of the targets, and whether it holds floats.
     target: Option<(String, bool)>,
     has_header: bool,
+    /// The form of the inputs, if they are an array of images.
+    pub image: Option<ImageForm>,
 }
 
 impl Hints {
@@ -192,7 +195,9 @@ impl Npz {
         let is_target = |array: &&Array| self.has_header && array.width == 1 && array.holds_targets();
         let target = self.arrays.iter().find(is_target);
         let target = target.map(|array| (array.base.clone(), array.kind == Kind::Float));
-        Hints { target, has_header: self.has_header }
+        let mut inputs = self.arrays.iter().filter(|array| !array.holds_targets());
+        let image = inputs.next().and_then(|array| array.image).filter(|_| inputs.next().is_none());
+        Hints { target, has_header: self.has_header, image }
     }
 
     /// Appends the next row to the text.

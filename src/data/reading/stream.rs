@@ -14,6 +14,7 @@ use super::subsets::Subset;
 use super::zstd::{MAGIC as ZSTD_MAGIC, MOST_WINDOW, Zstd, fill, is_zstd};
 use crate::data::columns::Selection;
 use crate::data::dialect::Format;
+use crate::data::images::ImageForm;
 use crate::error::{Error, Place, Result};
 
 /// The path that denotes standard input.
@@ -106,11 +107,15 @@ impl Stream {
         Self::unpack(path, file, metadata.is_file().then_some(metadata.len()))
     }
 
-    /// The format of a table and the columns to read, completed by hints from the file type.
-    pub(crate) fn hints(&self, format: &Format, columns: &Selection) -> (Format, Selection) {
+    /// The format of a table and the columns to read, completed by hints from the file type, and the form of images.
+    pub(crate) fn hints(
+        &self,
+        format: &Format,
+        columns: &Selection,
+    ) -> (Format, Selection, Option<ImageForm>) {
         match &self.hints {
-            Some(hints) => (hints.format(format), hints.selection(columns)),
-            None => (format.clone(), columns.clone()),
+            Some(hints) => (hints.format(format), hints.selection(columns), hints.image),
+            None => (format.clone(), columns.clone(), None),
         }
     }
 

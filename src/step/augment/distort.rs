@@ -3,6 +3,7 @@
 use super::{Augment, Elastic};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, philox};
+use crate::step::setting::demand;
 use crate::step::sine_and_cosine;
 use crate::vectors::vectorized_loops;
 
@@ -107,6 +108,9 @@ impl Distortion {
     pub fn new(augment: &Augment, size: ImageSize, seed: u64) -> Result<Self> {
         augment.validate()?;
         let Augment { rotate, shear, zoom, shift, flip, elastic, cutout } = *augment;
+        let fits = cutout == 0 || (cutout as usize) < size.height.min(size.width);
+        let expected = format!("a cutout smaller than images of {} x {} pixels", size.height, size.width);
+        demand(fits, "augment", &expected, format!("cutout={cutout}"))?;
         let (mut density, mut strength, mut lattice) = (0.0, 0.0, [0; 2]);
         if let Some(Elastic { alpha, sigma }) = elastic {
             let sigma = f64::from(sigma);

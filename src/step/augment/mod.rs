@@ -123,8 +123,13 @@ impl FromStr for Augment {
             let wrong = |_| Error::Config(format!("expected a number for {name}, found {text:?}"));
             text.parse().map_err(wrong)
         }
-        let mut all = Self::default();
+        let (mut all, mut seen) = (Self::default(), Vec::new());
         for item in text.split(',').map(str::trim).filter(|_| text != "none") {
+            let name = item.split_once('=').map_or(item, |(name, _)| name);
+            if seen.contains(&name) {
+                return Err(Error::Config(format!("expected each distortion once, found {name} twice")));
+            }
+            seen.push(name);
             match item.split_once('=') {
                 None if item == "digits" => all = Self::DIGITS,
                 None if item == "flip" => all.flip = true,
@@ -185,6 +190,8 @@ mod tests {
             ("elastic=36", "expected a number for elastic=ALPHA:SIGMA"),
             ("elastic=36:0.5", "an elastic smoothing from 1"),
             ("cutout=1.5", "expected a number for cutout"),
+            ("rotate=5,rotate=9", "expected each distortion once, found rotate twice"),
+            ("flip, zoom=0.1, flip", "expected each distortion once, found flip twice"),
         ] {
             let error = text.parse::<Augment>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

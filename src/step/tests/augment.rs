@@ -17,6 +17,8 @@ fn images_are_distorted_as_by_the_reference() {
         let floats = bytes.mapv(|byte| (f32::from(byte) - 40.0) / 255.0);
         for (epoch, text) in (1..).zip(texts) {
             let augment: Augment = text.parse().unwrap();
+            // A square of background is smaller than an image.
+            let augment = Augment { cutout: augment.cutout.min(height.min(width) as u32 - 1), ..augment };
             let distortion = Distortion::new(&augment, size, 7).unwrap();
             let numbers: Vec<u32> = (0..samples as u32).rev().collect();
             let reach = 4.0 * (height + width) as f64 + 20.0;

@@ -413,7 +413,8 @@ impl TrainingData {
     /// Returns the meaning of inputs and outputs, based on the rows so far.
     pub fn data_schema(&self) -> DataSchema {
         let (classes, schema) = (self.reader.classes().clone(), self.reader.schema().cloned());
-        DataSchema { classes, schema, image: self.reader.image(), target_scale: self.target_scale.clone() }
+        let (image, transposed) = (self.reader.image(), self.reader.transposes());
+        DataSchema { classes, schema, image, transposed, target_scale: self.target_scale.clone() }
     }
 
     /// Returns the form of the images, if the rows are images of bytes that became inputs by one division, after a

@@ -4,12 +4,15 @@ mod spellings;
 
 pub(crate) use spellings::{best_spellings, folded};
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::data::columns::categories::Dictionary;
+use crate::data::columns::class_names::ClassNames;
 use crate::data::columns::classes::{Classes, Label};
 use crate::data::dataset::{BLOCK_ROWS, Features, floats, reserve, rows};
+use crate::data::images::ImageForm;
 use crate::error::{Place, Result};
 
 /// Minimum number of inputs of an image.
@@ -18,10 +21,11 @@ const LEAST_PIXELS: usize = 64;
 /// An image has at least one pixel brighter than this.
 const BRIGHT: u8 = 127;
 
-/// Whether rows with this number of values may be images: n * n or 3 * n * n values, at least 64.
-pub(crate) fn has_pixels(width: usize) -> bool {
+/// Whether rows with this number of values, at least 64, may be images: of a known form, or of n * n or 3 * n * n values.
+pub(crate) fn has_pixels(width: usize, form: Option<ImageForm>) -> bool {
     let is_square = |pixels: usize| pixels.isqrt().pow(2) == pixels;
-    width >= LEAST_PIXELS && (is_square(width) || width.is_multiple_of(3) && is_square(width / 3))
+    let is_form = form.is_some_and(|form| form.values() == width);
+    width >= LEAST_PIXELS && (is_form || is_square(width) || width.is_multiple_of(3) && is_square(width / 3))
 }
 
 /// A missing value where a value is required.
@@ -50,6 +54,8 @@ pub(crate) struct Table {
     pub(crate) times: Vec<f64>,
     pub(crate) ids: Vec<String>,
     pub(crate) classes: Classes,
+    /// Names of classes other than their labels.
+    pub(crate) class_names: Option<Arc<ClassNames>>,
     /// The number of each row's label; labels are numbered in the order of appearance in the file.
     pub(crate) numbers: Vec<u32>,
     /// The labels by number; `class_of` holds the class of each.
@@ -67,18 +73,19 @@ pub(crate) struct Table {
 
 impl Table {
     /// Makes a table whose labels are known before its features.
-    pub(crate) fn labelled(labels: &[u8]) -> Self {
-        let mut place = [None; 256];
-        let mut table = Self::default();
+    pub(crate) fn labelled(labels: &[i32], class_names: Option<Arc<ClassNames>>) -> Self {
+        let mut place = HashMap::new();
+        let mut table = Self { class_names, ..Self::default() };
         for (label, row) in labels.iter().zip(1..) {
-            place[usize::from(*label)].get_or_insert_with(|| {
+            let number = *place.entry(label).or_insert_with(|| {
                 table.names.push(Label { text: label.to_string(), row });
-                table.names.len() - 1
+                table.names.len() as u32 - 1
             });
+            table.numbers.push(number);
         }
-        (table.classes, table.class_of) = Classes::from_labels(&table.names);
-        let class = |label: &u8| place[usize::from(*label)].map(|number| table.class_of[number]);
-        table.labels = labels.iter().filter_map(class).collect();
+        table.classify();
+        // Rows that arrive later have no numbers of labels.
+        table.numbers = Vec::new();
         table
     }
 
@@ -90,11 +97,10 @@ impl Table {
         }
     }
 
-    /// Whether rows of `width` values are images: n * n or 3 * n * n values per row, more than half of the rows of the
-    /// first block consisting of whole numbers from 0 to 255, and at least one bright pixel. A single row cannot decide
-    /// this.
+    /// Whether rows of `width` values, which may be pixels, are images: more than half of the rows of the first block
+    /// consist of whole numbers from 0 to 255, and at least one pixel is bright. A single row cannot decide this.
     pub(crate) fn holds_images(&self, width: usize) -> bool {
-        if !has_pixels(width) || !self.dictionaries.is_empty() {
+        if !self.dictionaries.is_empty() {
             return false;
         }
         let values = self.features.len().min(BLOCK_ROWS * width);
@@ -169,12 +175,22 @@ impl Table {
         firsts
     }
 
+    /// Finds the classes of the labels, or of these labels in their place, in natural order: a new class may change the
+    /// index of every other class.
+    fn find_classes(&mut self, joined: Option<&[Label]>) {
+        let (classes, class_of) = Classes::from_labels(joined.unwrap_or(&self.names));
+        self.classes = match &self.class_names {
+            Some(names) => classes.named_by(names),
+            None => classes,
+        };
+        self.class_of = class_of;
+        self.labels.clear();
+    }
+
     /// Classifies the rows appended last.
     pub(crate) fn classify(&mut self) {
         if self.names.len() > self.class_of.len() {
-            // Classes are in natural order: a new class may change the index of every other class.
-            (self.classes, self.class_of) = Classes::from_labels(&self.names);
-            self.labels.clear();
+            self.find_classes(None);
         }
         // If all labels were known before, there are no label numbers.
         let new = &self.numbers[self.labels.len().min(self.numbers.len())..];

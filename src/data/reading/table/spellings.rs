@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Table;
-use crate::data::columns::classes::{Classes, Label};
+use crate::data::columns::classes::Label;
 
 /// A marker of missing labels in at least one of this many rows may be a label.
 const LARGE_SHARE: usize = 20;
@@ -35,8 +35,7 @@ impl Table {
         self.numbers.iter().for_each(|label| rows[*label as usize] += 1);
         let best = best_spellings(self.names.iter().map(|name| &name.text), &rows);
         let joined: Vec<Label> = best.into_iter().map(|label| self.names[label].clone()).collect();
-        (self.classes, self.class_of) = Classes::from_labels(&joined);
-        self.labels.clear();
+        self.find_classes(Some(&joined));
         self.classify();
     }
 
