@@ -97,7 +97,7 @@ impl DataPaths {
         let mut read = ReadOptions { stop: self.stop.clone(), ..training.read_options()? };
         if let Some(model) = model {
             read.columns.schema = model.data_schema.schema.clone();
-            read.images = model.data_schema.image.map(ImageOptions::from).unwrap_or_default();
+            read.images = model.data_schema.image_options();
         }
         (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
         let mut reader = Reader::open(&self.train, &read)?;
@@ -174,7 +174,7 @@ const OF_ALL_TABLES: [&str; 8] = [
 ];
 
 /// Options for the network and its inputs, which a model decides from which training starts.
-const OF_NETWORK: [&str; 14] = [
+const OF_NETWORK: [&str; 15] = [
     "hidden",
     "activation",
     "init",
@@ -189,6 +189,7 @@ const OF_NETWORK: [&str; 14] = [
     "categorical",
     "image-size",
     "colour",
+    "transpose",
 ];
 
 /// Rejects options on the command line for another network than that of `--init-from`.
