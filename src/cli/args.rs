@@ -51,6 +51,12 @@ pub fn two_or_more(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| "expected a whole number, 2 or more".to_owned())
 }
 
+/// Parses a probability.
+pub fn probability(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
 /// Parses a number of repetitions, at least 2.
 pub fn repeats(text: &str) -> Result<usize, String> {
     within(text, 2..=1_000_000)

@@ -82,7 +82,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     }
     let mut evaluated = evaluate_copies(&model, data, &device, options.augment_test)?;
     let counts = data.view().counts();
-    let threshold = options.threshold.map(|it| evaluated.decide(it, data.labels(), &counts)).transpose()?;
+    let threshold =
+        options.threshold.map(|it| it.apply(&mut evaluated, data.labels(), &counts)).transpose()?;
     let Score { loss, values, .. } = &evaluated.score;
     if !loss.is_finite() {
         return Err(Error::NonFiniteTest { path: file.into(), loss: *loss }.into());

@@ -192,7 +192,7 @@ const OF_NETWORK: [&str; 15] = [
     "transpose",
 ];
 
-/// Rejects options on the command line for another network than that of `--init-from`.
+/// Rejects options on the command line that the model of `--init-from` decides.
 fn refuse_other_network(given: &Table) -> Result<()> {
     match OF_NETWORK.into_iter().find(|option| given.contains_key(*option)) {
         Some(option) => Err(Error::setting(option, "the network and the inputs of --init-from", "an option")),

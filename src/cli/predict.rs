@@ -11,7 +11,7 @@ use crate::engine::predicts_soon;
 use crate::model::Model;
 use crate::prediction_lines::{Form, Lines};
 use crate::threads::{available, in_order};
-use crate::train::{OutputDecoder, Predictions, Predictor};
+use crate::train::{OutputDecoder, Predictions, Predictor, apply_threshold};
 use crate::{Error, Result};
 use clap::Args;
 
@@ -62,6 +62,9 @@ pub struct Options {
     /// Refuse images that would have to be resized or turned grey.
     #[arg(long)]
     strict: bool,
+    /// Predict the second of two classes from this probability on. [default: the more probable class]
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = args::probability, allow_hyphen_values = true)]
+    threshold: Option<f64>,
     /// Predict each image from N distorted copies, by the mean of their probabilities.
     ///
     /// The distortions are half as large as the ones of --augment in training.
@@ -162,7 +165,7 @@ impl Work<'_> {
         let threads = options.threads.unwrap_or_else(|| available().min(MOST_THREADS));
         in_order(
             threads,
-            |block| text(lines, reading, block),
+            |block| text(lines, reading, options.threshold, block),
             write,
             |push| {
                 for (file, is_image) in files.iter().zip(images) {
@@ -229,8 +232,9 @@ fn rows<'a>(
 }
 
 /// Returns the lines of a block, if the network could predict its rows.
-fn text(lines: &Lines, reading: &OutputDecoder, block: Block<'_>) -> Result<Vec<u8>> {
-    let predictions = reading.predictions(block.outputs);
+fn text(lines: &Lines, reading: &OutputDecoder, threshold: Option<f64>, block: Block<'_>) -> Result<Vec<u8>> {
+    let mut predictions = reading.predictions(block.outputs);
+    threshold.map_or(Ok(()), |threshold| apply_threshold(&mut predictions, threshold))?;
     let Predictions { probabilities, values, .. } = &predictions;
     let probability = probabilities.iter().position(|probability| !probability.is_finite());
     let number = probability.or_else(|| values.iter().position(|value| !value.is_finite()));

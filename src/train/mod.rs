@@ -48,7 +48,7 @@ pub use metric::{Metric, MetricValue};
 pub use repeated_steps::RepeatedSteps;
 pub use run::{Run, refit};
 pub use shared_data::SharedData;
-pub use threshold::Threshold;
+pub use threshold::{Threshold, apply_threshold};
 pub use training_data::{FullReadReason, TESTED_ROWS, TrainingData};
 pub use training_warning::TrainingWarning;
 pub use value_errors::{TargetErrors, ValueErrors};

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::evaluation::Evaluated;
+use super::evaluation::{Evaluated, Predictions};
 use super::probabilities::probability_of_second;
 use crate::error::{Error, Result};
 
@@ -25,26 +25,48 @@ impl FromStr for Threshold {
     }
 }
 
-impl Evaluated {
-    /// Replaces the predictions by those of a threshold, for rows with these labels, weighted by `counts`. Returns the
-    /// threshold.
+impl Threshold {
+    /// Predicts the classes of rows with these labels, weighted by `counts`, again, by this threshold. Returns its
+    /// probability.
     ///
     /// # Errors
     /// [`Error::Setting`] if the model does not predict two classes.
-    pub fn decide(&mut self, threshold: Threshold, labels: &[u32], counts: &[f64]) -> Result<f64> {
-        let outputs = self.outputs.len() / labels.len().max(1);
-        if self.predictions.is_empty() || outputs != 2 {
-            let found = if self.predictions.is_empty() { "of values" } else { "of more" };
-            return Err(Error::setting("threshold", "a model of two classes", format!("one {found}")));
-        }
-        let probabilities: Vec<f64> = self.outputs.chunks_exact(2).map(probability_of_second).collect();
-        let threshold = match threshold {
-            Threshold::At(threshold) => threshold,
-            Threshold::Best => best_threshold(&probabilities, labels, counts),
+    pub fn apply(self, evaluated: &mut Evaluated, labels: &[u32], counts: &[f64]) -> Result<f64> {
+        check_two_classes(&evaluated.predictions, evaluated.outputs.len())?;
+        let probabilities: Vec<f64> = evaluated.outputs.chunks_exact(2).map(probability_of_second).collect();
+        let threshold = match self {
+            Self::At(threshold) => threshold,
+            Self::Best => best_threshold(&probabilities, labels, counts),
         };
-        self.predictions = probabilities.iter().map(|it| u32::from(*it >= threshold)).collect();
+        evaluated.predictions = classes(&probabilities, threshold);
         Ok(threshold)
     }
+}
+
+/// Predicts the classes again, by a threshold.
+///
+/// # Errors
+/// As [`Threshold::apply`].
+pub fn apply_threshold(predictions: &mut Predictions, threshold: f64) -> Result<()> {
+    check_two_classes(&predictions.classes, predictions.probabilities.len())?;
+    let probabilities: Vec<f64> = predictions.probabilities.chunks_exact(2).map(|row| row[1]).collect();
+    predictions.classes = classes(&probabilities, threshold);
+    Ok(())
+}
+
+/// Returns the classes of rows with these probabilities of the second class.
+fn classes(probabilities: &[f64], threshold: f64) -> Vec<u32> {
+    probabilities.iter().map(|probability| u32::from(*probability >= threshold)).collect()
+}
+
+/// Checks that predictions with this number of outputs are of two classes.
+fn check_two_classes(predictions: &[u32], outputs: usize) -> Result<()> {
+    let found = match predictions.len() {
+        0 => "one of values",
+        rows if outputs == 2 * rows => return Ok(()),
+        _ => "one of more",
+    };
+    Err(Error::setting("threshold", "a model of two classes", found))
 }
 
 /// Returns the threshold with the largest balanced accuracy, half-way between the probabilities of two rows; 0.5 for rows

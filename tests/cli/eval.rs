@@ -216,6 +216,12 @@ fn a_threshold_decides_between_two_classes() {
     let text = eval(&["--threshold", "best"]).stdout;
     assert!(text.contains("rows are predicted to be yes from a probability of 0."), "{text}");
 
+    let predict = ["predict", "--model", "m.safetensors", "t.csv", "--device", "cpu", "--threshold", "0.2"];
+    let predicted = place.succeed(&predict).stdout.lines().filter(|line| line.starts_with("yes,")).count();
+    let matrix = object(&["--threshold", "0.2"])["confusion"].clone();
+    let column: u64 = [0, 1].map(|class| matrix[class][1].as_u64().unwrap()).iter().sum();
+    assert_eq!(predicted as u64, column);
+
     let common = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--threshold"];
     let refused = place.run(&[&common[..], &["2"]].concat());
     assert_eq!(refused.code, 2);

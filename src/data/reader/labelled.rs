@@ -172,7 +172,7 @@ impl Reader {
         self.found_in(classes).map(|_| ())
     }
 
-    /// Whether the labels so far are exactly those of these classes, in their order.
+    /// Whether the classes of the labels so far are exactly these, in their order.
     pub fn has_classes(&self, classes: &Classes) -> bool {
         self.classes().len() == classes.len()
             && self.found_in(classes).is_ok_and(|found| found.into_iter().eq(0..classes.len() as u32))
