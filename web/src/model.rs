@@ -180,7 +180,7 @@ impl Model {
 
     fn measured(&self, rows: &Dataset) -> Result<Value> {
         let found = evaluate(&self.model, rows, &Device::Cpu).map_err(of_library)?;
-        let of_all = measures(&found.outputs, rows.targets.view(), &rows.view().counts());
+        let of_all = measures(&found.outputs, &found.predictions, rows.targets.view(), &rows.view().counts());
         let of_all = of_all.iter().filter(|measure| measure.target.is_none()).map(
             |measure| json!({ "name": measure.name, "value": measure.value, "interval": measure.interval }),
         );
