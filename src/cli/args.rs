@@ -7,6 +7,7 @@ use crate::engine::DeviceRequest;
 use crate::error::Error;
 use crate::gpu::DeviceOptions;
 pub use crate::settings::values::{count, duration, parse, threads, within};
+use crate::train::Threshold;
 use clap::ValueEnum;
 
 use super::process;
@@ -55,6 +56,14 @@ pub fn two_or_more(text: &str) -> Result<usize, String> {
 pub fn probability(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
     number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+/// Parses a decision threshold.
+pub fn threshold(text: &str) -> Result<Threshold, String> {
+    if text == "best" {
+        return Ok(Threshold::Best);
+    }
+    probability(text).map(Threshold::At).map_err(|_| "expected best, or a number from 0 to 1".to_owned())
 }
 
 /// Parses a number of repetitions, at least 2.

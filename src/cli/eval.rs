@@ -50,7 +50,7 @@ pub struct Options {
     ///
     /// best is the threshold with the largest balanced accuracy on the evaluated rows. Without this option the more
     /// probable class is predicted.
-    #[arg(long, hide_short_help = true, value_name = "X-or-best", allow_hyphen_values = true)]
+    #[arg(long, hide_short_help = true, value_name = "X-or-best", value_parser = args::threshold, allow_hyphen_values = true)]
     threshold: Option<Threshold>,
     /// Predict each image from N distorted copies, by the mean of their probabilities.
     ///

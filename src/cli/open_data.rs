@@ -96,6 +96,7 @@ impl DataPaths {
         let training = &options.training;
         let mut read = ReadOptions { stop: self.stop.clone(), ..training.read_options()? };
         if let Some(model) = model {
+            refuse_other_network(given)?;
             read.columns.schema = model.data_schema.schema.clone();
             read.images = model.data_schema.image_options();
         }
@@ -103,7 +104,10 @@ impl DataPaths {
         let mut reader = Reader::open(&self.train, &read)?;
         let validates = self.validation.is_some();
         let settings = training.settings.with_table_defaults(&mut reader, validates)?;
-        let settings = model.map_or(settings.clone(), |model| settings.continuing(model));
+        let settings = match model {
+            Some(model) => settings.continuing(model),
+            None => settings,
+        };
         let info = settings.inspect(&reader, validates, self.test.is_some());
         let info = DatasetInfo { in_folds: options.folds.is_some(), ..info };
         settings.resolve(&info)?;
@@ -124,9 +128,6 @@ impl DataPaths {
         });
         let notice = notice.or_else(|| transpose_line(&self.train, transpose));
         let opened = OpenData { reader, validation, test, settings, info, notice, doubts: self.doubts() };
-        if model.is_some() {
-            refuse_other_network(given)?;
-        }
         refuse_unused(given, options, &opened)?;
         Ok(opened)
     }
@@ -245,18 +246,14 @@ fn refuse_unused(given: &Table, options: &Options, opened: &OpenData) -> Result<
     unused(is_unused, "lr-factors", "columns with embeddings for embeddings", found)?;
     let is_of_pixels = reader.schema().is_some() && reader.holds_images();
     unused(!is_of_pixels, "read-all", "images in a CSV table", "other data")?;
+    let is_dir = reader.name().is_dir();
     for option in ["image-size", "colour"] {
-        let is_dir = reader.name().is_dir();
         unused(!is_dir, option, "PNG or JPEG images in folders, one for each class", "other data")?;
     }
-    unused(reader.image().is_none(), "transpose", "images in IDX files, arrays or tables", "other data")?;
-    unused(
-        reader.name().is_dir(),
-        "transpose",
-        "images in IDX files, arrays or tables",
-        "images in folders",
-    )?;
-    unused(reader.name().is_dir(), "class-names", "labels that are numbers", "folders, which name classes")?;
+    let found = if is_dir { "images in folders" } else { "other data" };
+    let is_other = is_dir || reader.image().is_none();
+    unused(is_other, "transpose", "images in IDX files, arrays or tables", found)?;
+    unused(is_dir, "class-names", "labels that are numbers", "folders, which name classes")?;
     let Some(schema) = reader.schema() else {
         let has_others = options.validation.is_some() || options.test.is_some();
         let others = if has_others { &[][..] } else { &OF_ALL_TABLES };

@@ -1,5 +1,7 @@
 //! Images drawn in a terminal: each character is the upper half of a cell, in the colours of two pixels.
 
+use super::mistakes::bytes;
+use super::sheet::evenly_spaced;
 use crate::data::{Features, ImageForm, Rows};
 
 /// Maximum width of an image in characters; larger images are reduced.
@@ -76,8 +78,7 @@ pub fn blocks(rows: &Rows<'_>, form: ImageForm, columns: usize) -> (String, usiz
     let mean = Image { form, values: mean(rows) }.reduced();
     let across = ((columns + 1) / (mean.form.width + 1)).max(1);
     let count = rows.len().min(LINES * across - 1);
-    let numbers: Vec<u32> = (0..count).map(|place| (place * rows.len() / count) as u32).collect();
-    let bytes = bytes(rows.features.rows(rows.inputs, &numbers));
+    let bytes = bytes(rows.features.rows(rows.inputs, &evenly_spaced(rows, count)));
     let examples =
         bytes.chunks_exact(rows.inputs).map(|values| Image { form, values: values.to_vec() }.reduced());
     let images: Vec<Image> = [mean].into_iter().chain(examples).collect();
@@ -108,14 +109,6 @@ fn mean(rows: &Rows<'_>) -> Vec<u8> {
         }
     }
     sums.into_iter().map(|sum| (sum / rows.len().max(1) as f64).round() as u8).collect()
-}
-
-/// The values as bytes.
-fn bytes(features: Features) -> Vec<u8> {
-    match features {
-        Features::Bytes(bytes) => bytes,
-        Features::Floats(values) => values.into_iter().map(|value| value.round() as u8).collect(),
-    }
 }
 
 #[cfg(test)]

@@ -120,12 +120,7 @@ fn cells(evaluated: &EvaluatedRun, row: usize) -> Vec<String> {
 /// pixels.
 fn image(evaluated: &EvaluatedRun, form: ImageForm, row: usize, text: &str) -> String {
     let (size, text) = (form.values(), escaped(text));
-    let range = row * size..(row + 1) * size;
-    let pixels: Vec<u8> = match &evaluated.read.features {
-        Features::Bytes(bytes) => bytes[range].to_vec(),
-        // Grey values that are not whole numbers.
-        Features::Floats(floats) => floats[range].iter().map(|value| value.round() as u8).collect(),
-    };
+    let pixels = bytes(evaluated.read.features.rows(size, &[row as u32]));
     match png_file(form, &pixels) {
         Ok(file) => format!(
             "<img width=\"{}\" height=\"{}\" alt=\"{text}\" src=\"data:image/png;base64,{}\">",
@@ -134,6 +129,15 @@ fn image(evaluated: &EvaluatedRun, form: ImageForm, row: usize, text: &str) -> S
             base64(&file)
         ),
         Err(_) => text,
+    }
+}
+
+/// Returns the values of images as bytes.
+pub(super) fn bytes(features: Features) -> Vec<u8> {
+    match features {
+        Features::Bytes(bytes) => bytes,
+        // Grey values that are not whole numbers.
+        Features::Floats(floats) => floats.into_iter().map(|value| value.round() as u8).collect(),
     }
 }
 

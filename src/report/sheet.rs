@@ -23,10 +23,9 @@ pub fn sheet(
 ) -> Result<Vec<u8>> {
     let shown = if augment.is_some() { SIDE } else { SIDE * SIDE };
     let count = rows.len().min(shown);
-    let numbers: Vec<u32> = (0..count).map(|place| (place * rows.len() / count) as u32).collect();
     // Distortions fill with 0, which is the background in training.
     let background = f32::from(background);
-    let values = match rows.features.rows(rows.inputs, &numbers) {
+    let values = match rows.features.rows(rows.inputs, &evenly_spaced(rows, count)) {
         Features::Bytes(bytes) => bytes.into_iter().map(f32::from).collect(),
         Features::Floats(floats) => floats,
     };
@@ -63,4 +62,8 @@ pub fn sheet(
     }
     let whole = ImageForm { height: lines * (form.height + 1), width: SIDE * (form.width + 1), ..form };
     png_file(whole, &pixels).map_err(|error| Error::Config(format!("no picture of the images: {error}")))
+}
+/// Returns the numbers of `count` rows, evenly spaced.
+pub(super) fn evenly_spaced(rows: &Rows<'_>, count: usize) -> Vec<u32> {
+    (0..count).map(|place| (place * rows.len() / count) as u32).collect()
 }

@@ -96,7 +96,7 @@ impl TrainSettings {
             loss: self.loss.or(Some(model.network.loss())),
             embeddings: Some(if is_periodic { Embeddings::Pbld } else { Embeddings::None }),
             input_scaling: Some(if is_scaled { YesNo::Yes } else { YesNo::No }),
-            one_hot: most_one_hot.max(),
+            one_hot: Some(most_one_hot.max().unwrap_or(0)),
             ..self.clone()
         }
     }

@@ -17,11 +17,6 @@ pub(super) fn log_sum_exp(row: &[f32]) -> f64 {
     greatest + row.iter().map(|output| (f64::from(*output) - greatest).exp()).sum::<f64>().ln()
 }
 
-/// Returns the probability of the second class of a row of two outputs.
-pub(super) fn probability_of_second(row: &[f32]) -> f64 {
-    1.0 / (1.0 + (f64::from(row[0]) - f64::from(row[1])).exp())
-}
-
 /// Computes the classes of rows of `width` outputs, and their probabilities, the softmax of each row.
 pub(super) fn softmax(outputs: &[f32], width: usize, probabilities: &mut [f64], classes: &mut [u32]) {
     vectorized_loops!({

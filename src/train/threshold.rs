@@ -1,9 +1,7 @@
 //! Decision thresholds of classifiers of two classes.
 
-use std::str::FromStr;
-
 use super::evaluation::{Evaluated, Predictions};
-use super::probabilities::probability_of_second;
+use super::probabilities::softmax;
 use crate::error::{Error, Result};
 
 /// The probability of the second class from which on a row is predicted to be of this class.
@@ -15,16 +13,6 @@ pub enum Threshold {
     At(f64),
 }
 
-impl FromStr for Threshold {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let number = || text.parse().ok().filter(|number| (0.0..=1.0).contains(number)).map(Self::At);
-        let found = if text == "best" { Some(Self::Best) } else { number() };
-        found.ok_or_else(|| "expected best, or a number from 0 to 1".to_owned())
-    }
-}
-
 impl Threshold {
     /// Predicts the classes of rows with these labels, weighted by `counts`, again, by this threshold. Returns its
     /// probability.
@@ -33,10 +21,11 @@ impl Threshold {
     /// [`Error::Setting`] if the model does not predict two classes.
     pub fn apply(self, evaluated: &mut Evaluated, labels: &[u32], counts: &[f64]) -> Result<f64> {
         check_two_classes(&evaluated.predictions, evaluated.outputs.len())?;
-        let probabilities: Vec<f64> = evaluated.outputs.chunks_exact(2).map(probability_of_second).collect();
+        let mut probabilities = vec![0.0; evaluated.outputs.len()];
+        softmax(&evaluated.outputs, 2, &mut probabilities, &mut evaluated.predictions);
         let threshold = match self {
             Self::At(threshold) => threshold,
-            Self::Best => best_threshold(&probabilities, labels, counts),
+            Self::Best => best_threshold(&of_second(&probabilities), labels, counts),
         };
         evaluated.predictions = classes(&probabilities, threshold);
         Ok(threshold)
@@ -49,14 +38,18 @@ impl Threshold {
 /// As [`Threshold::apply`].
 pub fn apply_threshold(predictions: &mut Predictions, threshold: f64) -> Result<()> {
     check_two_classes(&predictions.classes, predictions.probabilities.len())?;
-    let probabilities: Vec<f64> = predictions.probabilities.chunks_exact(2).map(|row| row[1]).collect();
-    predictions.classes = classes(&probabilities, threshold);
+    predictions.classes = classes(&predictions.probabilities, threshold);
     Ok(())
 }
 
-/// Returns the classes of rows with these probabilities of the second class.
+/// Returns the probabilities of the second class, of [rows, 2].
+fn of_second(probabilities: &[f64]) -> Vec<f64> {
+    probabilities.iter().skip(1).step_by(2).copied().collect()
+}
+
+/// Returns the classes of rows with these probabilities, [rows, 2].
 fn classes(probabilities: &[f64], threshold: f64) -> Vec<u32> {
-    probabilities.iter().map(|probability| u32::from(*probability >= threshold)).collect()
+    of_second(probabilities).iter().map(|probability| u32::from(*probability >= threshold)).collect()
 }
 
 /// Checks that predictions with this number of outputs are of two classes.

@@ -17,7 +17,7 @@ fn transposed(mut rows: Rows) -> Rows {
     rows
 }
 
-/// Trains with these options, and returns what the model predicts for a file, without the file's name.
+/// Trains with these options, and returns the model's predictions for a file, without the file's name.
 #[track_caller]
 fn predictions(place: &Workplace, train: &[&str], file: &str) -> String {
     place.succeed(&[&TRAIN[..], train].concat());

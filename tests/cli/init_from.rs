@@ -57,6 +57,21 @@ fn the_model_decides_network_scaling_columns_and_classes() {
     }
 }
 
+/// Columns that the default would encode one-hot keep their embeddings.
+#[test]
+fn embeddings_stay_embeddings() {
+    let place = Workplace::new();
+    place.write("a.csv", table(300, 0.0, class));
+    let data = ["--data", "a.csv", "--validation-fraction", "0"];
+    let first = ["--one-hot", "2", "--hidden", "8", "--epochs", "2", "--out", "a.safetensors"];
+    trained(&place, &[&data[..], &first].concat());
+    let next = ["--init-from", "a.safetensors", "--out", "b.safetensors"];
+    trained(&place, &[&data[..], &next, &STILL].concat());
+    let [a, b] = ["a.safetensors", "b.safetensors"].map(|name| place.model(name));
+    assert!(a.metadata["networks"].to_string().contains("embedding"));
+    assert_eq!((&a.metadata["networks"], a.tensors), (&b.metadata["networks"], b.tensors));
+}
+
 #[test]
 fn training_continues_from_the_weights_and_resumes() {
     let place = Workplace::new();
