@@ -426,6 +426,10 @@ impl Run {
                 rows: data.rows(),
                 epochs: config.epochs,
             })));
+            if data.unknown.count() > 0 {
+                let cells = data.unknown.clone();
+                self.events.push_back(Event::Unknown { set: "new training", cells });
+            }
         }
         let (mut totals, mut order, now) = (PartOfEpoch::default(), None, Instant::now());
         if let Some(suspended) = suspended {

@@ -57,6 +57,23 @@ fn the_model_decides_network_scaling_columns_and_classes() {
     }
 }
 
+#[test]
+fn cells_that_the_model_does_not_know_are_reported() {
+    let place = Workplace::new();
+    place.write("a.csv", table(300, 0.0, class));
+    place.write("b.csv", table(300, 0.0, class).replacen(",x,", ",w,", 3).replacen("\n1.85,", "\n,", 1));
+    let plain = ["--preset", "plain", "--epochs", "1"];
+    trained(&place, &[&["--data", "a.csv", "--out", "a.safetensors"], &plain[..]].concat());
+    let train = ["train", "--target", "y", "--device", "cpu", "--out", "b.safetensors"];
+    for (data, warned) in [("a.csv", false), ("b.csv", true)] {
+        let next = ["--data", data, "--init-from", "a.safetensors"];
+        let stderr = place.succeed(&[&train[..], &plain, &next].concat()).stderr;
+        let category = "in the new training rows, 3 cells hold an unknown category in column kind";
+        let number = "in the new training rows, 1 cell misses a value in column a";
+        assert_eq!([category, number].map(|text| stderr.contains(text)), [warned; 2], "{stderr}");
+    }
+}
+
 /// Columns that the default would encode one-hot keep their embeddings.
 #[test]
 fn embeddings_stay_embeddings() {

@@ -108,16 +108,17 @@ impl Reader {
         self.table.values = scale.scaled(&self.table.values);
     }
 
-    /// Applies a transform to the rows so far; call it once, after the last row.
+    /// Applies a transform to the rows so far; call it once, after the last row. Returns the cells with values that no
+    /// row had from which the transform was learnt.
     ///
     /// # Errors
     /// [`Error::Config`] if memory cannot hold the result, or for a missing value without a replacement.
-    pub fn apply(&mut self, transform: &Transform) -> Result<()> {
-        transform.apply(&mut self.table.features, &self.table.dictionaries, 1)?;
+    pub fn apply(&mut self, transform: &Transform) -> Result<UnknownCells> {
+        let unknown = transform.apply(&mut self.table.features, &self.table.dictionaries, 1)?;
         if let Transform::Columns(encoding) = transform {
             self.inputs = encoding.inputs();
         }
-        Ok(())
+        Ok(unknown)
     }
 
     /// Reads to the end and returns all rows as network inputs under `transform`.

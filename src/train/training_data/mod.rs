@@ -52,6 +52,8 @@ pub struct TrainingData {
     file_rows: Option<usize>,
     /// Identity of the test rows.
     tested_rows: Option<TrainedRows>,
+    /// Cells of the training rows that are unknown to the model from which training starts.
+    pub(super) unknown: UnknownCells,
     /// Whether rows have individual weights.
     pub(super) has_row_weights: bool,
     /// Whether the weights of the rows include class weights.
@@ -167,9 +169,7 @@ impl TrainingData {
         if !matches!(transform, Transform::Columns(_)) {
             reader.refuse_missing()?;
         }
-        if is_whole {
-            reader.apply(&transform)?;
-        }
+        let unknown = if is_whole { reader.apply(&transform)? } else { UnknownCells::default() };
         let standardises = options.standardise_targets && reader.values() > 0;
         let target_scale = match model {
             Some(model) => {
@@ -217,6 +217,7 @@ impl TrainingData {
             read_first,
             file_rows,
             tested_rows,
+            unknown,
             has_row_weights,
             is_weighed: false,
             target_scale,
