@@ -363,9 +363,11 @@ impl Model {
         py.detach(|| self.model.save(&path)).map_err(exception)
     }
 
-    /// Returns the model as ONNX, with all preprocessing.
-    fn to_onnx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| export(&self.model, Form::Onnx, "tinytrain")).map_err(exception)?;
+    /// Returns the model as ONNX, with all preprocessing, and with an input per column if `named`.
+    #[pyo3(signature = (named=false))]
+    fn to_onnx<'py>(&self, py: Python<'py>, named: bool) -> PyResult<Bound<'py, PyBytes>> {
+        let form = if named { Form::OnnxNamed } else { Form::Onnx };
+        let bytes = py.detach(|| export(&self.model, form, "tinytrain")).map_err(exception)?;
         Ok(PyBytes::new(py, &bytes))
     }
 }

@@ -71,6 +71,44 @@ def test_a_table_with_categories_dates_and_missing_cells(mixed, preset, estimato
     assert differs(found["probabilities"], expected) < BOUND
 
 
+@pytest.mark.parametrize("preset", ["plain", "table"])
+def test_columns_by_name_with_categories_as_text(mixed, preset):
+    pandas = pytest.importorskip("pandas")
+    X, answer = mixed
+    frame = pandas.DataFrame(X | {"year": np.arange(240) % 3 + 2000})
+    classifier = TinytrainClassifier(preset=preset, hidden=(16,), epochs=20, random_state=0, categorical=["year"]).fit(frame, answer)
+    new = frame.copy()
+    new.loc[:9, "color"] = "unheard of"
+    new.loc[5:14, "year"] = 1900
+    session = onnxruntime.InferenceSession(classifier.to_onnx(named=True))
+    days = X["day"].astype("datetime64[D]")
+    dates = {
+        "day.days": days.astype(int),
+        "day.month": days.astype("datetime64[M]").astype(int) % 12 + 1,
+        "day.weekday": (days.astype(int) + 3) % 7,
+    }
+    columns = {
+        "number": new["number"].to_numpy(np.float32),
+        "color": new["color"].fillna("").to_numpy(object),
+        "flag": new["flag"].astype(str).to_numpy(object),
+        "year": new["year"].astype(str).to_numpy(object),
+    }
+    columns |= {name: cells.astype(np.float32) for name, cells in dates.items()}
+    assert {one.name: one.type for one in session.get_inputs()} == {
+        name: "tensor(string)" if cells.dtype == object else "tensor(float)" for name, cells in columns.items()
+    }
+    (found, _) = session.run(["probabilities", "class"], {name: cells.reshape(-1, 1) for name, cells in columns.items()})
+    with pytest.warns(UserWarning, match="no training row"):
+        expected = classifier.predict_proba(new)
+    assert np.ptp(expected[:, 0]) > 0.2 and differs(found, expected) < BOUND
+    # Markers of missing values, and other ways to write a boolean and a number.
+    columns["color"] = np.where(columns["color"] == "", "nA", columns["color"]).astype(object)
+    columns["flag"] = np.where(new["flag"], "1", "false").astype(object)
+    columns["year"] = new["year"].astype(float).astype(str).to_numpy(object)
+    (again,) = session.run(["probabilities"], {name: cells.reshape(-1, 1) for name, cells in columns.items()})
+    assert (again == found).all()
+
+
 @pytest.mark.parametrize("scale_target", ["standard", "none"])
 def test_values_in_their_own_units(scale_target):
     X, y = load_diabetes(return_X_y=True)

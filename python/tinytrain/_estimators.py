@@ -355,11 +355,16 @@ class _Tinytrain(BaseEstimator):
         estimator._loaded(model)
         return estimator
 
-    def to_onnx(self):
+    def to_onnx(self, named=False):
         """Give the model as ONNX, with all of its preprocessing.
 
         The input `columns` takes rows of 32-bit floats; a category is its number in the list that the metadata have. The metadata also
         name the classes, in the order of the probabilities, which is another one than that of `classes_` for names such as a2 and a10.
+
+        Parameters
+        ----------
+        named : bool, default=False
+            Whether each column is a separate input, of shape (n_samples, 1), by its name: 32-bit floats, or text for categories.
 
         Returns
         -------
@@ -376,7 +381,7 @@ class _Tinytrain(BaseEstimator):
         True
         """
         check_is_fitted(self, "_model")
-        return self._model.to_onnx()
+        return self._model.to_onnx(named)
 
     def _loaded(self, model):
         self.n_features_in_ = model.column_count

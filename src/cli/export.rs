@@ -14,7 +14,8 @@ use crate::data::data_paths;
 ///
 /// Both formats include the whole of `tinytrain predict`: scaling, missing values, categories, the network or
 /// the ensemble, and probabilities or values in their units. A row is its columns as 32-bit floats: NaN for a
-/// missing value, the index for a category. docs/EXPORT.md describes them.
+/// missing value, the index for a category; `onnx-named` has an input per column, with categories as text.
+/// docs/EXPORT.md describes them.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tinytrain export --format onnx --model model.safetensors --out model.onnx\n  \

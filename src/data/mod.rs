@@ -28,6 +28,8 @@ pub use columns::{IgnoredBecause, IgnoredColumn, NumbersAsText, Selection, Targe
 pub use dataset::{BLOCK_ROWS, Dataset, Features, FeaturesRef, Rows, Scaling};
 pub use dialect::Format;
 pub(crate) use dialect::notation::Notation;
+#[cfg(feature = "export")]
+pub(crate) use dialect::number::MISSING;
 pub(crate) use dialect::number::{float, is_missing};
 #[cfg(feature = "export")]
 pub(crate) use encoding::normal_score::{NORMAL_QUANTILE, RANK_MARGIN};

@@ -19,6 +19,8 @@ use crate::model::Model;
 pub enum Form {
     /// ONNX, opset 17: from `columns` [batch, columns] to `probabilities` and `class`, or to `values`.
     Onnx,
+    /// ONNX with an input per column, by its name: numbers, and categories as text.
+    OnnxNamed,
     /// One C99 file without dependencies, for microcontrollers too. Its names begin with the name of the file.
     C,
 }
@@ -29,9 +31,9 @@ pub enum Form {
 /// # Errors
 /// [`Error::Config`](crate::Error::Config) for a model that the format cannot hold: ONNX has at most 2 GB.
 pub fn export(model: &Model, form: Form, name: &str) -> Result<Vec<u8>> {
-    let outline = outline::Outline::from_model(model);
     match form {
-        Form::Onnx => onnx::file(&outline, name),
-        Form::C => Ok(c::file(&outline, &c::identifier(name)).into_bytes()),
+        Form::Onnx => onnx::file(model, name, false),
+        Form::OnnxNamed => onnx::file(model, name, true),
+        Form::C => Ok(c::file(&outline::Outline::from_model(model), &c::identifier(name)).into_bytes()),
     }
 }

@@ -193,9 +193,11 @@ fn c_predicts_like_an_ensemble() {
 fn every_format_is_written_as_its_readers_know_it() {
     let place = place();
     train(&place, &["--target", "class", "--exclude", "value", "--hidden", "4"], "m");
-    for (format, file, start) in
-        [("onnx", "new/m.onnx", &b"\x08\x08"[..]), ("c", "new/2 nets.c", b"/* A model, written by tinytrain")]
-    {
+    for (format, file, start) in [
+        ("onnx", "new/m.onnx", &b"\x08\x08"[..]),
+        ("onnx-named", "new/n.onnx", b"\x08\x08"),
+        ("c", "new/2 nets.c", b"/* A model, written by tinytrain"),
+    ] {
         export(&place, format, "m", file);
         let bytes = std::fs::read(place.path(file)).unwrap();
         assert!(bytes.starts_with(start), "{format}");

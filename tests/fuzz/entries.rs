@@ -246,7 +246,7 @@ fn model(bytes: &[u8]) -> bool {
     let Some(model) = accepted(Model::from_bytes(bytes, &path)) else { return false };
     let again = model.to_bytes().expect("what was read can be written");
     assert_eq!(Model::from_bytes(&again, &path).expect("what was written can be read"), model);
-    for form in [Form::Onnx, Form::C] {
+    for form in [Form::Onnx, Form::OnnxNamed, Form::C] {
         accepted(export(&model, form, "m"));
     }
     let columns = model.transform.columns(model.network.columns());

@@ -64,7 +64,7 @@ fn any_float(cell: &[u8], notation: Notation) -> Result<f32, &'static str> {
 }
 
 /// Markers of a missing value, in lower case.
-const MISSING: [&[u8]; 11] =
+pub(crate) const MISSING: [&[u8]; 11] =
     [b"", b"na", b"n/a", b"nan", b"null", b"?", b"-", b"\\n", b"#n/a", b"<na>", b"nat"];
 
 /// Whether a cell is empty or a marker of a missing value.

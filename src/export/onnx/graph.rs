@@ -1,8 +1,8 @@
 //! A graph, built node by node. Values are referred to by name.
 
 use super::proto::{
-    AttributeProto, DOUBLE, FLOAT, FLOAT_ATTRIBUTE, INT_ATTRIBUTE, INT64, INTS_ATTRIBUTE, NodeProto,
-    TensorProto,
+    AttributeProto, DOUBLE, FLOAT, FLOAT_ATTRIBUTE, FLOATS_ATTRIBUTE, INT_ATTRIBUTE, INT64, INTS_ATTRIBUTE,
+    NodeProto, STRINGS_ATTRIBUTE, TensorProto,
 };
 
 /// The nodes and constants so far.
@@ -15,8 +15,10 @@ pub(super) struct Graph {
 /// An attribute of a node.
 pub(super) enum Attribute {
     Float(&'static str, f32),
+    Floats(&'static str, Vec<f32>),
     Int(&'static str, i64),
     Ints(&'static str, Vec<i64>),
+    Strings(&'static str, Vec<String>),
 }
 
 impl From<Attribute> for AttributeProto {
@@ -25,6 +27,12 @@ impl From<Attribute> for AttributeProto {
         match attribute {
             Attribute::Float(name, f) => {
                 AttributeProto { name: name.to_owned(), f: Some(f), r#type: FLOAT_ATTRIBUTE, ..empty }
+            }
+            Attribute::Floats(name, floats) => {
+                AttributeProto { name: name.to_owned(), floats, r#type: FLOATS_ATTRIBUTE, ..empty }
+            }
+            Attribute::Strings(name, strings) => {
+                AttributeProto { name: name.to_owned(), strings, r#type: STRINGS_ATTRIBUTE, ..empty }
             }
             Attribute::Int(name, i) => {
                 AttributeProto { name: name.to_owned(), i: Some(i), r#type: INT_ATTRIBUTE, ..empty }
@@ -57,6 +65,7 @@ impl Graph {
             name: output.to_owned(),
             op_type: operator.to_owned(),
             attribute: attributes.into_iter().map(AttributeProto::from).collect(),
+            domain: String::new(),
         });
     }
 

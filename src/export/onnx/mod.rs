@@ -3,8 +3,11 @@
 
 mod encoding;
 mod graph;
+mod named;
 mod network;
 mod proto;
+
+use std::collections::HashSet;
 
 use prost::Message;
 use serde_json::{Map, Value, json};
@@ -15,7 +18,9 @@ use self::proto::{
     TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
 use super::outline::{Outline, Output};
+use crate::data::excerpt::quote;
 use crate::error::{Error, Result};
+use crate::model::Model;
 
 /// Versions of the format and of the operators.
 const IR_VERSION: i64 = 8;
@@ -27,9 +32,19 @@ const PROBABILITIES: &str = "probabilities";
 const CLASS: &str = "class";
 const VALUES: &str = "values";
 
-/// Makes the file.
-pub(super) fn file(outline: &Outline<'_>, name: &str) -> Result<Vec<u8>> {
+/// The description of a row.
+const ROW: &str = "a row of a table, as `columns` in the metadata names it; NaN where a value is missing; of a column of \
+                   categories the index in `categories` in the metadata";
+
+/// Makes the file; `is_named` states whether each column is a separate input.
+pub(super) fn file(model: &Model, name: &str, is_named: bool) -> Result<Vec<u8>> {
+    let outline = &Outline::from_model(model);
     let mut graph = Graph::default();
+    let input = if is_named {
+        named::inputs(&mut graph, model, outline)
+    } else {
+        vec![tensor(COLUMNS, FLOAT, Some(outline.columns.len()), ROW)]
+    };
     let row = encoding::row(&mut graph, outline, COLUMNS);
     let mut outputs = Vec::new();
     for (number, member) in (1..).zip(&outline.networks) {
@@ -70,21 +85,19 @@ pub(super) fn file(outline: &Outline<'_>, name: &str) -> Result<Vec<u8>> {
             )]
         }
     };
-    let text = "a row of a table, as `columns` in the metadata names it; NaN where a value is missing; of a column of \
-                categories the index in `categories` in the metadata";
-    let graph = GraphProto {
-        node: graph.nodes,
-        name: name.to_owned(),
-        initializer: graph.constants,
-        input: vec![tensor(COLUMNS, FLOAT, Some(outline.columns.len()), text)],
-        output,
-    };
+    check_names(&graph, &input)?;
+    let text = if is_named { "the columns of a table" } else { ROW };
+    let operators = [(String::new(), OPSET)]
+        .into_iter()
+        .chain(is_named.then(|| (named::DOMAIN.0.to_owned(), named::DOMAIN.1)));
+    let graph =
+        GraphProto { node: graph.nodes, name: name.to_owned(), initializer: graph.constants, input, output };
     let model = ModelProto {
         ir_version: IR_VERSION,
-        opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
+        opset_import: operators.map(|(domain, version)| OperatorSetIdProto { domain, version }).collect(),
         producer_name: env!("CARGO_PKG_NAME").to_owned(),
         producer_version: env!("CARGO_PKG_VERSION").to_owned(),
-        doc_string: format!("`{COLUMNS}`: {text}"),
+        doc_string: if is_named { text.to_owned() } else { format!("`{COLUMNS}`: {text}") },
         graph: Some(graph),
         metadata_props: metadata(outline, text),
     };
@@ -95,6 +108,23 @@ pub(super) fn file(outline: &Outline<'_>, name: &str) -> Result<Vec<u8>> {
         )));
     }
     Ok(model.encode_to_vec())
+}
+
+/// Checks that no two values have the same name.
+///
+/// # Errors
+/// [`Error::Config`] for an input that has the name of another value.
+fn check_names(graph: &Graph, inputs: &[ValueInfoProto]) -> Result<()> {
+    let made =
+        graph.nodes.iter().flat_map(|node| &node.output).chain(graph.constants.iter().map(|it| &it.name));
+    let mut names: HashSet<&String> = made.collect();
+    match inputs.iter().find(|input| input.name.is_empty() || !names.insert(&input.name)) {
+        None => Ok(()),
+        Some(ValueInfoProto { name, .. }) => Err(Error::Config(format!(
+            "a graph with named inputs cannot have a column called {}: use --format onnx, or rename the column",
+            quote(name.as_bytes())
+        ))),
+    }
 }
 
 /// Adds the probabilities of classes, and the class, from the outputs of networks with their weights.
@@ -163,14 +193,11 @@ fn metadata(outline: &Outline<'_>, row: &str) -> Vec<StringStringEntryProto> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
     use crate::export::samples;
-    use crate::model::Model;
 
     fn read(model: &Model) -> ModelProto {
-        ModelProto::decode(&file(&Outline::from_model(model), "m").unwrap()[..]).unwrap()
+        ModelProto::decode(&file(model, "m", false).unwrap()[..]).unwrap()
     }
 
     fn entry<'a>(model: &'a ModelProto, key: &str) -> &'a str {
@@ -201,6 +228,39 @@ mod tests {
                 assert_eq!(constant.raw_data.len() as i64, count * size, "{}", constant.name);
             }
         }
+    }
+
+    #[test]
+    fn columns_may_be_inputs_of_their_own() {
+        let model = ModelProto::decode(&file(&samples::plain(), "m", true).unwrap()[..]).unwrap();
+        assert_eq!((&model.opset_import[1].domain[..], model.opset_import[1].version), ("ai.onnx.ml", 2));
+        let graph = model.graph.unwrap();
+        let kinds: Vec<(&str, i32, Vec<i64>)> = graph.input.iter().map(info).collect();
+        for (name, kind) in [("0", FLOAT), ("1", FLOAT), ("2", FLOAT), ("3", 8), ("4", 8), ("5", 8)] {
+            assert!(kinds.contains(&(name, kind, vec![0, 1])), "{kinds:?}");
+        }
+        let index = |column: &str, text: &str| {
+            let is_it = |node: &&proto::NodeProto| node.op_type == "LabelEncoder" && node.input[0] == column;
+            let [texts, indices, none] = &graph.node.iter().find(is_it).unwrap().attribute[..] else {
+                panic!()
+            };
+            let place = texts.strings.iter().position(|it| it == text);
+            place.map_or(none.f.unwrap(), |place| indices.floats[place])
+        };
+        assert_eq!(["no", "yes", "true"].map(|text| index("3", text)), [0.0, 1.0, -1.0]);
+        assert_eq!(index("4", "c \"*/ é"), 2.0);
+        for missing in ["", "NA", "nA", "?", "#n/a", "NaT", "\\N"] {
+            assert!(index("5", missing).is_nan(), "{missing}");
+        }
+        let mut named = samples::plain();
+        let column = |name: &str, position| crate::data::Column { name: Some(name.to_owned()), position };
+        let inputs =
+            ["a", "b", "c", "d", "e", "class"].into_iter().zip(0..).map(|(name, at)| column(name, at));
+        named.data_schema.schema =
+            Some(crate::data::Schema { inputs: inputs.collect(), ..Default::default() });
+        let error = file(&named, "m", true).unwrap_err().to_string();
+        assert!(error.contains("a column called \"class\""), "{error}");
+        assert!(file(&named, "m", false).is_ok());
     }
 
     #[test]

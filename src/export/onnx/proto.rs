@@ -6,11 +6,14 @@ use prost::Message;
 /// `AttributeProto.AttributeType`
 pub(super) const FLOAT_ATTRIBUTE: i32 = 1;
 pub(super) const INT_ATTRIBUTE: i32 = 2;
+pub(super) const FLOATS_ATTRIBUTE: i32 = 6;
 pub(super) const INTS_ATTRIBUTE: i32 = 7;
+pub(super) const STRINGS_ATTRIBUTE: i32 = 8;
 
 /// `TensorProto.DataType`
 pub(super) const FLOAT: i32 = 1;
 pub(super) const INT64: i32 = 7;
+pub(super) const STRING: i32 = 8;
 pub(super) const DOUBLE: i32 = 11;
 
 #[derive(Clone, PartialEq, Message)]
@@ -73,6 +76,9 @@ pub(super) struct NodeProto {
     pub(super) op_type: String,
     #[prost(message, repeated, tag = "5")]
     pub(super) attribute: Vec<AttributeProto>,
+    /// Empty for the usual operators.
+    #[prost(string, tag = "7")]
+    pub(super) domain: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -83,8 +89,12 @@ pub(super) struct AttributeProto {
     pub(super) f: Option<f32>,
     #[prost(int64, optional, tag = "3")]
     pub(super) i: Option<i64>,
+    #[prost(float, repeated, tag = "7")]
+    pub(super) floats: Vec<f32>,
     #[prost(int64, repeated, tag = "8")]
     pub(super) ints: Vec<i64>,
+    #[prost(string, repeated, tag = "9")]
+    pub(super) strings: Vec<String>,
     #[prost(int32, tag = "20")]
     pub(super) r#type: i32,
 }
