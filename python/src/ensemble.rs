@@ -104,7 +104,7 @@ pub(crate) fn ensemble<'py>(
     }
     let finish = move |job: &mut Option<Job>| job.take().ok_or(Error::Interrupted)?.finish(picks, seed);
     let (trained, model) = job.call(py, finish)?.map_err(exception)?;
-    Ok((trained, model.map(Model::new), validates))
+    Ok((trained, model, validates))
 }
 
 /// Returns whether only the time limit ended a network's training before its last epoch.
@@ -185,11 +185,7 @@ impl Job {
     }
 
     /// Returns all networks, and the picked ones as one model.
-    fn finish(
-        self,
-        picks: Option<usize>,
-        seed: u64,
-    ) -> Result<(Vec<Trained>, Option<tinytrain::Model>), Error> {
+    fn finish(self, picks: Option<usize>, seed: u64) -> Result<(Vec<Trained>, Option<Model>), Error> {
         let (mut trained, mut models) = (Vec::new(), Vec::new());
         for (number, ended) in self.ended.into_iter().enumerate() {
             let reason = || Some("it was not trained".to_owned());
@@ -214,7 +210,8 @@ impl Job {
             trained[models[*place].0].3 = *times;
         }
         let networks = picked.into_iter().map(|(place, times)| (models[place].1.clone(), times)).collect();
-        Ok((trained, one_model(networks)))
+        let validation = self.validation.as_ref().map(Model::sample);
+        Ok((trained, one_model(networks).map(|model| Model::new(model).validated_on(validation))))
     }
 }
 

@@ -320,10 +320,11 @@ pub(crate) fn fit<'py>(
     }
     let finish = move |run: &mut Option<Run>| {
         let state = if keeps_state { with(run, Run::optimizer_state)? } else { None };
-        let summary = run.take().ok_or(Error::Interrupted)?.summary()?;
-        Ok((summary, state.unwrap_or_default()))
+        let run = run.take().ok_or(Error::Interrupted)?;
+        let validation = run.validation().map(Model::sample);
+        Ok((run.summary()?, state.unwrap_or_default(), validation))
     };
-    let (summary, state) = run.call(py, finish)?.map_err(exception)?;
+    let (summary, state, validation) = run.call(py, finish)?.map_err(exception)?;
     let warning = summary.warning.as_ref().map(|warning| in_python(&warning.to_string()));
     let found = PyDict::new(py);
     found.set_item(
@@ -339,7 +340,7 @@ pub(crate) fn fit<'py>(
     found.set_item("unknown", named)?;
     found.set_item("is_late", summary.end == End::Time)?;
     found.set_item("total", epochs)?;
-    Ok((Model::with_state(summary.model, state), found))
+    Ok((Model::with_state(summary.model, state).validated_on(validation), found))
 }
 
 /// Returns the columns of categories, with their encodings.

@@ -7,11 +7,13 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
-use tinytrain::data::{LabelType, Schema, UnknownCells};
+use tinytrain::data::{Dataset, LabelType, Schema, UnknownCells};
 use tinytrain::engine::EngineState;
 use tinytrain::memory::room;
 use tinytrain::model::EnsembleMember;
-use tinytrain::train::{Checkpoint, PartOfEpoch, Predictions, Predictor, Progress};
+use tinytrain::train::{
+    Checkpoint, Metric, PartOfEpoch, Predictions, Predictor, Progress, Shuffling, importances,
+};
 use tinytrain::{Device, Error, Form, Parameters, export, trainer};
 
 use crate::errors::exception;
@@ -27,6 +29,8 @@ pub(crate) struct Model {
     state: EngineState,
     /// The network prepared for the next call.
     ready: Ready,
+    /// A sample of the validation rows of the fit, for the importance of columns; not part of files and pickles.
+    validation: Option<Arc<Dataset>>,
 }
 
 /// A network prepared for a number of threads.
@@ -38,6 +42,10 @@ type Reduced<'py> = (Bound<'py, PyType>, (Bound<'py, PyBytes>, bool));
 /// Number of products from which signals are checked during prediction, and number of products of a piece.
 const LONG: usize = 1 << 26;
 const PRODUCTS: usize = 1 << 32;
+
+/// Number of inputs of the kept validation rows, and shuffles per column. Each shuffle predicts all kept rows.
+const KEPT: usize = 1 << 16;
+const SHUFFLES: usize = 5;
 
 /// Minimum number of rows of a piece, which keeps all threads busy.
 const LEAST_ROWS: usize = 256;
@@ -94,12 +102,22 @@ impl Model {
     }
 
     pub(crate) fn shared(model: Arc<tinytrain::Model>) -> Self {
-        Self { model, state: EngineState::default(), ready: Ready::default() }
+        Self { model, state: EngineState::default(), ready: Ready::default(), validation: None }
     }
 
     /// Creates a model that may be trained further.
     pub(crate) fn with_state(model: tinytrain::Model, state: EngineState) -> Self {
         Self { state, ..Self::new(model) }
+    }
+
+    /// Returns a sample of validation rows, for [`Model::validated_on`].
+    pub(crate) fn sample(rows: &Dataset) -> Dataset {
+        rows.view().sample((KEPT / rows.inputs).clamp(256, 4096), 0)
+    }
+
+    /// Keeps these validation rows.
+    pub(crate) fn validated_on(self, rows: Option<Dataset>) -> Self {
+        Self { validation: rows.map(Arc::new), ..self }
     }
 
     pub(crate) fn model(&self) -> &Arc<tinytrain::Model> {
@@ -212,6 +230,30 @@ impl Model {
             PyArray1::from_vec(py, values).reshape(of_values)?,
             unknown,
         ))
+    }
+
+    /// Returns the importance of each column: the mean decrease of accuracy or R2 on the validation rows of the fit when
+    /// the column is shuffled; None without such rows. The importances of the parts of a date are added.
+    #[pyo3(signature = (threads=None))]
+    fn importances(&self, py: Python<'_>, threads: Option<usize>) -> PyResult<Option<Vec<f64>>> {
+        let Some(rows) = &self.validation else { return Ok(None) };
+        let metric = if self.is_classifier() { Metric::Accuracy } else { Metric::R2 };
+        let shuffling = Shuffling { metric, repeats: SHUFFLES, seed: 0, threads };
+        // After an interrupt the thread ends with its column.
+        let caller = Arc::new(());
+        let is_wanted = Arc::downgrade(&caller);
+        let work = move |(model, rows): &mut (Arc<tinytrain::Model>, Arc<Dataset>)| {
+            let mut go_on = |_, _| is_wanted.upgrade().map(drop).ok_or(Error::Interrupted);
+            importances(model, rows, &Device::Cpu, &shuffling, &mut go_on)
+        };
+        let mut remote = Remote::new((Arc::clone(&self.model), Arc::clone(rows)), true)?;
+        let (_, found) = remote.call(py, work)?.map_err(exception)?;
+        let schema = self.model.data_schema.schema.as_ref();
+        let mut all = vec![0.0; self.column_count()];
+        for one in found {
+            all[schema.map_or(one.column, |schema| schema.inputs[one.column].position)] += one.mean;
+        }
+        Ok(Some(all))
     }
 
     /// Returns the labels of the classes, in the order of the probabilities; empty for regression models.

@@ -174,6 +174,8 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the columns, where the training rows have names that are all text.
 n_iter_ : int
     Most epochs of a network.
+feature_importances_ : ndarray of shape (n_features_in_,)
+    Mean decrease of {score} on the rows that validate when a column is shuffled, computed on first use.
 
 Examples
 --------
@@ -182,6 +184,7 @@ Examples
 TinytrainEnsembleClassifier.__doc__ = _DOC.format(
     title="Classifier",
     averaged="their probabilities",
+    score="accuracy",
     own=_PARAMETERS,
     parameters=_settings.explained(of_classes=True, without=_NOT_HERE),
     member="TinytrainClassifier",
@@ -201,6 +204,7 @@ True
 TinytrainEnsembleRegressor.__doc__ = _DOC.format(
     title="Regressor",
     averaged="the values they predict",
+    score="R2",
     own=_PARAMETERS,
     parameters=_settings.explained(of_classes=False, without=_NOT_HERE),
     member="TinytrainRegressor",

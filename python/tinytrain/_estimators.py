@@ -2,6 +2,7 @@
 
 import contextlib
 import warnings
+from functools import cached_property
 from numbers import Integral
 
 import numpy as np
@@ -238,6 +239,23 @@ class _Tinytrain(BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        self.__dict__.pop("feature_importances_", None)
+
+    def __dir__(self):
+        # Notebooks read all attributes, as scikit-learn does here: importances are computed only if asked for by name.
+        names = object.__dir__(self)
+        return [name for name in names if name in self.__dict__ or (name != "feature_importances_" and hasattr(self, name))]
+
+    @cached_property
+    def feature_importances_(self):
+        check_is_fitted(self, "_model")
+        found = self._model.importances(_threads.threads(self.n_jobs))
+        if found is None:
+            raise AttributeError(
+                "feature_importances_ needs validation rows of fit (validation_fraction, early_stopping or eval_set), which load and pickle"
+                " do not keep: sklearn.inspection.permutation_importance takes other rows"
+            )
+        return np.asarray(found)
 
     def _weights(self, sample_weight, table, y):
         if sample_weight is None:
@@ -812,6 +830,8 @@ validation_scores_ : list of float or None
     {score} over the rows that validate after each epoch, if any do.
 best_iteration_ : int
     The epoch whose model was kept, counted from 1.
+feature_importances_ : ndarray of shape (n_features_in_,)
+    Mean decrease of {score} on the rows that validate when a column is shuffled, computed on first use.
 
 Examples
 --------

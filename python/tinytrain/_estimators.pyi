@@ -1,4 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from typing import Any, Self
 
@@ -13,6 +14,8 @@ class _Tinytrain(BaseEstimator):
     loss_curve_: list[float]
     validation_scores_: list[float] | None
     best_iteration_: int
+    @cached_property
+    def feature_importances_(self) -> NDArray[np.float64]: ...
     def set_params(self, **params: Any) -> Self: ...
     def save(self, path: str | PathLike[str]) -> None: ...
     @classmethod

@@ -107,7 +107,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let predictions = data.rows().saturating_mul(1 + options.repeats * data.inputs);
     let device = options.device.find(predicts_soon(&model.network, predictions))?;
     let mut bar = progress::Bar::new(true);
-    let shuffling = Shuffling { metric, repeats: options.repeats, seed: options.seed };
+    let shuffling = Shuffling { metric, repeats: options.repeats, seed: options.seed, threads: None };
     let found = importances(&model, &data, &device, &shuffling, &mut |done, of| {
         bar.count("columns", done, of);
         Ok(())

@@ -119,7 +119,7 @@ fn distorted_copies(model: &Model, count: usize) -> Result<DistortedCopies> {
 }
 
 /// Creates an [`engine`] with at most `threads` threads, which predicts from distorted copies of images, if any.
-fn engine_with(
+pub(super) fn engine_with(
     model: &Model,
     device: &Device,
     threads: Option<usize>,

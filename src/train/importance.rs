@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::classified::evaluation;
-use super::evaluation::{engine, evaluate};
+use super::evaluation::{engine_with, evaluate};
 use super::metric::Metric;
 use super::value_errors::ValueErrors;
 use crate::data::{Dataset, Features, TargetsRef, Transform};
@@ -23,6 +23,8 @@ pub struct Shuffling {
     pub repeats: usize,
     /// Seed of the shuffles.
     pub seed: u64,
+    /// Maximum number of threads; `None` for one per core.
+    pub threads: Option<usize>,
 }
 
 /// Importance of a column.
@@ -50,8 +52,8 @@ pub fn importances(
     shuffling: &Shuffling,
     progress: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<(f64, Vec<Importance>)> {
-    let Shuffling { metric, repeats, seed } = *shuffling;
-    let mut engine = engine(model, device)?;
+    let Shuffling { metric, repeats, seed, threads } = *shuffling;
+    let mut engine = engine_with(model, device, threads, None)?;
     let mut score = |data: &Dataset| measure(model, &mut *engine, data, metric);
     let whole = score(data)?;
     if !whole.is_finite() {

@@ -216,6 +216,11 @@ impl Run {
         self.suspended.is_some()
     }
 
+    /// Returns the validation rows, once read.
+    pub fn validation(&self) -> Option<&Dataset> {
+        self.held_out.as_ref()?[0].as_ref()
+    }
+
     /// Returns why the run has ended, if it has.
     pub fn end(&self) -> Option<End> {
         self.end

@@ -143,7 +143,7 @@ impl Model {
         };
         let (rows, are_held_out) = self.rows(table)?;
         let metric = if model.network.loss().of_classes() { Metric::Accuracy } else { Metric::R2 };
-        let shuffling = Shuffling { metric, repeats: REPEATS, seed: 1 };
+        let shuffling = Shuffling { metric, repeats: REPEATS, seed: 1, threads: None };
         let (value, found) =
             importances(model, &rows, &Device::Cpu, &shuffling, &mut |_, _| Ok(())).map_err(of_library)?;
         let columns = found.iter().map(|found| {

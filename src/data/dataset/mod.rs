@@ -93,6 +93,19 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Copies a random sample of `rows` rows by the seed, in the original order; all rows if there are fewer.
+    pub fn sample(&self, rows: usize, seed: u64) -> Dataset {
+        let key =
+            |row: u32| u64::from(words(seed, Purpose::Sample, [row, 0])[0]) << u32::BITS | u64::from(row);
+        let mut keyed: Vec<u64> = (0..self.len() as u32).map(key).collect();
+        if rows < keyed.len() {
+            keyed.select_nth_unstable(rows);
+        }
+        let mut chosen: Vec<u32> = keyed.iter().take(rows).map(|keyed| *keyed as u32).collect();
+        chosen.sort_unstable();
+        self.taken(&chosen)
+    }
+
     /// The rows `range` as network inputs.
     pub fn scaled(&self, range: Range<usize>) -> FeaturesRef<'a> {
         self.features.scaled(range.start * self.inputs..range.end * self.inputs, self.scaling)
@@ -139,16 +152,7 @@ impl Dataset {
     /// A random sample of `rows` rows by the seed, in the original order; all rows if there are fewer.
     #[must_use]
     pub fn sample(self, rows: usize, seed: u64) -> Self {
-        if rows >= self.rows() {
-            return self;
-        }
-        let key =
-            |row: u32| u64::from(words(seed, Purpose::Sample, [row, 0])[0]) << u32::BITS | u64::from(row);
-        let mut keyed: Vec<u64> = (0..self.rows() as u32).map(key).collect();
-        keyed.select_nth_unstable(rows);
-        let mut chosen: Vec<u32> = keyed[..rows].iter().map(|keyed| *keyed as u32).collect();
-        chosen.sort_unstable();
-        self.view().taken(&chosen)
+        if rows >= self.rows() { self } else { self.view().sample(rows, seed) }
     }
 
     /// The number of rows.
