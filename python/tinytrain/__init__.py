@@ -16,6 +16,7 @@ __all__ = [
     "TinytrainEnsembleRegressor",
     "TinytrainSearchCV",
     "load",
+    "register_skl2onnx",
     "__version__",
 ]
 
@@ -26,6 +27,10 @@ def __getattr__(name):
         from ._search import TinytrainSearchCV
 
         return TinytrainSearchCV
+    if name == "register_skl2onnx":
+        from ._skl2onnx import register_skl2onnx
+
+        return register_skl2onnx
     if name in ("TinytrainEnsembleClassifier", "TinytrainEnsembleRegressor"):
         from . import _ensemble
 
