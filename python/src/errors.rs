@@ -12,7 +12,10 @@ const RENAMED: [(&str, &str); 3] =
 
 /// Replacements for phrases about options that have no counterpart here.
 const PHRASES: [(&str, &str); 8] = [
-    ("use --exclude to ignore the column", "leave the column out"),
+    (
+        "subtract an offset, or use --exclude to ignore the column",
+        "StandardScaler in a pipeline subtracts the mean of 64-bit floats, or leave the column out",
+    ),
     ("(--validation or --validation-fraction)", "(early_stopping, validation_fraction or eval_set)"),
     (
         "either a fraction of the training rows or a separate file",

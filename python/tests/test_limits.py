@@ -130,3 +130,14 @@ def test_a_model_is_made_of_its_bytes(iris):
     assert kind is type(model) and arguments == (model.to_bytes(), False)
     with pytest.raises(ValueError):
         kind(b"nonsense", False)
+
+
+def test_columns_far_from_0_are_centred_by_a_pipeline():
+    # Seconds since 1970 within ten minutes: 32-bit floats hold every 128th.
+    seconds = 1.7e9 + np.random.default_rng(0).uniform(0, 600, size=400)
+    X, y = seconds[:, np.newaxis], seconds - 1.7e9 > 300
+    small = {"hidden": (16,), "epochs": 40, "random_state": 0}
+    with pytest.raises(ValueError, match="StandardScaler in a pipeline subtracts the mean of 64-bit floats"):
+        TinytrainClassifier(**small).fit(X, y)
+    pipeline = make_pipeline(StandardScaler(), TinytrainClassifier(**small)).fit(X[::2], y[::2])
+    assert pipeline.score(X[1::2], y[1::2]) > 0.97

@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
-from sklearn.model_selection import GridSearchCV, GroupKFold, RandomizedSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold, RandomizedSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tinytrain import TinytrainClassifier, TinytrainRegressor, TinytrainSearchCV
@@ -45,13 +48,28 @@ def test_candidates_are_drawn_and_groups_are_kept_together():
     assert (ours.cv_results_["mean_test_score"] == theirs.cv_results_["mean_test_score"]).all()
 
 
+def test_a_pipeline_is_searched_by_scikit_learn(iris):
+    X, y = iris
+    pipeline = make_pipeline(StandardScaler(), TinytrainClassifier(random_state=5, epochs=20))
+    with pytest.raises(TypeError, match=r"^estimator: expected .* \(GridSearchCV takes a Pipeline that ends with one\)$"):
+        TinytrainSearchCV(pipeline, {"tinytrainclassifier__lr": [0.01]}).fit(X, y)
+    grid = {"tinytrainclassifier__lr": [0.0001, 0.1], "tinytrainclassifier__hidden": [(8,), (16, 8)]}
+    found = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
+    best = found.best_estimator_[-1]
+    assert found.best_score_ > 0.9 and best.lr == found.best_params_["tinytrainclassifier__lr"] == 0.1
+    scores = [
+        clone(pipeline).set_params(**found.best_params_).fit(X[train], y[train]).score(X[test], y[test])
+        for train, test in StratifiedKFold(3).split(X, y)
+    ]
+    assert np.mean(scores) == pytest.approx(found.best_score_, rel=1e-12)
+
+
 def test_weights_train(iris):
     X, y = iris
     weights = np.random.default_rng(0).random(len(y))
     base = TinytrainClassifier(epochs=6, hidden=(8,), random_state=5)
     ours = TinytrainSearchCV(base, {"lr": [0.01, 0.1]}, cv=3, scoring="neg_log_loss").fit(X, y, sample_weight=weights)
     scores = []
-    from sklearn.model_selection import StratifiedKFold
     from sklearn.metrics import log_loss
 
     for train, test in StratifiedKFold(3).split(X, y):

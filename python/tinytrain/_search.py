@@ -201,7 +201,8 @@ class TinytrainSearchCV(BaseSearchCV):
         (2,)
         """
         if not isinstance(self.estimator, _Tinytrain) or hasattr(self.estimator, "n_estimators"):
-            raise TypeError("estimator: expected a TinytrainClassifier or a TinytrainRegressor")
+            expected = "expected a TinytrainClassifier or a TinytrainRegressor"
+            raise TypeError(f"estimator: {expected} (GridSearchCV takes a Pipeline that ends with one)")
         self._validate_params()
         scorers, refit_metric = self._get_scorers()
         X, y = indexable(X, y)
