@@ -116,8 +116,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(picture) = picture {
         let form = form.ok_or_else(|| Error::setting("picture", "images", "other rows"))?;
         let TrainSettings { augment, seed, .. } = &options.settings;
-        let (rows, background) = (reader.view(Scaling::AsIs), reader.light_background().unwrap_or(0));
-        write(&picture, &sheet(&rows, (form, background), augment.as_ref(), seed.unwrap_or(1))?)?;
+        let (rows, center) = (reader.view(Scaling::AsIs), reader.light_center().unwrap_or(0));
+        write(&picture, &sheet(&rows, (form, center), augment.as_ref(), seed.unwrap_or(1))?)?;
     }
     // Reports the errors that training would report.
     if has_target {

@@ -114,9 +114,9 @@ impl<'a> TrainReport<'a> {
         let console = Console::new(options.quiet, config.epochs).of_lasting("training");
         notices.extend(left_out(data.left_out()));
         notices.extend_from_slice(data.table_notices());
-        notices.extend(data.background().map(|background| {
+        notices.extend(data.center().map(|center| {
             format!(
-                "images have the background {background}: inputs are (value - {background}) / 255; use --scale bytes to divide only"
+                "images are not dark: inputs are (value - {center}) / 255; use --scale bytes to divide only"
             )
         }));
         Self {

@@ -11,25 +11,25 @@ use super::mistakes::png_file;
 const SIDE: usize = 10;
 
 /// Returns a PNG file with 100 images in ten rows: images evenly spaced in the data set, or, with distortions, ten of them,
-/// each followed by nine distorted copies. `form` comes with the value of the background.
+/// each followed by nine distorted copies. `form` comes with the center of the values.
 ///
 /// # Errors
 /// [`Error::Setting`] for distortions that do not fit the images.
 pub fn sheet(
     rows: &Rows<'_>,
-    (form, background): (ImageForm, u8),
+    (form, center): (ImageForm, u8),
     augment: Option<&Augment>,
     seed: u64,
 ) -> Result<Vec<u8>> {
     let shown = if augment.is_some() { SIDE } else { SIDE * SIDE };
     let count = rows.len().min(shown);
-    // Distortions fill with 0, which is the background in training.
-    let background = f32::from(background);
+    // Distortions fill with 0, which is the center in training.
+    let center = f32::from(center);
     let values = match rows.features.rows(rows.inputs, &evenly_spaced(rows, count)) {
         Features::Bytes(bytes) => bytes.into_iter().map(f32::from).collect(),
         Features::Floats(floats) => floats,
     };
-    let features = Features::Floats(values.into_iter().map(|value| value - background).collect());
+    let features = Features::Floats(values.into_iter().map(|value| value - center).collect());
     let all: Vec<u32> = (0..count as u32).collect();
     let mut copies = Vec::new();
     if let Some(augment) = augment {
@@ -56,7 +56,7 @@ pub fn sheet(
         for (y, values) in image.chunks_exact(form.width * form.channels()).enumerate() {
             let start = (down * (form.height + 1) + y) * pitch + across * line;
             for (to, value) in pixels[start..].iter_mut().zip(values) {
-                *to = (value + background).round() as u8;
+                *to = (value + center).round() as u8;
             }
         }
     }

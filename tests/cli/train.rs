@@ -353,7 +353,7 @@ fn a_light_background_is_subtracted() {
         place.write_idx("data/t10k", &ink(300, 2, is_light));
         let train = ["train", "--data", "data", "--epochs", "4", "--device", "cpu", "--out", "m.safetensors"];
         let outcome = place.succeed(&[&train[..], &["--format", "json"]].concat());
-        let notice = "images have the background 255: inputs are (value - 255) / 255; use --scale bytes to divide only";
+        let notice = "images are not dark: inputs are (value - 255) / 255; use --scale bytes to divide only";
         assert_eq!(outcome.stderr.contains(notice), is_light, "{}", outcome.stderr);
         let objects = outcome.objects();
         assert_eq!(objects[0]["scaling"], if is_light { "columns" } else { "1/255" });

@@ -128,16 +128,16 @@ impl Encoding {
 
     /// Replaces the value that becomes 0 in all columns of numbers.
     #[must_use]
-    pub(crate) fn centred(mut self, background: u8) -> Self {
+    pub(crate) fn centred(mut self, value: u8) -> Self {
         for code in &mut self.columns {
             if let ColumnEncoding::Number { map: NumericScaling::Affine { center, .. }, .. } = code {
-                *center = f64::from(background);
+                *center = f64::from(value);
             }
         }
         self
     }
 
-    /// Whether all columns are bytes, divided by 255 after the same background was subtracted.
+    /// Whether all columns are bytes, divided by 255 after the same value was subtracted.
     pub(crate) fn is_of_bytes(&self) -> bool {
         let center = |code: &ColumnEncoding| match code {
             ColumnEncoding::Number { map: NumericScaling::Affine { center, width: 255.0 }, .. } => {

@@ -1,6 +1,6 @@
 //! PNG and JPEG images as inputs of a model: images of any size, in grey or colour, become values of a fixed size.
 
-pub(crate) mod background;
+pub(crate) mod center;
 mod conversion;
 pub(crate) mod file;
 pub(crate) mod folders;

@@ -11,7 +11,7 @@ use crate::data::encoding::statistics::{is_coarse, may_be_rounded, moments};
 use crate::data::encoding::targets::{TargetScale, Targets};
 use crate::data::encoding::transform::Transform;
 use crate::data::encoding::unknown::UnknownCells;
-use crate::data::images::background::light_background;
+use crate::data::images::center::light_center;
 use crate::data::reading::table::{Missing, Table};
 use crate::data::splitting::folds::{Kinds, different};
 use crate::data::splitting::{Fold, Parts, Split};
@@ -179,9 +179,9 @@ impl Reader {
         self.check_missing()
     }
 
-    /// Returns the background of the images so far if it is not dark; `None` for a table.
-    pub fn light_background(&self) -> Option<u8> {
-        if self.holds_images() { light_background(&self.table.features) } else { None }
+    /// Returns the center of the images so far (see [`light_center`]); `None` for a table.
+    pub fn light_center(&self) -> Option<u8> {
+        if self.holds_images() { light_center(&self.table.features) } else { None }
     }
 
     /// Checks the rows so far for missing values, if they are errors.

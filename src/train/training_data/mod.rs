@@ -64,7 +64,7 @@ pub struct TrainingData {
     odd_labels: Vec<OddLabel>,
     pub(super) files_without_weights: Vec<PathBuf>,
     /// Background of the images, if it is subtracted.
-    background: Option<u8>,
+    center: Option<u8>,
 }
 
 impl TrainingData {
@@ -106,11 +106,11 @@ impl TrainingData {
         if reader.rows() == 0 {
             reader.next_block()?;
         }
-        let background =
-            if options.scale == Scale::Auto && model.is_none() { reader.light_background() } else { None };
+        let center =
+            if options.scale == Scale::Auto && model.is_none() { reader.light_center() } else { None };
         let encodes = match options.scale {
             _ if model.is_some() => false,
-            Scale::Auto => !reader.holds_images() || background.is_some(),
+            Scale::Auto => !reader.holds_images() || center.is_some(),
             Scale::None | Scale::Bytes => reader.needs_encoding(),
             Scale::Standard | Scale::MinMax | Scale::Robust | Scale::Quantile => true,
         };
@@ -154,8 +154,8 @@ impl TrainingData {
         let transform = match options.scale {
             _ if let Some(model) = model => model.transform.clone(),
             scale if encodes => {
-                let encoding = match background {
-                    Some(background) => reader.encoding(Scale::Bytes).centred(background),
+                let encoding = match center {
+                    Some(center) => reader.encoding(Scale::Bytes).centred(center),
                     None => reader.encoding(scale),
                 };
                 reader.check_encoding(&encoding)?;
@@ -223,7 +223,7 @@ impl TrainingData {
             target_scale,
             odd_labels,
             files_without_weights,
-            background,
+            center,
         })
     }
 
@@ -386,9 +386,9 @@ impl TrainingData {
         self.reader.table_notices()
     }
 
-    /// Returns the background that is subtracted from the values of images, if any.
-    pub fn background(&self) -> Option<u8> {
-        self.background
+    /// Returns the value that is subtracted from the values of images, if any: a light background or a mean.
+    pub fn center(&self) -> Option<u8> {
+        self.center
     }
 
     /// Returns columns of text that may be meant as numbers.
@@ -418,8 +418,8 @@ impl TrainingData {
         DataSchema { classes, schema, image, transposed, target_scale: self.target_scale.clone() }
     }
 
-    /// Returns the form of the images, if the rows are images of bytes that became inputs by one division, after a
-    /// background was subtracted from all of them.
+    /// Returns the form of the images, if the rows are images of bytes that became inputs by one division, after
+    /// the same value was subtracted from all of them.
     pub(crate) fn image_of_bytes(&self) -> Option<ImageForm> {
         let scaled = match &self.transform {
             Transform::Bytes => true,
