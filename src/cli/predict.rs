@@ -216,7 +216,7 @@ fn rows<'a>(
     reader.table_notices().iter().for_each(|line| warn(line));
     predictor.check_inputs(reader.name(), reader.inputs())?;
     let mut before = 0;
-    while reader.next_block()? {
+    while reader.wait_for_rows()? {
         if before == 0 {
             predictor.refuse_header(&reader)?;
         }

@@ -88,6 +88,33 @@ fn transposed_tables_train_like_upright_ones() {
 }
 
 #[test]
+fn many_whole_numbers_are_classes_of_images() {
+    let place = Workplace::new();
+    let numbered = Rows::new(400, 1).csv().lines().enumerate().fold(String::new(), |text, (row, line)| {
+        let (label, pixels) = line.split_once(',').unwrap();
+        let label =
+            label.parse().map_or("kind".to_owned(), |label: usize| (10 * label + row % 10).to_string());
+        text + &format!("{label},{pixels}\n")
+    });
+    place.write("t.csv", numbered);
+    let train = [&TRAIN[..], &["--data", "t.csv", "--target", "kind", "--format", "json"]].concat();
+    let classes: Vec<String> = (0..40).map(|class| class.to_string()).collect();
+    assert_eq!(place.succeed(&train).objects()[0]["classes"], json!(classes));
+}
+
+#[test]
+fn models_of_idx_files_predict_tables_of_pixels() {
+    let place = Workplace::with_data();
+    let expected = predictions(&place, &["--data", "data"], "data/t10k-images-idx3-ubyte");
+    let labelled = Rows::new(200, 2).csv();
+    let pixels = labelled.lines().skip(1).map(|line| line.split_once(',').unwrap().1.to_owned() + "\n");
+    place.write("pixels.csv", pixels.collect::<String>());
+    let predict = ["predict", "--model", "m.safetensors", "--device", "cpu", "pixels.csv"];
+    assert_eq!(place.succeed(&predict).stdout, expected);
+    assert_eq!(expected.lines().count(), 201);
+}
+
+#[test]
 fn names_of_classes_are_in_models_and_results() {
     let place = Workplace::with_data();
     let list = NAMES.join(",");

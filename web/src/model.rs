@@ -98,7 +98,7 @@ impl Model {
         predictor.check_inputs(reader.name(), reader.inputs()).map_err(of_library)?;
         let mut text = lines.header(false, None).unwrap_or_default();
         let mut before = 0;
-        while reader.next_block().map_err(of_library)? {
+        while reader.wait_for_rows().map_err(of_library)? {
             if before == 0 {
                 predictor.refuse_header(&reader).map_err(of_library)?;
             }

@@ -236,6 +236,12 @@ impl Reader {
         self.receive(false)
     }
 
+    /// Waits for a block if no rows are waiting, as some tables are read whole at the start; returns `Ok(false)` at the
+    /// end. For rows that [`Reader::take_block`] takes.
+    pub fn wait_for_rows(&mut self) -> Result<bool> {
+        Ok(self.rows() > 0 || self.next_block()?)
+    }
+
     /// Reads all remaining rows.
     pub fn read_to_end(&mut self) -> Result<()> {
         self.receive(true).map(|_| ())
