@@ -14,6 +14,8 @@ pub enum Work {
     Reading,
     /// Uploading rows and their order.
     Upload,
+    /// Distorting images, on the CPU engine.
+    Distorting,
     /// Recording commands.
     Recording,
     /// Submitting commands; some drivers, such as GL, run them at the same time.

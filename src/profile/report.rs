@@ -79,7 +79,7 @@ pub struct Sums {
     pub gaps_us: f64,
     /// Time in which the host recorded and submitted commands while the device was idle.
     pub recording_us: f64,
-    /// Time of waiting for rows, or uploading them.
+    /// Time of waiting for rows, distorting or uploading them.
     pub loading_us: f64,
     /// Time in which the host waited for the device, or the leading thread for the others.
     pub waiting_us: f64,

@@ -58,7 +58,7 @@ pub struct Partition {
     pub busy: u64,
     /// The device was idle, and the host recorded.
     pub recording: u64,
-    /// Neither of these, and the host waited for rows or uploaded them.
+    /// Neither of these, and the host waited for rows, uploaded or distorted them.
     pub loading: u64,
     /// None of these, and the host waited.
     pub waiting: u64,

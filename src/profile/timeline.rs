@@ -74,7 +74,7 @@ pub fn partition(log: &Log, ran: &[StageRun]) -> Partition {
         &Spans::union(log.windows.iter().copied()),
         &Spans::union(ran.iter().map(|ran| ran.span)),
         &host(&[Work::Recording, Work::Submitting, Work::Finishing]),
-        &host(&[Work::Reading, Work::Upload]),
+        &host(&[Work::Reading, Work::Upload, Work::Distorting]),
         &host(&[Work::Waiting]),
     )
 }

@@ -89,6 +89,7 @@ pub fn trace(title: &str, log: &Log, ran: &[StageRun]) -> String {
         let (name, track) = match work {
             Work::Reading => ("wait for the reader", Track::Waiting),
             Work::Upload => ("upload", Track::Upload),
+            Work::Distorting => ("distort", Track::Upload),
             Work::Recording => ("record", Track::Recording),
             Work::Submitting => ("submit", Track::Recording),
             Work::Finishing => ("finish", Track::Finishing),

@@ -14,9 +14,10 @@ const GREY: &str = "#bebebe";
 /// Nanoseconds of the timeline that are shown at most.
 const SHOWN: u64 = 100_000_000;
 /// Activities of the host, each a line of the timeline.
-const WORKS: [(Work, &str); 6] = [
+const WORKS: [(Work, &str); 7] = [
     (Work::Reading, "waiting for the reader"),
     (Work::Upload, "upload"),
+    (Work::Distorting, "distorting images"),
     (Work::Recording, "recording"),
     (Work::Submitting, "submitting"),
     (Work::Finishing, "ending encoders"),

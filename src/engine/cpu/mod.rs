@@ -68,7 +68,7 @@ use crate::engine::augmented::AugmentedRows;
 use crate::engine::order::{HostOrder, check_epoch, check_order, unpolled};
 use crate::engine::{
     BatchMetrics, Batches, Description, Engine, EngineKind, EngineOptions, EngineState, Evaluation,
-    Inference, Observer, Waiting,
+    Inference, Observer, Waiting, Work, begin,
 };
 use crate::error::{Error, Result};
 use crate::model::{Network, Parameters};
@@ -255,9 +255,11 @@ impl Engine for CpuEngine {
             Some(augmented) => {
                 // The undistorted rows decide, so that a resumed run decides alike.
                 self.skips_zeros(&batches.rows);
+                let distorting = begin(&self.observer, Work::Distorting);
                 if augmented.update(&batches.rows, batches.epoch, self.cores) {
                     self.packed.begin(0);
                 }
+                drop(distorting);
                 augmented.view(&batches.rows)
             }
             None => batches.rows,

@@ -1,12 +1,18 @@
 //! Training over many steps.
 
+use std::sync::Arc;
+
 use super::super::plan::Plan;
 use super::{PLANS, Problem, ROWS, flat, number, numbers};
-use crate::engine::{BatchMetrics, Drive, Engine, EngineOptions, EngineState};
-use crate::engine::{Inference, block};
+use crate::engine::{
+    BatchMetrics, Detail, Drive, Engine, EngineOptions, EngineState, Inference, Log, Recorder, Work, block,
+};
 use crate::model::Parameters;
 use crate::reference::ReferenceRun;
-use crate::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
+use crate::step::{
+    Activation, Augment, Distortion, ImageSize, Loss, OptimizerKind, RateFactors, RateSchedule, Rates,
+    UpdateRule,
+};
 
 /// Five passes over the data set, each in a different order.
 pub fn order() -> Vec<u32> {
@@ -348,4 +354,20 @@ fn what_diverges_is_seen() {
     problem.parameters.layers[0].bias[0] = f32::NAN;
     problem.parameters.layers[1].weights.iter_mut().enumerate().for_each(|(i, w)| *w = number(300, i));
     assert!(loss(&problem).is_nan());
+}
+
+#[test]
+fn the_log_has_the_times_of_distortions() {
+    let problem = Problem::new(&[9, 20, 3], Activation::Relu, 0.0, Loss::CrossEntropy, false);
+    let size = ImageSize { height: 3, width: 3, channels: 1 };
+    let distortion = Distortion::new(&Augment::DIGITS, size, 1).unwrap();
+    for (distortion, is_logged) in [(None, false), (Some(distortion), true)] {
+        let options = EngineOptions { distortion, ..EngineOptions::sgd(9, 0.1) };
+        let mut engine = problem.engine(&options, PLANS[0]);
+        let recorder = Arc::new(Recorder::new(Detail::Stages));
+        engine.observe(Some(recorder.clone()));
+        train(&mut engine, &problem, &order());
+        let distorted = |log: &Log| log.host.iter().any(|(work, _)| *work == Work::Distorting);
+        assert_eq!(distorted(&recorder.log()), is_logged);
+    }
 }
