@@ -9,7 +9,7 @@ use crate::engine::{Device, Drive};
 use crate::error::{Error, Result};
 use crate::model::{Parameters, tensor_file};
 use crate::settings::{DatasetInfo, TrainSettings};
-use crate::step::{Loss, UpdateRule};
+use crate::step::{Distortion, ImageSize, Loss, UpdateRule};
 use crate::threads::block;
 use crate::train::{ClassWeights, Config};
 
@@ -17,6 +17,9 @@ use crate::train::{ClassWeights, Config};
 const INPUTS: usize = 20;
 const HIDDEN: [usize; 3] = [32, 24, 16];
 const OUTPUTS: usize = 10;
+
+/// Size of the images that the inputs are if they are distorted.
+const IMAGE: ImageSize = ImageSize { height: 4, width: 5, channels: 1 };
 
 /// Rows of a batch, and steps of an epoch.
 const BATCH: usize = 32;
@@ -45,8 +48,8 @@ impl TrainingRecord {
         settings.resolve(&DatasetInfo::default())
     }
 
-    /// Trains a random network for `steps` steps on random rows on the device, with the settings of
-    /// [`TrainingRecord::config`].
+    /// Trains a random network for `steps` steps of one epoch on random rows on the device, with the settings of
+    /// [`TrainingRecord::config`]. Distorted rows are images of 4 x 5 pixels.
     ///
     /// # Errors
     /// Errors of the settings and of the device.
@@ -55,7 +58,10 @@ impl TrainingRecord {
         let before = Parameters::initial(&network, config.init, config.seed);
         let data = rows(config, steps * BATCH)?;
         let is_weighted = !data.weights.is_empty();
-        let options = config.training_options(&network, BATCH, Some(EPOCH_STEPS * BATCH), is_weighted);
+        let mut options = config.training_options(&network, BATCH, Some(EPOCH_STEPS * BATCH), is_weighted);
+        if !config.augment.is_none() {
+            options.distortion = Some(Distortion::new(&config.augment, IMAGE, config.seed)?);
+        }
         let mut engine = device.engine(&before, &network, &options)?;
         let order: Vec<u32> = (0..data.rows() as u32).collect();
         engine.train(&data.view(), &order, &mut |_| Ok(()))?;
