@@ -214,7 +214,7 @@ pub struct TrainSettings {
     ///
     /// standard: zero mean, unit variance. minmax: 0 to 1. robust: subtract the median, divide by the interquartile
     /// range. quantile: normal scores of the ranks. bytes: divide by 255. none: as they are. auto: for images
-    /// bytes, after a light background is subtracted; for tables standard. All are fitted on the training rows.
+    /// bytes, after a light background, or the mean of light images, is subtracted; for tables standard. All are fitted on the training rows.
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "METHOD"))]
     #[serde(with = "text")]
     pub scale: Option<Scale>,
@@ -227,7 +227,8 @@ pub struct TrainSettings {
     pub clip: Option<Clip>,
     /// Embeddings of numeric columns: none or pbld. [default: none; pbld with --preset table]
     ///
-    /// `pbld` adds three learnt mixtures of 16 periodic functions to each column (Holzmüller and others, 2024).
+    /// `pbld` adds three learnt mixtures of 16 periodic functions to each column (Holzmüller and others, 2024). The
+    /// default is none for tables of more than 1,000 columns.
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "NAME"))]
     #[serde(with = "text")]
     pub embeddings: Option<Embeddings>,

@@ -19,11 +19,16 @@ const FEW_ROWS: usize = 200;
 /// Epochs of the preset for tables without validation rows, which would be needed to find the best of 256 epochs.
 const EPOCHS_WITHOUT_VALIDATION: usize = 64;
 
+/// Maximum number of columns whose numbers become embeddings by default: more columns have enough inputs for the rows.
+const EMBEDDED_COLUMNS: usize = 1000;
+
 /// The properties of the data on which defaults of settings depend.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DatasetInfo {
     /// The number of training rows, if known.
     pub rows: Option<usize>,
+    /// The number of columns or pixels of a row, if known.
+    pub columns: Option<usize>,
     /// Whether targets are values, not classes.
     pub predicts_values: bool,
     /// Whether the data are a table without images.
@@ -121,6 +126,7 @@ impl TrainSettings {
             tests,
             in_folds: false,
             rows: None,
+            columns: Some(reader.inputs()),
         };
         let is_open = self.preset.is_none() && info.is_table && self.validates(&info);
         DatasetInfo { is_table: is_open && !reader.holds_images(), ..info }
@@ -198,8 +204,11 @@ impl TrainSettings {
             Some(Patience::None) => None,
             None => usual.patience.filter(|_| asked.keep != Some(Keep::Last) && self.validates(info)),
         };
+        let is_wide = info.columns.is_some_and(|columns| columns > EMBEDDED_COLUMNS);
         let inputs = InputOptions {
-            periodic: asked.embeddings.map_or(usual.data.inputs.periodic, |it| it == Embeddings::Pbld),
+            periodic: asked
+                .embeddings
+                .map_or(usual.data.inputs.periodic && !is_wide, |it| it == Embeddings::Pbld),
             scaled: asked.input_scaling.map_or(usual.data.inputs.scaled, |it| it == YesNo::Yes),
             most_one_hot: asked.one_hot.unwrap_or(ONE_HOT_CATEGORIES),
         };

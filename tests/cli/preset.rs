@@ -46,6 +46,22 @@ const CLASSES: [&str; 4] = ["--target", "level", "--exclude", "value"];
 const VALIDATED: [&str; 4] = ["--validation-fraction", "0.2", "--test-fraction", "0.2"];
 
 #[test]
+fn numbers_of_wide_tables_are_not_embedded() {
+    let place = Workplace::new();
+    let names = (0..1001).map(|column| format!("x{column},")).collect::<String>() + "class\n";
+    let row = |row: usize| {
+        let cells: String = (0..1001).map(|column| format!("{},", (row * 7 + column) % 11)).collect();
+        format!("{cells}{}\n", ["a", "b"][row % 2])
+    };
+    place.write("t.csv", names + &(0..12).map(row).collect::<String>());
+    for (exclude, inputs) in [("x0", 4 * 1000), ("", 1001)] {
+        let exclude: &[&str] = if exclude.is_empty() { &[] } else { &["--exclude", exclude] };
+        let events = train(&place, &[&["--hidden", "3"], exclude].concat());
+        assert_eq!(events[0]["layers"], serde_json::json!([inputs, 3, 2]));
+    }
+}
+
+#[test]
 fn tables_take_it_and_images_do_not() {
     let place = workplace();
     let preset = |arguments: &[&str]| {

@@ -41,7 +41,7 @@ impl Config {
     ///
     /// Unlike the published code, the learning rate is 0.02 for batches of 256, and batches have 64 rows below
     /// 4,096 training rows, at a quarter of that rate (docs/TABLES.md); one-hot inputs are 0 and 1 and not
-    /// scaled; the last, shorter batch of an epoch is trained; and a run ends after 64 epochs without
+    /// scaled; the last, shorter batch of an epoch is trained; and a run ends after 40 epochs without
     /// improvement on the validation rows.
     pub fn table(loss: Loss, rows: Option<usize>) -> Self {
         let of_classes = loss.of_classes();
@@ -61,7 +61,7 @@ impl Config {
             rate_schedule: RateSchedule::CosLog4,
             factors: RateFactors { biases, scale, embeddings, ..RateFactors::default() },
             ntk: true,
-            patience: Some(64),
+            patience: Some(40),
             metric: of_classes.then_some(Metric::LogLoss),
             data: DataOptions {
                 scale: Scale::Robust,
