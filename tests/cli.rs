@@ -69,6 +69,8 @@ mod manual;
 mod measures;
 #[path = "cli/model.rs"]
 mod model;
+#[path = "cli/multi_label.rs"]
+mod multi_label;
 #[cfg(unix)]
 #[path = "cli/names.rs"]
 mod names;

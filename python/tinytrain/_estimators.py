@@ -129,7 +129,7 @@ class _Tinytrain(BaseEstimator):
 
     def _shared_with(self, estimator, model):
         """An estimator with this model, of the same rows as this one."""
-        for name in ("n_features_in_", "feature_names_in_", "classes_", "_texts", "_label_type", "_target_names", "n_outputs_", "_is_flat"):
+        for name in ("n_features_in_", "feature_names_in_", "classes_", "_texts", "_label_type", "_target_names", "n_outputs_", "_is_flat", "_is_multi_label"):
             if hasattr(self, name):
                 setattr(estimator, name, getattr(self, name))
         estimator._take(model)
@@ -408,8 +408,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows: numbers, or a frame of pandas, polars or pyarrow.
-        y : array-like of shape (n_samples,)
-            The class of each row.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            The class of each row; or several labels of 0 or 1 for each row, of which each is predicted by itself.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each row counts; a factor that all have in common changes nothing. Integers are the same as rows that come so
             often, floats multiply the loss.
@@ -445,6 +445,14 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
             return self._fit(X, y, sample_weight, _input.eval_set(eval_set, X_val, y_val, sample_weight_val), groups, times)
 
     def _targets(self, y):
+        self._is_multi_label = _input.are_multi_label(y)
+        if self._is_multi_label:
+            self._target_names = _input.names_of(y) if hasattr(y, "columns") else []
+            y = _input.multi_label(y)
+            self.classes_ = np.arange(y.shape[1])
+            if len(self._target_names) != y.shape[1]:
+                self._target_names = []
+            return y, y
         self._target_names = _name(y)
         y = column_or_1d(_input.labels_of_numpy(y), warn=True)
         _input.check_labels(y)
@@ -457,7 +465,11 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
             )
         return y, (self._texts, numbers, self._label_type)
 
-    def _targets_like(self, y):
+    def _targets_like(self, y, of="eval_set"):
+        if self._is_multi_label:
+            if not _input.are_multi_label(y) or _input.multi_label(y).shape[1] != len(self.classes_):
+                raise ValueError(f"{of}: expected {len(self.classes_)} labels of 0 or 1 a row")
+            return _input.multi_label(y)
         return self._known(column_or_1d(_input.labels_of_numpy(y)), "eval_set: y contains classes that no training row has")
 
     def _known(self, y, wrong):
@@ -504,6 +516,12 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
             return self._partial_fit(X, y, sample_weight, classes)
 
     def _partial_targets(self, y, classes, is_first):
+        if is_first and _input.are_multi_label(y):
+            return self._targets(y)
+        if not is_first and self._is_multi_label:
+            y = self._targets_like(y, "y")
+            return y, y
+        self._is_multi_label = False
         target_names = _name(y)
         y = column_or_1d(_input.labels_of_numpy(y), warn=True)
         _input.check_labels(y)
@@ -526,6 +544,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         # Validation rows have no `y` here.
         if y is None:
             return weights
+        if self._is_multi_label:
+            return self._of_classes(weights, y)
         if weights is not None and len(np.unique(y[weights > 0])) < 2:
             raise ValueError("rows with a weight are of one class only")
         return self._of_classes(weights, y)
@@ -534,6 +554,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         """Return the weights multiplied by the class weights."""
         if self.class_weight is None:
             return weights
+        if self._is_multi_label:
+            raise ValueError("class_weight: expected None with several labels of 0 or 1 a row")
         from sklearn.utils.class_weight import compute_class_weight
 
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
@@ -544,6 +566,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
     def _take(self, model):
         self._model = model
+        if self._is_multi_label:
+            return
         # A model has its classes in natural order, and only classes of rows with a weight.
         known = {text: number for number, text in enumerate(model.classes)}
         places = [known.get(text) for text in self._texts]
@@ -552,6 +576,10 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
     def _loaded(self, model):
         super()._loaded(model)
+        self._is_multi_label = model.is_multi_label
+        if self._is_multi_label:
+            self.classes_, self._target_names, self._model = np.arange(model.outputs_of_row), [], model
+            return
         classes = _input.labels_of(model)
         self._label_type = model.label_type
         self.classes_, order = np.unique(classes, return_index=True)
@@ -576,8 +604,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            The most probable class.
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            The most probable class; or labels, 1 above a probability of a half.
 
         Examples
         --------
@@ -588,6 +616,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         array([ True, False, False])
         """
         classes = self._outputs(X)[0]
+        if self._is_multi_label:
+            return classes.reshape(-1, len(self.classes_)).astype(np.int64)
         return self.classes_[classes if self._sorted else self._inverse[classes]]
 
     def predict_proba(self, X):
@@ -600,8 +630,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            In the order of `classes_`; of labels the probability that each is 1.
 
         Examples
         --------
@@ -613,7 +643,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
                [1., 0., 0.]])
         """
         probabilities = self._outputs(X)[1]
-        return probabilities if self._sorted else probabilities[:, self._order]
+        return probabilities if self._is_multi_label or self._sorted else probabilities[:, self._order]
 
     def predict_log_proba(self, X):
         """Predict the logarithm of the probability of each class.
@@ -638,6 +668,11 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 class TinytrainRegressor(RegressorMixin, _Tinytrain):
@@ -815,7 +850,7 @@ Examples
 TinytrainClassifier.__doc__ = _DOC.format(
     title="Classifier.",
     parameters=_settings.explained(of_classes=True),
-    attributes="classes_ : ndarray of shape (n_classes,)\n    The classes, sorted.\n",
+    attributes="classes_ : ndarray of shape (n_classes,)\n    The classes, sorted; with several labels a row the numbers of the labels.\n",
     score="Accuracy",
     example="""\
 >>> from sklearn.datasets import load_iris

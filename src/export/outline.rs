@@ -54,6 +54,8 @@ pub(super) struct Member<'a> {
 pub(super) enum Output<'a> {
     /// The probability of each class.
     Probabilities { classes: &'a [String] },
+    /// The probability of each label of 0 or 1: 1 / (1 + exp(-outputs)).
+    Labels { names: Vec<String> },
     /// Values: outputs * width + center.
     Values { names: Vec<String>, scale: Option<&'a TargetScale> },
 }
@@ -181,6 +183,9 @@ impl<'a> Output<'a> {
         }
         let columns = model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.values);
         let names = (0..model.network.outputs()).map(|index| name(columns, index)).collect();
+        if model.network.loss().of_labels() {
+            return Output::Labels { names };
+        }
         Output::Values { names, scale: model.data_schema.target_scale.as_ref() }
     }
 }

@@ -73,6 +73,13 @@ pub(super) fn ensemble() -> Model {
     model(network, Transform::Columns(encoding(true)), data_schema, Some(Ensemble { picks: 1, partners }))
 }
 
+/// Two labels of 0 or 1, without hidden layers.
+pub(super) fn labels() -> Model {
+    let last = crate::model::Dense::new(2, Activation::Identity);
+    let network = Network::new(3, vec![last], Loss::BinaryCrossEntropy).unwrap();
+    model(network, Transform::None, DataSchema::numbered(0), None)
+}
+
 /// Images of 2 x 3 pixels, without hidden layers.
 pub(super) fn images() -> Model {
     let data_schema = DataSchema {

@@ -108,8 +108,8 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "NAME"))]
     #[serde(with = "text")]
     pub init: Option<Init>,
-    /// Loss function: cross-entropy for classes; mse, mae or huber for values. [default: cross-entropy or mse, by
-    /// --task]
+    /// Loss function: cross-entropy for classes; mse, mae or huber for values; binary-cross-entropy for several labels.
+    /// [default: cross-entropy, mse or binary-cross-entropy, by --task]
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "NAME"))]
     #[serde(with = "text")]
     pub loss: Option<Loss>,

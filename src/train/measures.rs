@@ -1,6 +1,7 @@
 //! Metrics of predictions with confidence intervals.
 
 use super::classified::Classified;
+use super::label_scores::{LabelledRows, means};
 use super::value_errors::TargetErrors;
 use crate::data::TargetsRef;
 use crate::random::{Purpose, words};
@@ -22,9 +23,12 @@ const Z: f64 = 1.959_963_985;
 const OF_CLASSES: [&str; 6] =
     ["accuracy", "balanced_accuracy", "macro_f1", "log_loss", "auc", "average_precision"];
 const OF_VALUES: [&str; 3] = ["rmse", "mae", "r2"];
+/// Share of the rows of which all labels are right.
+const EXACT_MATCH: &str = "exact_match";
 
 /// Metrics of classes that are 1 for perfect predictions.
-const SHARES: [&str; 5] = ["accuracy", "balanced_accuracy", "macro_f1", "auc", "average_precision"];
+const SHARES: [&str; 6] =
+    ["accuracy", "balanced_accuracy", "macro_f1", "auc", "average_precision", EXACT_MATCH];
 
 /// A metric of predictions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,8 +47,8 @@ pub struct Measure {
 }
 
 /// Computes the metrics of predictions for rows with these targets from the outputs of a network, [rows,
-/// outputs] (for values, in the units of the targets), and the predicted class of each row, if targets are classes. Rows
-/// are weighted by `counts`.
+/// outputs] (for values, in the units of the targets), and the predictions: the class of each row, or each label of 0 or
+/// 1, [rows, labels]; none for values. Rows are weighted by `counts`.
 ///
 /// Metrics of classes: accuracy; balanced accuracy, the mean recall of the classes that have rows; F1, the
 /// mean over the classes that have rows or are predicted (0 for a class that is only predicted); log loss,
@@ -52,7 +56,9 @@ pub struct Measure {
 /// higher probability of the class than a row of another, and average precision, the sum over the thresholds
 /// of a class's probability of precision times the increase of recall, both the mean over the classes that
 /// have rows, and NaN for more than 100 classes. Metrics of values: RMSE, MAE and R2, of all targets together
-/// as in [`ValueErrors`](super::ValueErrors), and of each target if there are several.
+/// as in [`ValueErrors`](super::ValueErrors), and of each target if there are several. Metrics of labels of 0 or 1: the
+/// metrics of classes for each label, with F1, AUC and average precision of label 1; their means over the labels for which they
+/// are defined; and the share of the rows of which all labels are right.
 pub fn measures(
     outputs: &[f32],
     predictions: &[u32],
@@ -64,6 +70,20 @@ pub fn measures(
             let rows = Classified::new(outputs, predictions, labels);
             let names: Vec<_> = OF_CLASSES.iter().map(|name| (*name, None)).collect();
             with_intervals(rows.steps(), &names, counts, |counts| rows.measures(counts).to_vec())
+        }
+        TargetsRef::Values { columns, values } if !predictions.is_empty() => {
+            let rows = LabelledRows::new(outputs, values, columns);
+            let classified = rows.classified();
+            let each = if columns > 1 { &classified[..] } else { &[] };
+            let of = |target| OF_CLASSES.iter().map(move |name| (*name, target));
+            let names = of(None).chain([(EXACT_MATCH, None)]);
+            let names: Vec<_> = names.chain((0..each.len()).flat_map(|target| of(Some(target)))).collect();
+            let steps = classified.iter().map(Classified::steps).sum();
+            with_intervals(steps, &names, counts, |counts| {
+                let of_labels: Vec<[f64; 6]> = classified.iter().map(|rows| rows.measures(counts)).collect();
+                let own = of_labels.iter().take(each.len()).flatten().copied();
+                means(&of_labels).into_iter().chain([rows.exact_match(counts)]).chain(own).collect()
+            })
         }
         TargetsRef::Values { columns, values } => {
             let of = |target| OF_VALUES.iter().map(move |name| (*name, target));

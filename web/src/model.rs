@@ -142,7 +142,7 @@ impl Model {
             return Err(thrown("expected a model of a table, found one of images"));
         };
         let (rows, are_held_out) = self.rows(table)?;
-        let metric = if model.network.loss().of_classes() { Metric::Accuracy } else { Metric::R2 };
+        let metric = if model.network.loss().classifies() { Metric::Accuracy } else { Metric::R2 };
         let shuffling = Shuffling { metric, repeats: REPEATS, seed: 1 };
         let (value, found) =
             importances(model, &rows, &Device::Cpu, &shuffling, &mut |_, _| Ok(())).map_err(of_library)?;

@@ -72,6 +72,20 @@ impl Reader {
         Ok(())
     }
 
+    /// Checks that the values of the rows so far are 0 or 1. Tables were checked while they were read.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for the first other value.
+    pub(crate) fn check_labels_of_arrays(&self) -> Result<()> {
+        let Some(index) = self.table.values.iter().position(|value| ![0.0, 1.0].contains(value)) else {
+            return Ok(());
+        };
+        let (row, column) = (index / self.values, index % self.values);
+        let place = Place { row: Some(row as u64 + 1), ..self.place_of_values(column) };
+        let found = self.table.values[index].to_string();
+        Err(Error::data(&self.labels_name, place, "a label of 0 or 1 (--task multi-label)", found))
+    }
+
     /// The place of a column of values to predict.
     fn place_of_values(&self, column: usize) -> Place {
         if self.labels_name == self.name {

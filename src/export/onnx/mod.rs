@@ -1,5 +1,5 @@
-//! ONNX: a graph from the columns of a table, [batch, columns] of 32-bit floats, to probabilities and classes, or
-//! values.
+//! ONNX: a graph from the columns of a table, [batch, columns] of 32-bit floats, to probabilities and classes,
+//! probabilities of labels, or values.
 
 mod encoding;
 mod graph;
@@ -48,6 +48,12 @@ pub(super) fn file(outline: &Outline<'_>, name: &str) -> Result<Vec<u8>> {
                     "the first of the most probable classes, an index of `classes` in the metadata",
                 ),
             ]
+        }
+        Output::Labels { .. } => {
+            let mean = mean(&mut graph, outputs);
+            graph.node("Sigmoid", &[&mean], Vec::new(), PROBABILITIES);
+            let text = "the probability of each label, as `labels` in the metadata names them";
+            vec![tensor(PROBABILITIES, FLOAT, Some(outline.outputs()), text)]
         }
         Output::Values { scale, .. } => {
             let mean = mean(&mut graph, outputs);
@@ -150,6 +156,7 @@ fn metadata(outline: &Outline<'_>, row: &str) -> Vec<StringStringEntryProto> {
         .collect();
     let output = match &outline.output {
         Output::Probabilities { classes } => ("classes", json!(classes)),
+        Output::Labels { names } => ("labels", json!(names)),
         Output::Values { names, .. } => ("values", json!(names)),
     };
     let entries = [("columns", json!(outline.names())), ("categories", Value::Object(categories)), output];
@@ -186,7 +193,7 @@ mod tests {
 
     #[test]
     fn every_value_is_made_once_and_before_it_is_read() {
-        for model in [samples::plain(), samples::ensemble(), samples::images()] {
+        for model in [samples::plain(), samples::ensemble(), samples::images(), samples::labels()] {
             let graph = read(&model).graph.unwrap();
             let mut made: HashSet<&str> = HashSet::from([COLUMNS]);
             assert!(graph.initializer.iter().all(|constant| made.insert(&constant.name)));
@@ -228,6 +235,9 @@ mod tests {
         assert_eq!(info(&graph.output[0]), ("values", FLOAT, vec![0, 2]));
         assert_eq!(entry(&model, "values"), r#"["0","1"]"#);
         let names: Vec<&str> = graph.initializer.iter().map(|constant| constant.name.as_str()).collect();
+        let of_labels = read(&samples::labels());
+        assert_eq!(info(&of_labels.graph.as_ref().unwrap().output[0]), ("probabilities", FLOAT, vec![0, 2]));
+        assert_eq!(entry(&of_labels, "labels"), r#"["0","1"]"#);
         for name in ["embedding7", "network2.layer11.weights", "network2.input.scale", "input.frequencies"] {
             assert!(names.contains(&name), "{name}");
         }

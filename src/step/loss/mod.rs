@@ -41,12 +41,14 @@ variants! {
         Mae = mae,
         /// The mean over the outputs of (z - t)^2 / 2 if |z - t| <= 1, else |z - t| - 1/2
         Huber = huber,
+        /// The mean over the outputs of -t log p - (1 - t) log(1 - p) with p = 1 / (1 + exp(-z)), for targets of 0 or 1
+        BinaryCrossEntropy = binary_cross_entropy,
     }
 }
 
-/// Computes the mean over the outputs of `term` of the differences d = z - t, and its gradient from the
-/// derivative `slope` of the term.
-fn mean_of(rows: LossRows<'_>, term: impl Fn(f64) -> f64, slope: impl Fn(f32) -> f32) {
+/// Computes the mean over the outputs of `term(z, t)`, and its gradient from the derivative `slope(z, t)` of the
+/// term with respect to z.
+fn mean_of(rows: LossRows<'_>, term: impl Fn(f64, f64) -> f64, slope: impl Fn(f32, f32) -> f32) {
     let LossRows { z, width, outputs, targets, scales, gradient, losses, predictions, .. } = rows;
     let Targets::Values(values) = targets else { return losses.fill(f64::NAN) };
     let each = z.chunks_exact(width).zip(gradient.chunks_exact_mut(width)).zip(values.chunks_exact(outputs));
@@ -55,8 +57,8 @@ fn mean_of(rows: LossRows<'_>, term: impl Fn(f64) -> f64, slope: impl Fn(f32) ->
         let share = scales[row] / outputs as f32;
         let mut sum = 0.0;
         for ((g, z), t) in gradient.iter_mut().zip(z).zip(values) {
-            sum += term(f64::from(*z) - f64::from(*t));
-            *g = slope(z - t) * share;
+            sum += term(f64::from(*z), f64::from(*t));
+            *g = slope(*z, *t) * share;
         }
         losses[row] = sum / outputs as f64;
         predictions[row] = rows::largest(z);
@@ -67,6 +69,17 @@ impl Loss {
     /// Returns whether targets are classes; otherwise they are values.
     pub fn of_classes(self) -> bool {
         self.piece().of_classes
+    }
+
+    /// Returns whether targets are labels of 0 or 1, one for each output, and outputs the logits of their
+    /// probabilities.
+    pub fn of_labels(self) -> bool {
+        self == Self::BinaryCrossEntropy
+    }
+
+    /// Returns whether predictions are classes or labels, which have an accuracy; otherwise they are values.
+    pub fn classifies(self) -> bool {
+        self.of_classes() || self.of_labels()
     }
 
     /// Computes the losses of some rows from their outputs, and the gradients with respect to these. Rows are

@@ -42,7 +42,7 @@ fn check(loss: Loss, z: &[f32], given: Targets<'_>, targets: &ReferenceTargets<'
 
 #[test]
 fn losses_of_values_agree_with_the_reference() {
-    for loss in [Loss::Mse, Loss::Mae, Loss::Huber] {
+    for loss in [Loss::Mse, Loss::Mae, Loss::Huber, Loss::BinaryCrossEntropy] {
         assert!(!loss.of_classes());
         for z in rows() {
             // Some targets are met exactly, some differ by exactly 1.
@@ -114,6 +114,11 @@ fn large_outputs_give_no_nan() {
     let targets = Targets::Classes { classes: &[0], smoothing: 0.0 };
     let got = Loss::CrossEntropy.row(&z, targets, 1.0, &mut gradient);
     assert_eq!((got, gradient), (0.0, [0.0; 3]));
+    let got = Loss::BinaryCrossEntropy.row(&z, Targets::Values(&[1.0, 0.0, 1.0]), 3.0, &mut gradient);
+    assert!((got - 2f64.ln() / 3.0).abs() < 1e-12 && gradient == [0.0, 0.0, -0.5], "{got} {gradient:?}");
+    let got = Loss::BinaryCrossEntropy.row(&z, Targets::Values(&[0.0, 1.0, 0.0]), 3.0, &mut gradient);
+    assert!((got / (2.0 / 3.0 * f64::from(f32::MAX)) - 1.0).abs() < 1e-7, "{got}");
+    assert_eq!(gradient, [1.0, -1.0, 0.5]);
 }
 
 /// Any number of rows, of widths with and without padding; the first row has the largest output twice.
