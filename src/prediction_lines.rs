@@ -38,11 +38,7 @@ impl Lines {
         let loss = model.network.loss();
         let of_classes = loss.of_classes();
         let classes = model.data_schema.classes.names();
-        let names = if of_classes {
-            classes.to_vec()
-        } else {
-            model.data_schema.value_names(model.network.outputs())
-        };
+        let names = if of_classes { classes.to_vec() } else { model.data_schema.value_names(&model.network) };
         let mut numbers: Vec<(usize, String)> = names.into_iter().enumerate().collect();
         let shown = match form {
             Form::Csv => cell,

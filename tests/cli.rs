@@ -94,6 +94,8 @@ mod predict_tables;
 mod preset;
 #[path = "cli/profile.rs"]
 mod profile;
+#[path = "cli/quantiles.rs"]
+mod quantiles;
 #[cfg(unix)]
 #[path = "cli/readme.rs"]
 mod readme;

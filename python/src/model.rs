@@ -248,6 +248,16 @@ impl Model {
         [(Self::new(own.clone()), ensemble.picks)].into_iter().chain(partners).collect()
     }
 
+    /// Returns the levels of the predicted quantiles, if any.
+    #[getter]
+    fn quantiles(&self) -> Vec<f64> {
+        let levels = self.model.network.loss().levels();
+        levels
+            .into_iter()
+            .flat_map(|levels| (0..levels.count()).map(move |output| levels.level(output)))
+            .collect()
+    }
+
     /// Returns whether several networks predict together.
     #[getter]
     fn is_ensemble(&self) -> bool {

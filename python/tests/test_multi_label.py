@@ -1,14 +1,14 @@
-"""Several labels of 0 or 1 a row."""
+"""Several labels of 0 or 1 a row, and quantiles."""
 
 import pickle
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, d2_pinball_score
 from sklearn.model_selection import cross_val_score
 from sklearn.neural_network import MLPClassifier
 
-from tinytrain import TinytrainClassifier, TinytrainEnsembleClassifier, TinytrainSearchCV, load
+from tinytrain import TinytrainClassifier, TinytrainEnsembleClassifier, TinytrainRegressor, TinytrainSearchCV, load
 
 SETTINGS = {"hidden": (16,), "epochs": 40, "lr": 0.01, "optimizer": "adam", "preset": "plain", "random_state": 0}
 
@@ -73,3 +73,32 @@ def test_labels_in_tools(rows):
     session = onnxruntime.InferenceSession(validated.to_onnx())
     (shares,) = session.run(["probabilities"], {"columns": X.astype(np.float32)})
     assert np.abs(shares - validated.predict_proba(X)).max() < 1e-5
+
+
+def test_quantiles(tmp_path):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(1000, 3))
+    y = 50 + 10 * X[:, 0] + generator.uniform(-5, 5, size=1000)
+    settings = SETTINGS | {"loss": "quantile", "quantiles": [0.1, 0.5, 0.75]}
+    regressor = TinytrainRegressor(**settings).fit(X[:800], y[:800])
+    found = regressor.predict(X)
+    assert found.shape == (1000, 3) and (np.diff(found, axis=1) >= 0).all() and regressor.n_outputs_ == 1
+    below = (y[800:, None] <= found[800:]).mean(axis=0)
+    assert (np.abs(below - [0.1, 0.5, 0.75]) < 0.1).all()
+    scores = [d2_pinball_score(y, own, alpha=level) for own, level in zip(found.T, [0.1, 0.5, 0.75])]
+    assert regressor.score(X, y) == pytest.approx(np.mean(scores)) and min(scores) > 0.4
+    path = tmp_path / "quantiles.safetensors"
+    regressor.save(path)
+    assert (load(path).predict(X) == found).all() and load(path).score(X, y) == regressor.score(X, y)
+    assert TinytrainRegressor(**settings | {"quantiles": [0.5]}).fit(X, y).predict(X).shape == (1000,)
+    going = TinytrainRegressor(**settings | {"epochs": 1})
+    for _ in range(20):
+        going.partial_fit(X, y)
+    assert going.predict(X).shape == (1000, 3) and going.score(X, y) > 0.3
+    with pytest.raises(ValueError, match="quantiles: expected up to 16 ascending"):
+        TinytrainRegressor(**settings | {"quantiles": [0.5, 0.1]}).fit(X, y)
+    with pytest.raises(ValueError, match="several targets"):
+        TinytrainRegressor(**settings).fit(X, np.column_stack([y, y]))
+    onnxruntime = pytest.importorskip("onnxruntime")
+    (values,) = onnxruntime.InferenceSession(regressor.to_onnx()).run(["values"], {"columns": X.astype(np.float32)})
+    assert np.abs(values - found).max() < 1e-3

@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import d2_pinball_score
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
@@ -786,7 +787,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         super()._loaded(model)
         self._model = model
         self._target_names = []
-        self.n_outputs_ = model.outputs_of_row
+        self.n_outputs_ = 1 if model.quantiles else model.outputs_of_row
         self._is_flat = self.n_outputs_ == 1
 
     def predict(self, X):
@@ -799,8 +800,8 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The values.
+        ndarray of shape (n_samples,), (n_samples, n_outputs) or (n_samples, n_quantiles)
+            The values, or the quantiles in ascending order.
 
         Examples
         --------
@@ -811,7 +812,40 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         (442,)
         """
         values = self._outputs(X)[2].astype(np.float64)
-        return values.ravel() if self._is_flat else values
+        return values.ravel() if self._is_flat and values.shape[1] == 1 else values
+
+    def score(self, X, y, sample_weight=None):
+        """Compute R2; of quantiles the mean over the levels of D2, the share of the pinball loss of constant quantiles that is saved.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Rows like those of training.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The true values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The score, at most 1.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tinytrain import TinytrainRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> TinytrainRegressor(loss="quantile", quantiles=[0.1, 0.9], epochs=30, random_state=1).fit(X, y).score(X, y) > 0.2
+        True
+        """
+        check_is_fitted(self, "_model")
+        levels = self._model.quantiles
+        if not levels:
+            return super().score(X, y, sample_weight)
+        y, found = column_or_1d(y), self.predict(X).reshape(-1, len(levels)).T
+        scores = [d2_pinball_score(y, own, sample_weight=sample_weight, alpha=level) for own, level in zip(found, levels)]
+        return float(np.mean(scores))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -89,7 +89,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if !loss.is_finite() {
         return Err(Error::NonFiniteTest { path: file.into(), loss: *loss }.into());
     }
-    let measured = measures(&evaluated.outputs, &evaluated.predictions, data.targets.view(), &counts);
+    let measured =
+        measures(network_loss, &evaluated.outputs, &evaluated.predictions, data.targets.view(), &counts);
     if options.format == Format::Text {
         print_lines(&head(options, &model, data, file, &evaluated.device))?;
         if let Some(threshold) = threshold {
@@ -197,7 +198,7 @@ fn labels(
     mean_loss: f64,
     measured: &[Measure],
 ) -> anyhow::Result<()> {
-    let names = model.data_schema.value_names(model.network.outputs());
+    let names = model.data_schema.value_names(&model.network);
     match options.format {
         Format::Json => {
             let mut fields = head_fields(options, &rows.data, &rows.name, mean_loss);
@@ -233,7 +234,8 @@ fn values(
     measured: &[Measure],
 ) -> anyhow::Result<()> {
     let ValueErrors { loss: mean_loss, rmse, mae, r2, targets } = errors;
-    let names = model.data_schema.value_names(model.network.outputs());
+    let names = model.data_schema.value_names(&model.network);
+    let count = names.len();
     match options.format {
         Format::Json => {
             let each = |of: fn(&TargetErrors) -> f64| Value::from_iter(targets.iter().map(of));
@@ -247,8 +249,10 @@ fn values(
                 ("rmse_by_target", each(|target| target.rmse)),
                 ("mae_by_target", each(|target| target.mae)),
                 ("r2_by_target", each(|target| target.r2)),
-                ("intervals_by_target", intervals_by_target(measured, targets.len())),
+                ("intervals_by_target", intervals_by_target(measured, count)),
             ]);
+            let are_quantiles = model.network.quantiles() > 0;
+            fields.extend(are_quantiles.then(|| ("values_by_target", values_by_target(measured, count))));
             print_object(&fields)?;
         }
         Format::Text => {

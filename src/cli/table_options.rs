@@ -215,7 +215,7 @@ impl Columns {
             (Some(Task::Auto) | None, Some(loss)) => Ok(of_loss(loss)),
             (Some(task), Some(loss)) if task != of_loss(loss) => {
                 let (goes_with, found) = match task {
-                    Task::Regression => ("mse, mae or huber", "regression"),
+                    Task::Regression => ("mse, mae, huber or quantile", "regression"),
                     Task::MultiLabel => ("binary-cross-entropy", "multi-label"),
                     _ => ("cross-entropy", "classification"),
                 };

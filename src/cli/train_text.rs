@@ -175,7 +175,7 @@ fn value_figures(epoch: &Epoch, names: &[String]) -> (String, Vec<String>) {
         let r2 = if target.r2.is_finite() { format!(", R2 {}", loss(target.r2)) } else { String::new() };
         format!("{name}: {set} RMSE {}, MAE {}{r2}", loss(target.rmse), loss(target.mae))
     };
-    let targets = if names.len() > 1 { &errors.targets[..] } else { &[] };
+    let targets = if errors.targets.len() > 1 { &errors.targets[..] } else { &[] };
     (line, names.iter().zip(targets).map(target).collect())
 }
 
@@ -218,7 +218,7 @@ pub fn reached(summary: &Summary, loss: Loss) -> (String, Vec<String>) {
     let Some(epoch) = summary.kept_epoch() else { return ("not evaluated".to_owned(), Vec::new()) };
     if !loss.classifies() {
         let Model { data_schema, network, .. } = &summary.model;
-        return value_figures(epoch, &data_schema.value_names(network.outputs()));
+        return value_figures(epoch, &data_schema.value_names(network));
     }
     let (set, score) = match (&epoch.test, &epoch.validation) {
         (Some(test), _) => ("test", test),

@@ -56,8 +56,8 @@ pub(super) enum Output<'a> {
     Probabilities { classes: &'a [String] },
     /// The probability of each label of 0 or 1: 1 / (1 + exp(-outputs)).
     Labels { names: Vec<String> },
-    /// Values: outputs * width + center.
-    Values { names: Vec<String>, scale: Option<&'a TargetScale> },
+    /// Values: outputs * width + center; quantiles in ascending order.
+    Values { names: Vec<String>, scale: Option<&'a TargetScale>, are_quantiles: bool },
 }
 
 /// The inputs that an input layer makes of a column, with its weights as rows without padding.
@@ -186,7 +186,9 @@ impl<'a> Output<'a> {
         if model.network.loss().of_labels() {
             return Output::Labels { names };
         }
-        Output::Values { names, scale: model.data_schema.target_scale.as_ref() }
+        let are_quantiles = model.network.quantiles() > 0;
+        let names = if are_quantiles { model.data_schema.value_names(&model.network) } else { names };
+        Output::Values { names, scale: model.data_schema.target_scale.as_ref(), are_quantiles }
     }
 }
 

@@ -216,10 +216,12 @@ fn row(measure: &Measure) -> [String; 3] {
         "log_loss" => "log loss".to_owned(),
         "accuracy" => "accuracy".to_owned(),
         "exact_match" => "labels all right".to_owned(),
+        "pinball_loss" => "pinball loss".to_owned(),
+        "rows_below" => "rows below".to_owned(),
         name => name.to_uppercase(),
     };
     let shown = |value: f64| match measure.name {
-        "accuracy" | "balanced_accuracy" | "macro_f1" | "exact_match" => percent(value),
+        "accuracy" | "balanced_accuracy" | "macro_f1" | "exact_match" | "rows_below" => percent(value),
         _ => loss(value),
     };
     let [low, high] = measure.interval.map(shown);

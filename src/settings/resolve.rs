@@ -7,7 +7,7 @@ use crate::data::{Reader, Split};
 use crate::error::{Error, Result};
 use crate::model::{InputColumn, InputLayer, Model};
 use crate::named::one_of;
-use crate::step::{Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, demand};
+use crate::step::{Levels, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, demand};
 use crate::train::{
     ClassWeights, Config, DataOptions, InputOptions, Keep, Metric, ONE_HOT_CATEGORIES, TrainingData,
 };
@@ -184,6 +184,10 @@ impl TrainSettings {
             DatasetInfo { predicts_values: true, .. } => Loss::Mse,
             _ => Loss::CrossEntropy,
         });
+        let loss = match (loss, asked.quantiles.as_deref()) {
+            (Loss::Quantile(_), Some(levels)) => Loss::Quantile(Levels::new(levels)?),
+            _ => loss,
+        };
         let usual = match self.preset_for(info) {
             Preset::Table if self.validates(info) => Config::table(loss, info.rows),
             Preset::Table => Config { epochs: EPOCHS_WITHOUT_VALIDATION, ..Config::table(loss, info.rows) },
@@ -266,6 +270,7 @@ impl TrainSettings {
                 standardise_targets: !loss.of_labels() && asked.scale_target != Some(ScaleTarget::None),
                 clip: asked.clip.unwrap_or(usual.data.clip),
                 inputs,
+                quantiles: loss.levels().map_or(0, Levels::count),
             },
             keep: asked.keep,
             patience,
@@ -294,6 +299,8 @@ impl TrainSettings {
                 format!("{} for {kind}", if kind.betas() == 1 { "one number" } else { "two numbers" });
             demand(betas.len() == kind.betas(), "betas", &expected, betas.len())?;
         }
+        let fits = self.quantiles.is_none() || config.loss.levels().is_some();
+        demand(fits, "quantiles", "--loss quantile", config.loss)?;
         let fits = self.scale_target.is_none() || !config.loss.of_labels();
         demand(fits, "scale-target", "values to predict", "labels of 0 or 1")?;
         let fits = self.eps.is_none() || kind.uses_epsilon();

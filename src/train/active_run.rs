@@ -65,7 +65,7 @@ impl ActiveRun {
             let outputs = self.engine.outputs(&rows.view()).await?;
             let scale = self.data_schema.target_scale.as_ref();
             let errors = self.errors(&outputs, values, columns, scale, &counts);
-            let warning = TrainingWarning::for_values(&errors, name);
+            let warning = self.warning(&errors, name);
             if self.network.loss().of_labels() {
                 return Ok((Some(label_score(&outputs, values, columns, &counts, self.metric)), warning));
             }
@@ -91,6 +91,13 @@ impl ActiveRun {
         let classes = Some(ClassScores { balanced_accuracy, log_loss: *loss, auc });
         let accuracy = accuracy(labels, predictions, &counts);
         Ok((Some(Score { loss: *loss, accuracy, values: None, classes, chosen }), warning))
+    }
+
+    /// Returns the warning for predicted values, or for the median among quantiles, if any.
+    fn warning(&self, errors: &ValueErrors, name: &'static str) -> Option<TrainingWarning> {
+        let levels = self.network.loss().levels();
+        let are_central = levels.is_none_or(|levels| levels.level(levels.middle()) == 0.5);
+        are_central.then(|| TrainingWarning::for_values(errors, name)).flatten()
     }
 
     /// Returns the errors of predicted values, or of the probabilities of labels, against values, all [rows, columns].
@@ -144,11 +151,9 @@ impl ActiveRun {
         let counts = data.counts();
         if let TargetsRef::Values { values, columns } = data.view().targets {
             let outputs = self.engine.outputs(&data.view()).await?;
-            return Ok(TrainingWarning::for_values(
-                // Independent of the unit of the values.
-                &self.errors(&outputs, values, columns, None, &counts),
-                "training",
-            ));
+            // Independent of the unit of the values.
+            let errors = self.errors(&outputs, values, columns, None, &counts);
+            return Ok(self.warning(&errors, "training"));
         }
         let labels = data.reader.labels();
         let classes = &self.data_schema.classes;

@@ -54,7 +54,8 @@ pub fn model_path(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// [`Error::Data`] if the data do not fit the model.
-pub fn read_dataset_for(model: &Model, data: Reader) -> Result<(Dataset, UnknownCells)> {
+pub fn read_dataset_for(model: &Model, mut data: Reader) -> Result<(Dataset, UnknownCells)> {
+    data.repeat_values(model.network.quantiles())?;
     test_set(data, model.network.columns(), &model.transform, &model.data_schema.classes)
 }
 
@@ -94,10 +95,17 @@ pub fn evaluate_copies(
         TargetsRef::Values { values, columns } => {
             let (loss, scale) = (model.network.loss(), model.data_schema.target_scale.as_ref());
             let errors = ValueErrors::from_outputs(loss, &outputs, values, columns, scale, &counts);
-            let outputs = scale.map(|scale| scale.restored(&outputs)).unwrap_or(outputs);
+            let outputs = values_of(loss, scale, outputs);
             Evaluated { score: Score::of_values(errors), predictions: Vec::new(), outputs, device }
         }
     })
+}
+
+/// Returns values in their original scale from outputs, quantiles in ascending order.
+fn values_of(loss: Loss, scale: Option<&TargetScale>, outputs: Vec<f32>) -> Vec<f32> {
+    let mut values = scale.map(|scale| scale.restored(&outputs)).unwrap_or(outputs);
+    loss.levels().into_iter().for_each(|levels| levels.sort(&mut values));
+    values
 }
 
 /// Creates an engine with a model on a device.
@@ -280,9 +288,8 @@ impl OutputDecoder {
             return Predictions { classes, probabilities, values: Vec::new() };
         }
         if !self.loss.of_classes() {
-            let values = self.target_scale.as_ref().map(|scale| scale.restored(&outputs));
-            let (classes, probabilities) = (Vec::new(), Vec::new());
-            return Predictions { values: values.unwrap_or(outputs), classes, probabilities };
+            let values = values_of(self.loss, self.target_scale.as_ref(), outputs);
+            return Predictions { values, classes: Vec::new(), probabilities: Vec::new() };
         }
         let mut classes = vec![0; outputs.len() / self.outputs];
         let mut probabilities = vec![0.0; outputs.len()];

@@ -91,6 +91,7 @@ pub(super) fn label_score(
 mod tests {
     use super::*;
     use crate::data::TargetsRef;
+    use crate::step::Loss;
     use crate::train::measures;
 
     /// Values of scikit-learn's log_loss, f1_score, roc_auc_score, average_precision_score (average="macro"), and
@@ -101,7 +102,7 @@ mod tests {
         let labels = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0];
         let predictions = probable_labels(&outputs);
         let targets = TargetsRef::Values { columns: 2, values: &labels };
-        let found = measures(&outputs, &predictions, targets, &[1.0; 5]);
+        let found = measures(Loss::BinaryCrossEntropy, &outputs, &predictions, targets, &[1.0; 5]);
         let expected = [
             ("accuracy", 0.7),
             ("balanced_accuracy", 0.708_333_333),

@@ -102,7 +102,7 @@ impl Model {
         let y = y.target_data();
         let columns = match self.network.outputs() {
             _ if self.network.loss().of_classes() => None,
-            columns => Some(columns),
+            columns => Some(if self.network.quantiles() > 0 { 1 } else { columns }),
         };
         check_alike("y", &y, &TargetData::like(columns))?;
         // Reports the same errors as a prediction of these rows.

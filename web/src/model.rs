@@ -46,8 +46,7 @@ impl Model {
             .schema
             .as_ref()
             .map(|schema| schema.read_columns().iter().map(name_of).collect::<Vec<_>>());
-        let values =
-            if of_classes { Vec::new() } else { model.data_schema.value_names(model.network.outputs()) };
+        let values = if of_classes { Vec::new() } else { model.data_schema.value_names(&model.network) };
         json!({
             "network": model.network.to_string(),
             "parameters": model.network.parameter_count(),
@@ -180,7 +179,13 @@ impl Model {
 
     fn measured(&self, rows: &Dataset) -> Result<Value> {
         let found = evaluate(&self.model, rows, &Device::Cpu).map_err(of_library)?;
-        let of_all = measures(&found.outputs, &found.predictions, rows.targets.view(), &rows.view().counts());
+        let of_all = measures(
+            self.model.network.loss(),
+            &found.outputs,
+            &found.predictions,
+            rows.targets.view(),
+            &rows.view().counts(),
+        );
         let of_all = of_all.iter().filter(|measure| measure.target.is_none()).map(
             |measure| json!({ "name": measure.name, "value": measure.value, "interval": measure.interval }),
         );

@@ -8,7 +8,7 @@ use crate::data::encoding::Encoding;
 use crate::data::encoding::by_column::by_column;
 use crate::data::encoding::scale::Scale;
 use crate::data::encoding::statistics::{is_coarse, may_be_rounded, moments};
-use crate::data::encoding::targets::{TargetScale, Targets};
+use crate::data::encoding::targets::{TargetScale, Targets, repeated};
 use crate::data::encoding::transform::Transform;
 use crate::data::encoding::unknown::UnknownCells;
 use crate::data::images::background::light_background;
@@ -84,6 +84,25 @@ impl Reader {
         let place = Place { row: Some(row as u64 + 1), ..self.place_of_values(column) };
         let found = self.table.values[index].to_string();
         Err(Error::data(&self.labels_name, place, "a label of 0 or 1 (--task multi-label)", found))
+    }
+
+    /// Reads to the end and repeats the value to predict of each row for each of `quantiles` quantiles of it, once; 0
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`]; [`Error::Setting`] for several values.
+    pub fn repeat_values(&mut self, quantiles: usize) -> Result<()> {
+        // A loss of values is refused later for labels.
+        if quantiles == 0 || self.values == 0 {
+            return Ok(());
+        }
+        if self.values > 1 {
+            return Err(Error::setting("loss", "another loss than quantile for several targets", "quantile"));
+        }
+        self.read_to_end()?;
+        self.table.values = repeated(&self.table.values, quantiles);
+        self.values = quantiles;
+        Ok(())
     }
 
     /// The place of a column of values to predict.

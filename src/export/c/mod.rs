@@ -114,6 +114,9 @@ fn predict(outline: &Outline<'_>, name: &str, row: &str, constants: &mut String)
         constants.push('\n');
         let _ = writeln!(text, "    restore(values, target_center, target_width, {outputs});");
     }
+    if let Output::Values { are_quantiles: true, .. } = &outline.output {
+        let _ = writeln!(text, "    sort(values, {outputs});");
+    }
     text + "}\n"
 }
 
@@ -146,6 +149,11 @@ mod tests {
         let text = file(&Outline::from_model(&samples::labels()), "m");
         assert!(
             text.contains("    activate_sigmoid(probabilities, 2);\n") && text.contains("m_labels[2]"),
+            "{text}"
+        );
+        let text = file(&Outline::from_model(&samples::quantiles()), "m");
+        assert!(
+            text.contains("    restore(values, target_center, target_width, 3);\n    sort(values, 3);\n"),
             "{text}"
         );
         let text = file(&Outline::from_model(&samples::plain()), "m");

@@ -55,8 +55,19 @@ pub(super) fn file(outline: &Outline<'_>, name: &str) -> Result<Vec<u8>> {
             let text = "the probability of each label, as `labels` in the metadata names them";
             vec![tensor(PROBABILITIES, FLOAT, Some(outline.outputs()), text)]
         }
-        Output::Values { scale, .. } => {
-            let mean = mean(&mut graph, outputs);
+        Output::Values { scale, are_quantiles, .. } => {
+            let mut mean = mean(&mut graph, outputs);
+            if *are_quantiles {
+                let count = graph.integers(&[outline.outputs() as i64]);
+                let ascending = vec![Attribute::Int("axis", -1), Attribute::Int("largest", 0)];
+                mean = graph.add_with("TopK", &[&mean, &count], ascending);
+                graph
+                    .nodes
+                    .iter_mut()
+                    .last()
+                    .into_iter()
+                    .for_each(|node| node.output.push("order".to_owned()));
+            }
             match scale {
                 Some(scale) => {
                     let wide = graph.cast(&mean, DOUBLE);
@@ -193,7 +204,13 @@ mod tests {
 
     #[test]
     fn every_value_is_made_once_and_before_it_is_read() {
-        for model in [samples::plain(), samples::ensemble(), samples::images(), samples::labels()] {
+        for model in [
+            samples::plain(),
+            samples::ensemble(),
+            samples::images(),
+            samples::labels(),
+            samples::quantiles(),
+        ] {
             let graph = read(&model).graph.unwrap();
             let mut made: HashSet<&str> = HashSet::from([COLUMNS]);
             assert!(graph.initializer.iter().all(|constant| made.insert(&constant.name)));
@@ -238,6 +255,9 @@ mod tests {
         let of_labels = read(&samples::labels());
         assert_eq!(info(&of_labels.graph.as_ref().unwrap().output[0]), ("probabilities", FLOAT, vec![0, 2]));
         assert_eq!(entry(&of_labels, "labels"), r#"["0","1"]"#);
+        let of_quantiles = read(&samples::quantiles());
+        assert_eq!(info(&of_quantiles.graph.as_ref().unwrap().output[0]), ("values", FLOAT, vec![0, 3]));
+        assert_eq!(entry(&of_quantiles, "values"), r#"["value0_q0.1","value0_q0.5","value0_q0.9"]"#);
         for name in ["embedding7", "network2.layer11.weights", "network2.input.scale", "input.frequencies"] {
             assert!(names.contains(&name), "{name}");
         }

@@ -21,6 +21,10 @@ pub fn row_losses(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<'_>
         Loss::Mse => per_output(&|d| d.powi(2)),
         Loss::Mae => per_output(&f64::abs),
         Loss::Huber => per_output(&|d| if d.abs() <= 1.0 { d.powi(2) / 2.0 } else { d.abs() - 0.5 }),
+        Loss::Quantile(levels) => mean(Array2::from_shape_fn(z.dim(), |at| {
+            let (d, q) = (t[at] - z[at], levels.level(at.1));
+            (q * d).max((q - 1.0) * d)
+        })),
         Loss::BinaryCrossEntropy => mean(Array2::from_shape_fn(z.dim(), |at| {
             z[at].max(0.0) - z[at] * t[at] + (-z[at].abs()).exp().ln_1p()
         })),
@@ -46,6 +50,8 @@ pub fn loss_gradient(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<
             Loss::BinaryCrossEntropy => (activation(Activation::Sigmoid, z[[i, j]]) - t[[i, j]]) / outputs,
             Loss::Mse => 2.0 * d / outputs,
             Loss::Mae => sign / outputs,
+            Loss::Quantile(_) if d == 0.0 => 0.0,
+            Loss::Quantile(levels) => (f64::from(u8::from(d > 0.0)) - levels.level(j)) / outputs,
             Loss::Huber => {
                 if d.abs() <= 1.0 {
                     d / outputs
@@ -61,6 +67,7 @@ pub fn loss_gradient(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::step::Levels;
     use ndarray::array;
 
     #[test]
@@ -96,7 +103,10 @@ mod tests {
     fn losses_are_as_computed_by_hand() {
         let z = array![[1.5, 1.0]];
         let t = array![[1.0, 3.0]];
-        for (loss, want) in [(Loss::Mse, 2.125), (Loss::Mae, 1.25), (Loss::Huber, 0.8125)] {
+        // Of the levels 0.1 and 0.5.
+        let quantile = Loss::Quantile(Levels::DEFAULT);
+        for (loss, want) in [(Loss::Mse, 2.125), (Loss::Mae, 1.25), (Loss::Huber, 0.8125), (quantile, 0.725)]
+        {
             assert_eq!(
                 row_losses(loss, z.view(), &ReferenceTargets::values(t.view())),
                 array![want],

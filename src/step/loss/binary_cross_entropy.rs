@@ -13,5 +13,5 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn rows(rows: LossRows<'_>) {
-    mean_of(rows, |z, t| z.max(0.0) - z * t + (-z.abs()).exp().ln_1p(), |z, t| logistic(z) - t);
+    mean_of(rows, |z, t, _| z.max(0.0) - z * t + (-z.abs()).exp().ln_1p(), |z, t, _| logistic(z) - t);
 }

@@ -11,5 +11,5 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn rows(rows: LossRows<'_>) {
-    mean_of(rows, |z, t| (z - t) * (z - t), |z, t| 2.0 * (z - t));
+    mean_of(rows, |z, t, _| (z - t) * (z - t), |z, t, _| 2.0 * (z - t));
 }

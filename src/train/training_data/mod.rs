@@ -130,6 +130,11 @@ impl TrainingData {
         let is_whole = encodes || model.is_some() || !options.split.is_none() || is_in_doubt;
         reader.check_classes()?;
         reader.check_values()?;
+        let mut files = [validation, test];
+        for reader in [&mut reader].into_iter().chain(files.iter_mut().flatten()) {
+            reader.repeat_values(options.quantiles)?;
+        }
+        let [validation, test] = files;
         let (file_rows, odd_labels) = (reader.total_rows(), reader.odd_labels());
         if let Some(model) = model.filter(|_| reader.values() == 0) {
             reader.take_classes(&model.data_schema.classes)?;
