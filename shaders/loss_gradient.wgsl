@@ -53,8 +53,8 @@ fn loss_gradient(
                     let z = logits[logits_start(1u, row) + c];
                     let t = target_of(source, class_of_row, c);
                     let label = label_of(t, class_of_row, c);
-                    sum += loss_term(z, label, statistics.maximum, statistics.sum);
-                    d = weight * loss_slope(z, t, statistics.maximum, statistics.sum) / divisor;
+                    sum += loss_term(z, label, statistics.maximum, statistics.sum, c);
+                    d = weight * loss_slope(z, t, statistics.maximum, statistics.sum, c) / divisor;
                 }
                 delta[logits_start(u32(RESULT), row) + c] = d;
             }

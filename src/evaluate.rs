@@ -302,6 +302,7 @@ impl Part {
     /// Returns the held-out rows, as read, and their indices in the file.
     fn rows(&self, model: &Model, reader: &mut Reader, sum: Option<u32>) -> Result<(Dataset, Vec<u32>)> {
         reader.read_to_end()?;
+        reader.repeat_values(model.network.quantiles())?;
         let error = |found: &str| {
             let text = format!(
                 "{}: expected the {} rows of training, found {found}: the held-out rows can no longer be identified; use --data to evaluate all rows of a file",

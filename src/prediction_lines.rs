@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::model::Model;
 use crate::printable::printable_json;
+use crate::step::Loss;
 use crate::train::Predictions;
 
 /// Output format of predictions.
@@ -22,9 +23,11 @@ pub enum Form {
 /// Formats predictions of one model.
 pub struct Lines {
     form: Form,
-    of_classes: bool,
+    loss: Loss,
     /// Name of each class, as a cell or as JSON.
     classes: Vec<Vec<u8>>,
+    /// Name of each label of 0 or 1, in the order of `numbers`.
+    labels: Vec<Vec<u8>>,
     /// Numbers of a row in output order: index among the outputs, and name as a cell, or as a key of JSON.
     numbers: Vec<(usize, Vec<u8>)>,
 }
@@ -32,13 +35,10 @@ pub struct Lines {
 impl Lines {
     /// Creates the formatter for a model.
     pub fn new(form: Form, model: &Model) -> Self {
-        let of_classes = model.network.loss().of_classes();
+        let loss = model.network.loss();
+        let of_classes = loss.of_classes();
         let classes = model.data_schema.classes.names();
-        let names = if of_classes {
-            classes.to_vec()
-        } else {
-            model.data_schema.value_names(model.network.outputs())
-        };
+        let names = if of_classes { classes.to_vec() } else { model.data_schema.value_names(&model.network) };
         let mut numbers: Vec<(usize, String)> = names.into_iter().enumerate().collect();
         let shown = match form {
             Form::Csv => cell,
@@ -49,10 +49,12 @@ impl Lines {
             }
         };
         let heading =
-            |name: String| if of_classes && form == Form::Csv { format!("p({name})") } else { name };
+            |name: String| if loss.classifies() && form == Form::Csv { format!("p({name})") } else { name };
+        let labels = numbers.iter().filter(|_| loss.of_labels()).map(|(_, name)| shown(name)).collect();
         Self {
             form,
-            of_classes,
+            loss,
+            labels,
             classes: classes.iter().map(|name| shown(name)).collect(),
             numbers: numbers.into_iter().map(|(place, name)| (place, shown(&heading(name)))).collect(),
         }
@@ -61,7 +63,7 @@ impl Lines {
     /// Returns the header of a table, or `None` for objects: `id` is the copied column.
     pub fn header(&self, names_files: bool, id: Option<&str>) -> Option<Vec<u8>> {
         let fixed = names_files.then(|| b"file".to_vec()).into_iter().chain(id.map(cell));
-        let class = self.of_classes.then(|| b"class".to_vec());
+        let class = self.loss.of_classes().then(|| b"class".to_vec()).into_iter().chain(self.labels.clone());
         let cells: Vec<Vec<u8>> =
             fixed.chain(class).chain(self.numbers.iter().map(|(_, name)| name.clone())).collect();
         (self.form == Form::Csv).then(|| cells.join(&b',')).map(|line| [&line, &b"\n"[..]].concat())
@@ -71,15 +73,20 @@ impl Lines {
     pub fn append(&self, file: Option<&str>, predictions: &Predictions, ids: &[String], out: &mut Vec<u8>) {
         let Predictions { classes, probabilities, values } = predictions;
         let width = self.numbers.len().max(1);
-        let rows = if self.of_classes { classes.len() } else { values.len() / width };
+        let rows = if self.loss.of_classes() {
+            classes.len()
+        } else {
+            probabilities.len().max(values.len()) / width
+        };
         let front = match (file, self.form) {
             (None, _) => Vec::new(),
             (Some(file), Form::Csv) => [&cell(file)[..], b","].concat(),
             (Some(file), Form::Json) => [b"\"file\":", &json(file)[..], b","].concat(),
         };
         for row in 0..rows {
-            let class = classes.get(row).map(|class| &self.classes[*class as usize][..]);
+            let class = self.loss.of_classes().then(|| &self.classes[classes[row] as usize][..]);
             let numbers = row * width..(row + 1) * width;
+            let labels = if self.loss.of_labels() { &classes[numbers.clone()] } else { &[] };
             match self.form {
                 Form::Csv => {
                     out.extend_from_slice(&front);
@@ -88,6 +95,15 @@ impl Lines {
                         out.push(b',');
                     }
                     match class {
+                        _ if !labels.is_empty() => {
+                            labels.iter().for_each(|label| append_shown(format_args!("{label},"), out));
+                            for (place, probability) in probabilities[numbers].iter().enumerate() {
+                                if place > 0 {
+                                    out.push(b',');
+                                }
+                                append_share(*probability, out);
+                            }
+                        }
                         Some(class) => {
                             out.extend_from_slice(class);
                             for probability in &probabilities[numbers] {
@@ -119,6 +135,16 @@ impl Lines {
                             out.extend_from_slice(class);
                             out.extend_from_slice(b",\"probabilities\":{");
                         }
+                        None if !labels.is_empty() => {
+                            for (written, (name, (place, _))) in
+                                self.labels.iter().zip(&self.numbers).enumerate()
+                            {
+                                out.extend_from_slice(if written > 0 { b"," } else { b"\"labels\":{" });
+                                out.extend_from_slice(name);
+                                append_shown(format_args!(":{}", labels[*place]), out);
+                            }
+                            out.extend_from_slice(b"},\"probabilities\":{");
+                        }
                         None => out.extend_from_slice(b"\"values\":{"),
                     }
                     for (written, (place, name)) in self.numbers.iter().enumerate() {
@@ -127,10 +153,9 @@ impl Lines {
                         }
                         out.extend_from_slice(name);
                         out.push(b':');
-                        let number = match class {
-                            Some(_) => probabilities[numbers.start + place],
-                            None => f64::from(values[numbers.start + place]),
-                        };
+                        let place = numbers.start + place;
+                        let is_share = self.loss.classifies();
+                        let number = if is_share { probabilities[place] } else { f64::from(values[place]) };
                         // Writing into memory does not fail.
                         let _ = serde_json::to_writer(&mut *out, &number);
                     }

@@ -69,6 +69,8 @@ mod manual;
 mod measures;
 #[path = "cli/model.rs"]
 mod model;
+#[path = "cli/multi_label.rs"]
+mod multi_label;
 #[cfg(unix)]
 #[path = "cli/names.rs"]
 mod names;
@@ -92,6 +94,8 @@ mod predict_tables;
 mod preset;
 #[path = "cli/profile.rs"]
 mod profile;
+#[path = "cli/quantiles.rs"]
+mod quantiles;
 #[cfg(unix)]
 #[path = "cli/readme.rs"]
 mod readme;

@@ -21,12 +21,13 @@ use crate::settings;
 use crate::table::Table;
 use crate::unknown::by_column;
 
-/// Targets of rows: the names of classes with the index of each row's class and the type of the labels, or
-/// values to predict, [rows, values].
+/// Targets of rows: the names of classes with the index of each row's class and the type of the labels, values to
+/// predict, [rows, values], or labels of 0 or 1, [rows, labels].
 #[derive(FromPyObject)]
 pub(crate) enum Targets<'py> {
     Labels(Vec<String>, PyReadonlyArray1<'py, u32>, String),
     Values(PyReadonlyArray2<'py, f32>),
+    Binary(PyReadonlyArray2<'py, bool>),
 }
 
 /// Targets without Python: for classes the names and one index per row, for values no names and their bits.
@@ -34,6 +35,8 @@ pub(crate) enum Targets<'py> {
 pub(crate) struct OwnTargets {
     pub names: Option<Vec<String>>,
     pub label_type: LabelType,
+    /// Whether the values are labels of 0 or 1.
+    pub are_labels: bool,
     /// Words per row.
     pub width: usize,
     pub words: Vec<u32>,
@@ -46,19 +49,32 @@ impl Targets<'_> {
             Targets::Labels(names, numbers, label_type) => OwnTargets {
                 names: Some(names.clone()),
                 label_type: label_type.parse().map_err(exception)?,
+                are_labels: false,
                 width: 1,
                 words: numbers.as_array().to_vec(),
             },
             Targets::Values(values) => {
                 let values = values.as_array();
                 let words = values.iter().map(|value| (value + 0.0).to_bits()).collect();
-                OwnTargets { names: None, label_type: LabelType::Float, width: values.ncols(), words }
+                let (label_type, width) = (LabelType::Float, values.ncols());
+                OwnTargets { names: None, label_type, are_labels: false, width, words }
+            }
+            Targets::Binary(labels) => {
+                let labels = labels.as_array();
+                let words = labels.iter().map(|label| f32::from(*label).to_bits()).collect();
+                let (label_type, width) = (LabelType::Float, labels.ncols());
+                OwnTargets { names: None, label_type, are_labels: true, width, words }
             }
         })
     }
 }
 
 impl OwnTargets {
+    /// Marks the targets of a reader as labels of 0 or 1, if they are.
+    fn marked(are_labels: bool, reader: Reader) -> Reader {
+        if are_labels { reader.with_labels() } else { reader }
+    }
+
     /// Returns the targets of these rows, without classes that have no row.
     fn taken(&self, rows: &[u32]) -> TargetData {
         let words = taken(&self.words, self.width, rows);
@@ -131,7 +147,9 @@ impl Source {
             Some(names) => TargetData::classes(names.clone(), words.clone()).of_type(self.targets.label_type),
             None => self.targets.taken(&(0..self.table.rows() as u32).collect::<Vec<u32>>()),
         };
-        (*self.table).clone().into_reader(targets, self.names.clone(), Vec::new(), self.threads)
+        let reader =
+            (*self.table).clone().into_reader(targets, self.names.clone(), Vec::new(), self.threads)?;
+        Ok(OwnTargets::marked(self.targets.are_labels, reader))
     }
 
     /// Returns a reader of the rows in the order of their content.
@@ -156,7 +174,8 @@ impl Source {
         let table =
             Arc::try_unwrap(table).map_or_else(|table| table.taken(&rows), |table| table.arranged(&rows));
         let table = table.with_groups(numbered(&groups)).with_times(times).with_copies(copies);
-        table.into_reader(targets.taken(&rows), names, weights, threads)
+        let reader = table.into_reader(targets.taken(&rows), names, weights, threads)?;
+        Ok(OwnTargets::marked(targets.are_labels, reader))
     }
 }
 
@@ -203,8 +222,8 @@ fn epoch_figures<'py>(
     figures.set_item("is_kept", is_kept)?;
     if let Some(score) = &epoch.validation {
         figures.set_item("validation_loss", score.loss)?;
-        let r2 = score.values.as_ref().map_or(f64::NAN, |errors| errors.r2);
-        figures.set_item("validation_score", if of_classes { score.accuracy } else { r2 })?;
+        let found = score.values.as_ref().map_or(score.accuracy, |errors| errors.r2);
+        figures.set_item("validation_score", found)?;
     }
     Ok(figures)
 }

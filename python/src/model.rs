@@ -152,8 +152,11 @@ impl Model {
     ) -> PyResult<(Predictions, Unknown)> {
         let network = &self.model.network;
         let (count, products) = (table.rows(), table.rows() * network.outputs());
-        let [rows, probabilities, values] =
-            if network.loss().of_classes() { [count, products, 0] } else { [0, 0, products] };
+        let [rows, probabilities, values] = match network.loss() {
+            loss if loss.of_classes() => [count, products, 0],
+            loss if loss.of_labels() => [products, products, 0],
+            _ => [0, 0, products],
+        };
         let mut all = Predictions {
             classes: room(rows, "an array of classes").map_err(exception)?,
             probabilities: room(probabilities, "an array of probabilities").map_err(exception)?,
@@ -187,8 +190,8 @@ impl Model {
 
 #[pymethods]
 impl Model {
-    /// Returns the class of each row, the probabilities of all classes, [rows, classes], the values of a
-    /// regression model, [rows, values], and unseen cells by column.
+    /// Returns the class of each row, or its labels of 0 or 1 one after the other; the probabilities of all classes or
+    /// labels, [rows, classes or labels]; the values of a regression model, [rows, values]; and unseen cells by column.
     #[pyo3(signature = (rows, threads=None))]
     fn predict<'py>(
         &self,
@@ -262,10 +265,16 @@ impl Model {
         self.model.data_schema.classes.names().to_vec()
     }
 
-    /// Returns whether the model predicts classes.
+    /// Returns whether the model predicts classes, or labels of 0 or 1.
     #[getter]
     fn is_classifier(&self) -> bool {
-        self.model.network.loss().of_classes()
+        self.model.network.loss().classifies()
+    }
+
+    /// Returns whether the model predicts labels of 0 or 1, several for each row.
+    #[getter]
+    fn is_multi_label(&self) -> bool {
+        self.model.network.loss().of_labels()
     }
 
     /// Returns the networks of an ensemble, each as a model with its number of picks; for a single network,
@@ -279,6 +288,16 @@ impl Model {
         };
         let partners: Vec<(Self, u32)> = ensemble.partners.iter().map(partner).collect();
         [(Self::new(own.clone()), ensemble.picks)].into_iter().chain(partners).collect()
+    }
+
+    /// Returns the levels of the predicted quantiles, if any.
+    #[getter]
+    fn quantiles(&self) -> Vec<f64> {
+        let levels = self.model.network.loss().levels();
+        levels
+            .into_iter()
+            .flat_map(|levels| (0..levels.count()).map(move |output| levels.level(output)))
+            .collect()
     }
 
     /// Returns whether several networks predict together.

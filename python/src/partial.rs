@@ -72,7 +72,9 @@ fn begin(
             (Pass::untrained(&config, &data, &Device::Cpu)?, EngineState::default())
         }
     };
-    let info = DatasetInfo { predicts_values: !model.network.loss().of_classes(), ..DatasetInfo::default() };
+    let loss = model.network.loss();
+    let (predicts_values, has_labels) = (!loss.of_classes(), loss.of_labels());
+    let info = DatasetInfo { predicts_values, has_labels, ..DatasetInfo::default() };
     let batch_size = model.settings.get("batch_size").and_then(|size| size.parse().ok());
     let settings = TrainSettings { batch_size: settings.batch_size.or(batch_size), ..settings.clone() };
     let config = settings.resolve(&info)?;

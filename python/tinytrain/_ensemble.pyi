@@ -85,6 +85,7 @@ class TinytrainEnsembleRegressor(_Ensemble, TinytrainRegressor):  # type: ignore
         dropout: float | Sequence[float] | None = None,
         init: str | None = None,
         loss: str | None = None,
+        quantiles: float | Sequence[float] | None = None,
         augment: str | None = None,
         optimizer: str | None = None,
         lr: float | None = None,

@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import d2_pinball_score
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
@@ -130,7 +131,7 @@ class _Tinytrain(BaseEstimator):
 
     def _shared_with(self, estimator, model):
         """An estimator with this model, of the same rows as this one."""
-        for name in ("n_features_in_", "feature_names_in_", "classes_", "_texts", "_label_type", "_target_names", "n_outputs_", "_is_flat"):
+        for name in ("n_features_in_", "feature_names_in_", "classes_", "_texts", "_label_type", "_target_names", "n_outputs_", "_is_flat", "_is_multi_label"):
             if hasattr(self, name):
                 setattr(estimator, name, getattr(self, name))
         estimator._take(model)
@@ -431,8 +432,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Training rows: numbers, or a frame of pandas, polars or pyarrow.
-        y : array-like of shape (n_samples,)
-            The class of each row.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            The class of each row; or several labels of 0 or 1 for each row, of which each is predicted by itself.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each row counts; a factor that all have in common changes nothing. Integers are the same as rows that come so
             often, floats multiply the loss.
@@ -468,6 +469,14 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
             return self._fit(X, y, sample_weight, _input.eval_set(eval_set, X_val, y_val, sample_weight_val), groups, times)
 
     def _targets(self, y):
+        self._is_multi_label = _input.are_multi_label(y)
+        if self._is_multi_label:
+            self._target_names = _input.names_of(y) if hasattr(y, "columns") else []
+            y = _input.multi_label(y)
+            self.classes_ = np.arange(y.shape[1])
+            if len(self._target_names) != y.shape[1]:
+                self._target_names = []
+            return y, y
         self._target_names = _name(y)
         y = column_or_1d(_input.labels_of_numpy(y), warn=True)
         _input.check_labels(y)
@@ -480,7 +489,11 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
             )
         return y, (self._texts, numbers, self._label_type)
 
-    def _targets_like(self, y):
+    def _targets_like(self, y, of="eval_set"):
+        if self._is_multi_label:
+            if not _input.are_multi_label(y) or _input.multi_label(y).shape[1] != len(self.classes_):
+                raise ValueError(f"{of}: expected {len(self.classes_)} labels of 0 or 1 a row")
+            return _input.multi_label(y)
         return self._known(column_or_1d(_input.labels_of_numpy(y)), "eval_set: y contains classes that no training row has")
 
     def _known(self, y, wrong):
@@ -527,6 +540,12 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
             return self._partial_fit(X, y, sample_weight, classes)
 
     def _partial_targets(self, y, classes, is_first):
+        if is_first and _input.are_multi_label(y):
+            return self._targets(y)
+        if not is_first and self._is_multi_label:
+            y = self._targets_like(y, "y")
+            return y, y
+        self._is_multi_label = False
         target_names = _name(y)
         y = column_or_1d(_input.labels_of_numpy(y), warn=True)
         _input.check_labels(y)
@@ -549,6 +568,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         # Validation rows have no `y` here.
         if y is None:
             return weights
+        if self._is_multi_label:
+            return self._of_classes(weights, y)
         if weights is not None and len(np.unique(y[weights > 0])) < 2:
             raise ValueError("rows with a weight are of one class only")
         return self._of_classes(weights, y)
@@ -557,6 +578,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         """Return the weights multiplied by the class weights."""
         if self.class_weight is None:
             return weights
+        if self._is_multi_label:
+            raise ValueError("class_weight: expected None with several labels of 0 or 1 a row")
         from sklearn.utils.class_weight import compute_class_weight
 
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
@@ -567,6 +590,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
     def _take(self, model):
         self._model = model
+        if self._is_multi_label:
+            return
         # A model has its classes in natural order, and only classes of rows with a weight.
         known = {text: number for number, text in enumerate(model.classes)}
         places = [known.get(text) for text in self._texts]
@@ -575,6 +600,10 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
     def _loaded(self, model):
         super()._loaded(model)
+        self._is_multi_label = model.is_multi_label
+        if self._is_multi_label:
+            self.classes_, self._target_names, self._model = np.arange(model.outputs_of_row), [], model
+            return
         classes = _input.labels_of(model)
         self._label_type = model.label_type
         self.classes_, order = np.unique(classes, return_index=True)
@@ -599,8 +628,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            The most probable class.
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            The most probable class; or labels, 1 above a probability of a half.
 
         Examples
         --------
@@ -611,6 +640,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         array([ True, False, False])
         """
         classes = self._outputs(X)[0]
+        if self._is_multi_label:
+            return classes.reshape(-1, len(self.classes_)).astype(np.int64)
         return self.classes_[classes if self._sorted else self._inverse[classes]]
 
     def predict_proba(self, X):
@@ -623,8 +654,8 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            In the order of `classes_`; of labels the probability that each is 1.
 
         Examples
         --------
@@ -636,7 +667,7 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
                [1., 0., 0.]])
         """
         probabilities = self._outputs(X)[1]
-        return probabilities if self._sorted else probabilities[:, self._order]
+        return probabilities if self._is_multi_label or self._sorted else probabilities[:, self._order]
 
     def predict_log_proba(self, X):
         """Predict the logarithm of the probability of each class.
@@ -661,6 +692,11 @@ class TinytrainClassifier(ClassifierMixin, _Tinytrain):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 class TinytrainRegressor(RegressorMixin, _Tinytrain):
@@ -774,7 +810,7 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         super()._loaded(model)
         self._model = model
         self._target_names = []
-        self.n_outputs_ = model.outputs_of_row
+        self.n_outputs_ = 1 if model.quantiles else model.outputs_of_row
         self._is_flat = self.n_outputs_ == 1
 
     def predict(self, X):
@@ -787,8 +823,8 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The values.
+        ndarray of shape (n_samples,), (n_samples, n_outputs) or (n_samples, n_quantiles)
+            The values, or the quantiles in ascending order.
 
         Examples
         --------
@@ -799,7 +835,40 @@ class TinytrainRegressor(RegressorMixin, _Tinytrain):
         (442,)
         """
         values = self._outputs(X)[2].astype(np.float64)
-        return values.ravel() if self._is_flat else values
+        return values.ravel() if self._is_flat and values.shape[1] == 1 else values
+
+    def score(self, X, y, sample_weight=None):
+        """Compute R2; of quantiles the mean over the levels of D2, the share of the pinball loss of constant quantiles that is saved.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Rows like those of training.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The true values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The score, at most 1.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from tinytrain import TinytrainRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> TinytrainRegressor(loss="quantile", quantiles=[0.1, 0.9], epochs=30, random_state=1).fit(X, y).score(X, y) > 0.2
+        True
+        """
+        check_is_fitted(self, "_model")
+        levels = self._model.quantiles
+        if not levels:
+            return super().score(X, y, sample_weight)
+        y, found = column_or_1d(y), self.predict(X).reshape(-1, len(levels)).T
+        scores = [d2_pinball_score(y, own, sample_weight=sample_weight, alpha=level) for own, level in zip(found, levels)]
+        return float(np.mean(scores))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -840,7 +909,7 @@ Examples
 TinytrainClassifier.__doc__ = _DOC.format(
     title="Classifier.",
     parameters=_settings.explained(of_classes=True),
-    attributes="classes_ : ndarray of shape (n_classes,)\n    The classes, sorted.\n",
+    attributes="classes_ : ndarray of shape (n_classes,)\n    The classes, sorted; with several labels a row the numbers of the labels.\n",
     score="Accuracy",
     example="""\
 >>> from sklearn.datasets import load_iris

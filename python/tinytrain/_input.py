@@ -6,6 +6,7 @@ from numbers import Real
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import (
     _check_feature_names,
     _get_feature_names,
@@ -330,6 +331,26 @@ def labels_of_numpy(y):
     if dtype is not None and dtype.kind in "biu" and hasattr(y, "isna") and not y.isna().any():
         return y.to_numpy(dtype)
     return y
+
+
+def are_multi_label(y):
+    """Whether `y` has several labels a row."""
+    is_list = isinstance(y, (list, tuple)) and len(y) > 0 and isinstance(y[0], (list, tuple, np.ndarray))
+    return (is_list or len(getattr(y, "shape", ())) == 2) and type_of_target(_array(y)) == "multilabel-indicator"
+
+
+def multi_label(y):
+    """The labels of 0 or 1, [rows, labels], as booleans."""
+    y = _array(y)
+    labels = np.ascontiguousarray(y, dtype=bool)
+    if (labels != y).any():
+        raise ValueError("y: expected labels of 0 or 1, several a row")
+    return labels
+
+
+def _array(y):
+    """Targets as an array."""
+    return y.toarray() if issparse(y) else np.asarray(y)
 
 
 def check_labels(y):

@@ -11,7 +11,7 @@ from ._tinytrain import settings
 # Settings of the library with another name here, or with none.
 _RENAMED = {"threads", "seed", "class_weights", "test_fraction"}
 OF_CLASSES = {"label_smoothing", "no_temperature", "target_accuracy"}
-OF_VALUES = {"scale_target"}
+OF_VALUES = {"quantiles", "scale_target"}
 
 _TYPES = {
     "preset": "{'table', 'digits', 'plain'}",
@@ -19,6 +19,7 @@ _TYPES = {
     "activation": "str or sequence of str",
     "dropout": "float or sequence of float",
     "betas": "sequence of float",
+    "quantiles": "sequence of float",
     "lr_factors": "dict or str",
     "no_temperature": "bool",
     "input_scaling": "bool",
@@ -120,7 +121,7 @@ def explained(of_classes, without=()):
 
 def _in_python(text):
     """An explanation of an option in the words of Python."""
-    for option in ("preset", "keep", "task", "seed", "scale", "input-scaling", "scale-target"):
+    for option in ("preset", "loss", "keep", "task", "seed", "scale", "input-scaling", "scale-target"):
         text = text.replace(f"--{option}", f"`{option.replace('-', '_')}`")
     # All rows are tables here.
     text = re.sub(r"\[default: table for tables [^]]*\]", "[default: table]", text)

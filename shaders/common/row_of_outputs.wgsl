@@ -80,8 +80,8 @@ fn loss_block(lane: u32, block: u32, source: u32, class_of_row: u32, row: Statis
         let column = 4u * block + i;
         let t = target_of(source, class_of_row, min(column, outputs - 1u));
         let label = label_of(t, class_of_row, column);
-        loss += select(0.0, loss_term(z[i], label, row.largest, row.sum), column < outputs);
-        d[i] = loss_slope(z[i], t, row.largest, row.sum);
+        loss += select(0.0, loss_term(z[i], label, row.largest, row.sum, column), column < outputs);
+        d[i] = loss_slope(z[i], t, row.largest, row.sum, column);
     }
     d = inside(d * (weight / (f32(record.rows) * terms)), block, outputs);
     hold(lane, block, width, d);

@@ -3,13 +3,13 @@
 const NEEDS_SOFTMAX = true;
 const PER_OUTPUT = false;
 
-fn loss_term(z: f32, t: f32, maximum: f32, sum: f32) -> f32 {
+fn loss_term(z: f32, t: f32, maximum: f32, sum: f32, output: u32) -> f32 {
     if t > 0.0 {
         return t * (maximum + log(sum) - z);
     }
     return 0.0;
 }
 
-fn loss_slope(z: f32, t: f32, maximum: f32, sum: f32) -> f32 {
+fn loss_slope(z: f32, t: f32, maximum: f32, sum: f32, output: u32) -> f32 {
     return exp(z - maximum) / sum - t;
 }

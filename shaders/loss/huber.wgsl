@@ -2,12 +2,12 @@
 const NEEDS_SOFTMAX = false;
 const PER_OUTPUT = true;
 
-fn loss_term(z: f32, t: f32, maximum: f32, sum: f32) -> f32 {
+fn loss_term(z: f32, t: f32, maximum: f32, sum: f32, output: u32) -> f32 {
     let d = abs(z - t);
     // NaN stays NaN either way.
     return select(d - 0.5, 0.5 * d * d, d <= 1.0);
 }
 
-fn loss_slope(z: f32, t: f32, maximum: f32, sum: f32) -> f32 {
+fn loss_slope(z: f32, t: f32, maximum: f32, sum: f32, output: u32) -> f32 {
     return clamp(z - t, -1.0, 1.0);
 }

@@ -2,10 +2,10 @@
 const NEEDS_SOFTMAX = false;
 const PER_OUTPUT = true;
 
-fn loss_term(z: f32, t: f32, maximum: f32, sum: f32) -> f32 {
+fn loss_term(z: f32, t: f32, maximum: f32, sum: f32, output: u32) -> f32 {
     return abs(z - t);
 }
 
-fn loss_slope(z: f32, t: f32, maximum: f32, sum: f32) -> f32 {
+fn loss_slope(z: f32, t: f32, maximum: f32, sum: f32, output: u32) -> f32 {
     return sign(z - t);
 }

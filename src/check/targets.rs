@@ -9,12 +9,16 @@ use crate::random::{Purpose, normal, words};
 use crate::reference::{ReferenceTargets, bounds, ops};
 use crate::step::Loss;
 
-/// Returns normally distributed inputs of `rows` rows, with random classes or normally distributed values, as
-/// the loss requires.
+/// Returns normally distributed inputs of `rows` rows, with random classes labels of 0 or 1, or normally distributed
+/// values, as the loss requires.
 pub(super) fn dataset(loss: Loss, seed: u64, rows: usize, [inputs, outputs]: [usize; 2]) -> Dataset {
     let number = |i: usize, stream: u32| normal(seed, Purpose::Weights, [i as u32, stream]) as f32;
     let label = |row: usize| words(seed, Purpose::Order, [row as u32, 0])[0] % outputs as u32;
-    let values = || (0..rows * outputs).map(|i| number(i, 2001)).collect();
+    let value = |i: usize| match number(i, 2001) {
+        value if loss.of_labels() => f32::from(value > 0.0),
+        value => value,
+    };
+    let values = || (0..rows * outputs).map(value).collect();
     let targets = match loss.of_classes() {
         true => Targets::Classes((0..rows).map(label).collect()),
         false => Targets::Values { columns: outputs, values: values() },

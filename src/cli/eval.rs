@@ -19,10 +19,10 @@ use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
 use crate::evaluate::{EvaluationRows, choose_data};
 use crate::report::evaluation::{
-    error_table, errors_text, intervals, intervals_by_target, list, measure_table, misclassified,
-    target_table, text, value_of, weight_line,
+    error_table, errors_text, intervals, intervals_by_target, list, measure_table, misclassified, number_of,
+    target_table, text, value_of, values_by_target, weight_line,
 };
-use crate::report::text::{counted, evaluation_warnings, loss, one_class};
+use crate::report::text::{counted, evaluation_warnings, loss, one_class, percent};
 
 /// Maximum number of classes for a confusion matrix in JSON.
 const JSON_CLASSES: usize = 1000;
@@ -69,16 +69,17 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, _) = options.which.load(&options.model)?;
     let mut set = choose_data(&options.model, &model, &options.on.data)?;
-    let of_classes = model.network.loss().of_classes();
+    let network_loss = model.network.loss();
     let reader = set.open(&model, options.on.target.as_deref(), &options.on.written.format())?;
     let rows = set.rows(&model, reader)?;
     let device = options.on.device.find(predicts_soon(&model.network, rows.data.rows()))?;
     evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
     let EvaluationRows { data, name: file, .. } = &rows;
-    if !of_classes && options.errors.is_some() {
-        anyhow::bail!(Error::Config(
-            "--errors lists misclassified rows, but this model predicts values; leave it out".to_owned()
-        ));
+    if !network_loss.of_classes() && options.errors.is_some() {
+        let predicts = if network_loss.of_labels() { "several labels" } else { "values" };
+        anyhow::bail!(Error::Config(format!(
+            "--errors lists misclassified rows, but this model predicts {predicts}; leave it out"
+        )));
     }
     let mut evaluated = evaluate_copies(&model, data, &device, options.augment_test)?;
     let counts = data.view().counts();
@@ -88,7 +89,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if !loss.is_finite() {
         return Err(Error::NonFiniteTest { path: file.into(), loss: *loss }.into());
     }
-    let measured = measures(&evaluated.outputs, &evaluated.predictions, data.targets.view(), &counts);
+    let measured =
+        measures(network_loss, &evaluated.outputs, &evaluated.predictions, data.targets.view(), &counts);
     if options.format == Format::Text {
         print_lines(&head(options, &model, data, file, &evaluated.device))?;
         if let Some(threshold) = threshold {
@@ -96,6 +98,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         }
     }
     match values {
+        None if network_loss.of_labels() => labels(options, &model, &rows, *loss, &measured),
         None => classes(options, &model, &rows, (&evaluated, threshold), &measured),
         Some(errors) => self::values(options, &model, &rows, errors, &measured),
     }
@@ -187,6 +190,41 @@ fn head_fields(options: &Options, data: &Dataset, file: &str, loss: f64) -> Vec<
     ]
 }
 
+/// Prints the measures of labels of 0 or 1.
+fn labels(
+    options: &Options,
+    model: &Model,
+    rows: &EvaluationRows,
+    mean_loss: f64,
+    measured: &[Measure],
+) -> anyhow::Result<()> {
+    let names = model.data_schema.value_names(&model.network);
+    match options.format {
+        Format::Json => {
+            let mut fields = head_fields(options, &rows.data, &rows.name, mean_loss);
+            let all = measured.iter().filter(|measure| measure.target.is_none());
+            fields.extend(all.map(|measure| (measure.name, measure.value.into())));
+            fields.extend([
+                ("intervals", intervals(measured)),
+                ("values_by_target", values_by_target(measured, names.len())),
+                ("intervals_by_target", intervals_by_target(measured, names.len())),
+                ("targets", names.into()),
+            ]);
+            print_object(&fields)?;
+        }
+        Format::Text => {
+            print_line(&format!(
+                "loss {}, accuracy {}, all labels right {}",
+                loss(mean_loss),
+                percent(number_of(measured, "accuracy")),
+                percent(number_of(measured, "exact_match"))
+            ))?;
+            print_lines(&target_table(measured, &names).lines())?;
+        }
+    }
+    Ok(())
+}
+
 /// Prints the errors of predicted values.
 fn values(
     options: &Options,
@@ -196,7 +234,8 @@ fn values(
     measured: &[Measure],
 ) -> anyhow::Result<()> {
     let ValueErrors { loss: mean_loss, rmse, mae, r2, targets } = errors;
-    let names = model.data_schema.value_names(model.network.outputs());
+    let names = model.data_schema.value_names(&model.network);
+    let count = names.len();
     match options.format {
         Format::Json => {
             let each = |of: fn(&TargetErrors) -> f64| Value::from_iter(targets.iter().map(of));
@@ -210,8 +249,10 @@ fn values(
                 ("rmse_by_target", each(|target| target.rmse)),
                 ("mae_by_target", each(|target| target.mae)),
                 ("r2_by_target", each(|target| target.r2)),
-                ("intervals_by_target", intervals_by_target(measured, targets.len())),
+                ("intervals_by_target", intervals_by_target(measured, count)),
             ]);
+            let are_quantiles = model.network.quantiles() > 0;
+            fields.extend(are_quantiles.then(|| ("values_by_target", values_by_target(measured, count))));
             print_object(&fields)?;
         }
         Format::Text => {

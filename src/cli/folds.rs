@@ -242,7 +242,7 @@ struct FoldTable {
 impl FoldTable {
     /// Creates the table for networks with this loss.
     fn new(loss: Loss) -> Self {
-        Self { columns: columns(loss.of_classes()) }
+        Self { columns: columns(loss.classifies()) }
     }
 
     /// Returns the names of the columns.

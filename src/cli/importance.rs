@@ -162,7 +162,7 @@ fn names(model: &Model, file: &str) -> crate::error::Result<Vec<String>> {
 
 /// Returns the metric for the model.
 fn metric(model: &Model, wanted: Option<Metric>) -> crate::error::Result<Metric> {
-    let of_classes = model.network.loss().of_classes();
+    let of_classes = model.network.loss().classifies();
     let (usual, kind) = if of_classes { (Metric::Accuracy, "classes") } else { (Metric::R2, "values") };
     let others = Metric::names(of_classes);
     match wanted {

@@ -191,6 +191,7 @@ impl<'a> Inspection<'a> {
         match self.reader.values() {
             0 if self.targets().is_empty() && self.reader.schema().is_some() => "unknown",
             0 => "classification",
+            _ if self.reader.has_labels() => "multi-label",
             _ => "regression",
         }
     }

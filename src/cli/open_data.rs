@@ -175,8 +175,9 @@ const OF_ALL_TABLES: [&str; 8] = [
 ];
 
 /// Options for the network and its inputs, which a model decides from which training starts.
-const OF_NETWORK: [&str; 15] = [
+const OF_NETWORK: [&str; 16] = [
     "hidden",
+    "quantiles",
     "activation",
     "init",
     "embeddings",

@@ -24,7 +24,8 @@ use crate::report::text::{counted, shell_word, unknown_cells};
 
 /// Predict with a model.
 ///
-/// Writes one line per row: the class and the probability of each class, or the values. Columns are matched by
+/// Writes one line per row: the class and the probability of each class, each label of 0 or 1 and its probability, or the
+/// values. Columns are matched by
 /// name, in any order, or by position if there are no names. Labels are not needed. Files of any size are read
 /// and written row by row.
 #[derive(Debug, Args)]

@@ -57,6 +57,7 @@ pub enum Task {
     Auto,
     Classification,
     Regression,
+    MultiLabel,
 }
 
 impl DialectOptions {
@@ -88,13 +89,15 @@ pub struct Columns {
     /// Column to predict: a name, or an index from 0 (-1 is the last). [default: the column named label, class,
     /// target or y, or the only text column]
     ///
-    /// Several columns for regression with several outputs.
+    /// Several columns for regression with several outputs, or for --task multi-label.
     #[arg(long, help_heading = TABLES, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
           num_args = 1.., allow_negative_numbers = true)]
     #[serde(with = "text::texts")]
     target: Vec<String>,
     /// Task. [default: by --loss, else auto: text and up to 20 different whole numbers are classes; more, if the
     /// target is called label or class, or the inputs are pixels]
+    ///
+    /// `multi-label` predicts several targets of 0 or 1, each by its probability.
     #[arg(long, hide_short_help = true, help_heading = TABLES, value_enum, value_name = "TASK")]
     task: Option<Task>,
     /// Column with the weight of each row in the loss and in all measures.
@@ -186,6 +189,7 @@ impl Columns {
     /// Returns the columns of the labels, or of the values to predict.
     fn target(&self, task: Task) -> Target {
         match &self.target[..] {
+            names if task == Task::MultiLabel => Target::Labels(names.to_vec()),
             names if task == Task::Regression || names.len() > 1 => Target::Values(names.to_vec()),
             [] => Target::Auto,
             [name, ..] => Target::Column(name.clone()),
@@ -197,7 +201,11 @@ impl Columns {
     /// # Errors
     /// [`Error::Config`], in one line, if the loss belongs to the other task.
     pub fn task(&self, loss: Option<Loss>) -> crate::error::Result<Task> {
-        let of_loss = |loss: Loss| if loss.of_classes() { Task::Classification } else { Task::Regression };
+        let of_loss = |loss: Loss| match loss {
+            loss if loss.of_classes() => Task::Classification,
+            loss if loss.of_labels() => Task::MultiLabel,
+            _ => Task::Regression,
+        };
         let given = match self.task {
             None | Some(Task::Auto) if self.class_names.is_some() => Some(Task::Classification),
             given => given,
@@ -207,7 +215,8 @@ impl Columns {
             (Some(Task::Auto) | None, Some(loss)) => Ok(of_loss(loss)),
             (Some(task), Some(loss)) if task != of_loss(loss) => {
                 let (goes_with, found) = match task {
-                    Task::Regression => ("mse, mae or huber", "regression"),
+                    Task::Regression => ("mse, mae, huber or quantile", "regression"),
+                    Task::MultiLabel => ("binary-cross-entropy", "multi-label"),
                     _ => ("cross-entropy", "classification"),
                 };
                 Err(Error::Config(format!("--task {found} needs --loss {goes_with}, found --loss {loss}")))
@@ -221,8 +230,13 @@ impl Columns {
     /// # Errors
     /// [`Error::Config`], in one line, for the first conflict.
     pub fn check(&self, loss: Option<Loss>) -> crate::error::Result<()> {
-        if self.class_names.is_some() && self.task(loss)? == Task::Regression {
-            return Err(Error::setting("class-names", "classes", "values to predict (--task regression)"));
+        let found = match self.task(loss)? {
+            Task::Regression => "values to predict (--task regression)",
+            Task::MultiLabel => "labels of 0 or 1 (--task multi-label)",
+            Task::Auto | Task::Classification => "",
+        };
+        if self.class_names.is_some() && !found.is_empty() {
+            return Err(Error::setting("class-names", "classes", found));
         }
         if self.task(loss)? == Task::Classification && self.target.len() > 1 {
             return Err(Error::Config(format!(

@@ -86,8 +86,8 @@ impl Table {
 
     /// Returns the names of the columns.
     pub fn header(&self) -> String {
-        let of_classes = self.loss.of_classes();
-        let validation = match (self.validates, of_classes) {
+        let classifies = self.loss.classifies();
+        let validation = match (self.validates, classifies) {
             (true, true) => ["val loss", "val acc"],
             (true, false) => ["val loss", "val R2"],
             (false, _) => ["", ""],
@@ -105,11 +105,11 @@ impl Table {
         self.columns([
             "epoch",
             "train loss",
-            if of_classes { "train acc" } else { "" },
+            if self.loss.of_classes() { "train acc" } else { "" },
             loss,
             accuracy,
             "test loss",
-            if of_classes { "test acc" } else { "test R2" },
+            if classifies { "test acc" } else { "test R2" },
             "rows/s",
         ])
     }
@@ -156,7 +156,7 @@ impl Table {
     }
 }
 
-/// Returns the accuracy, if targets are classes.
+/// Returns the training accuracy, if targets are classes.
 pub fn accuracy(score: Option<&Score>, config: &Config) -> Option<f64> {
     score.map(|score| score.accuracy).filter(|_| config.loss.of_classes())
 }
@@ -175,7 +175,7 @@ fn value_figures(epoch: &Epoch, names: &[String]) -> (String, Vec<String>) {
         let r2 = if target.r2.is_finite() { format!(", R2 {}", loss(target.r2)) } else { String::new() };
         format!("{name}: {set} RMSE {}, MAE {}{r2}", loss(target.rmse), loss(target.mae))
     };
-    let targets = if names.len() > 1 { &errors.targets[..] } else { &[] };
+    let targets = if errors.targets.len() > 1 { &errors.targets[..] } else { &[] };
     (line, names.iter().zip(targets).map(target).collect())
 }
 
@@ -216,13 +216,14 @@ pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: b
 /// Returns the result of a run: a line, and one more for each of several targets.
 pub fn reached(summary: &Summary, loss: Loss) -> (String, Vec<String>) {
     let Some(epoch) = summary.kept_epoch() else { return ("not evaluated".to_owned(), Vec::new()) };
-    if !loss.of_classes() {
+    if !loss.classifies() {
         let Model { data_schema, network, .. } = &summary.model;
-        return value_figures(epoch, &data_schema.value_names(network.outputs()));
+        return value_figures(epoch, &data_schema.value_names(network));
     }
     let (set, score) = match (&epoch.test, &epoch.validation) {
         (Some(test), _) => ("test", test),
         (None, Some(validation)) => ("validation", validation),
+        (None, None) if loss.of_labels() => return value_figures(epoch, &[]),
         (None, None) => ("train", &epoch.train),
     };
     (format!("{set} accuracy {}", percent(score.accuracy)), Vec::new())

@@ -34,6 +34,7 @@ pub(crate) use dialect::number::{float, is_missing};
 #[cfg(feature = "export")]
 pub(crate) use encoding::normal_score::{NORMAL_QUANTILE, RANK_MARGIN};
 pub use encoding::scale::Scale;
+pub(crate) use encoding::targets::repeated;
 pub use encoding::targets::{TargetScale, Targets, TargetsRef};
 pub use encoding::transform::Transform;
 pub use encoding::unknown::{UnknownCells, UnknownKind};

@@ -54,8 +54,10 @@ pub(super) struct Member<'a> {
 pub(super) enum Output<'a> {
     /// The probability of each class.
     Probabilities { classes: &'a [String] },
-    /// Values: outputs * width + center.
-    Values { names: Vec<String>, scale: Option<&'a TargetScale> },
+    /// The probability of each label of 0 or 1: 1 / (1 + exp(-outputs)).
+    Labels { names: Vec<String> },
+    /// Values: outputs * width + center; quantiles in ascending order.
+    Values { names: Vec<String>, scale: Option<&'a TargetScale>, are_quantiles: bool },
 }
 
 /// The inputs that an input layer makes of a column, with its weights as rows without padding.
@@ -181,7 +183,12 @@ impl<'a> Output<'a> {
         }
         let columns = model.data_schema.schema.as_ref().map_or(&[][..], |schema| &schema.values);
         let names = (0..model.network.outputs()).map(|index| name(columns, index)).collect();
-        Output::Values { names, scale: model.data_schema.target_scale.as_ref() }
+        if model.network.loss().of_labels() {
+            return Output::Labels { names };
+        }
+        let are_quantiles = model.network.quantiles() > 0;
+        let names = if are_quantiles { model.data_schema.value_names(&model.network) } else { names };
+        Output::Values { names, scale: model.data_schema.target_scale.as_ref(), are_quantiles }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::data::{Classes, ColumnEncoding, Encoding, NumericScaling, TargetScale
 use crate::model::{
     DataSchema, Ensemble, EnsembleMember, InputColumn, InputLayer, Model, Network, Parameters,
 };
-use crate::step::{Activation, Loss};
+use crate::step::{Activation, Levels, Loss};
 
 fn number(map: NumericScaling, has_indicator: bool) -> ColumnEncoding {
     ColumnEncoding::Number { map, fill: 2.5, has_indicator }
@@ -71,6 +71,22 @@ pub(super) fn ensemble() -> Model {
     let scale = TargetScale { center: vec![1.5, -2.0], width: vec![10.0, 0.25] };
     let data_schema = DataSchema { target_scale: Some(scale), ..DataSchema::numbered(0) };
     model(network, Transform::Columns(encoding(true)), data_schema, Some(Ensemble { picks: 1, partners }))
+}
+
+/// Two labels of 0 or 1, without hidden layers.
+pub(super) fn labels() -> Model {
+    let last = crate::model::Dense::new(2, Activation::Identity);
+    let network = Network::new(3, vec![last], Loss::BinaryCrossEntropy).unwrap();
+    model(network, Transform::None, DataSchema::numbered(0), None)
+}
+
+/// Three quantiles of a value, without hidden layers.
+pub(super) fn quantiles() -> Model {
+    let last = crate::model::Dense::new(3, Activation::Identity);
+    let network = Network::new(3, vec![last], Loss::Quantile(Levels::DEFAULT)).unwrap();
+    let scale = TargetScale { center: vec![1.5; 3], width: vec![10.0; 3] };
+    let data_schema = DataSchema { target_scale: Some(scale), ..DataSchema::numbered(0) };
+    model(network, Transform::None, data_schema, None)
 }
 
 /// Images of 2 x 3 pixels, without hidden layers.

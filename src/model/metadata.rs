@@ -128,17 +128,25 @@ impl DataSchema {
         ImageOptions::like(self.image, self.transposed)
     }
 
-    /// The names of the values that a network predicts: names of their columns, or numbers.
-    pub fn value_names(&self, outputs: usize) -> Vec<String> {
+    /// The names of the values that a network predicts: names of their columns, or numbers; of quantiles with their levels.
+    pub fn value_names(&self, network: &Network) -> Vec<String> {
         let columns = self.schema.as_ref().map_or(&[][..], |schema| &schema.values);
         let name = |index: usize| columns.get(index).and_then(|column| column.name.clone());
-        (0..outputs).map(|index| name(index).unwrap_or_else(|| format!("value{index}"))).collect()
+        let of = |index: usize| name(index).unwrap_or_else(|| format!("value{index}"));
+        match network.loss().levels() {
+            Some(levels) => {
+                (0..network.outputs()).map(|output| format!("{}_q{}", of(0), levels.level(output))).collect()
+            }
+            None => (0..network.outputs()).map(of).collect(),
+        }
     }
 
     /// Checks that all entries match a network and the transform of its inputs.
     fn check(&self, transform: &Transform, network: &Network) -> Result<(), Fault> {
         let (inputs, outputs) = (transform.columns(network.columns()), network.outputs());
         let classes = if network.loss().of_classes() { outputs } else { 0 };
+        let quantiles = network.quantiles();
+        expect(quantiles == 0 || quantiles == outputs, format!("{quantiles} outputs"), outputs)?;
         expect(self.classes.len() == classes, format!("{classes} classes"), self.classes.names())?;
         if let Some(form @ ImageForm { height, width, .. }) = self.image {
             let pixels = height.checked_mul(width).and_then(|pixels| pixels.checked_mul(form.channels()));
@@ -152,7 +160,9 @@ impl DataSchema {
             let expected = format!("a target_scale of {outputs} finite centers and positive widths");
             expect(are_fine, expected, (center, width))?;
         }
-        self.schema.as_ref().map_or(Ok(()), |schema| check_schema(schema, inputs, outputs))
+        self.schema
+            .as_ref()
+            .map_or(Ok(()), |schema| check_schema(schema, inputs, if quantiles > 0 { 1 } else { outputs }))
     }
 }
 

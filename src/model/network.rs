@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::InputLayer;
 use crate::error::{Error, Result};
-use crate::step::{Activation, Dropout, Loss};
+use crate::step::{Activation, Dropout, Levels, Loss};
 
 /// A dense layer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -83,6 +83,11 @@ impl Network {
             return Err(Error::setting("dropout", "a number from 0 to below 1", layer.dropout.to_string()));
         }
         Ok(network)
+    }
+
+    /// The number of quantiles that it predicts of a value; 0 for other losses.
+    pub fn quantiles(&self) -> usize {
+        self.loss.levels().map_or(0, Levels::count)
     }
 
     /// A classifier of these sizes (inputs, hidden layers, classes) with ReLU after its hidden layers.

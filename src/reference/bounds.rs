@@ -207,10 +207,14 @@ fn of_loss_gradient(
         let second_derivative = match loss {
             Loss::Mse => 2.0,
             Loss::Huber if (z[[i, j]] - t[[i, j]]).abs() <= 1.0 => 1.0,
+            Loss::BinaryCrossEntropy => ops::activation_slope(Activation::Sigmoid, z[[i, j]]),
             _ => 0.0,
         };
-        let carried = (second_derivative * share(i) / z.ncols() as f64).powi(2) * of_z[[i, j]];
-        carried + (4.0 * EPS * gradient[[i, j]]).powi(2)
+        let share = share(i) / z.ncols() as f64;
+        // The probability of a label has its own rounding errors, as an activation has.
+        let own = if loss.of_labels() { 2.0 * share } else { 0.0 };
+        let carried = (second_derivative * share).powi(2) * of_z[[i, j]];
+        carried + (4.0 * EPS * (own + gradient[[i, j]].abs())).powi(2)
     })
 }
 

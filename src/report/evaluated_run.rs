@@ -81,7 +81,13 @@ impl EvaluatedRun {
         if !loss.is_finite() {
             return Err(Error::NonFiniteTest { path: (&rows.name).into(), loss });
         }
-        let measured = measures(&outputs, &classes, rows.data.targets.view(), &rows.data.view().counts());
+        let measured = measures(
+            model.network.loss(),
+            &outputs,
+            &classes,
+            rows.data.targets.view(),
+            &rows.data.view().counts(),
+        );
         let predictions = match errors {
             None => OutputDecoder::new(&model).predictions(outputs),
             Some(_) => Predictions { classes, probabilities: Vec::new(), values: outputs },

@@ -163,18 +163,27 @@ pub fn value_of(measured: &[Measure], name: &str) -> Value {
 
 /// Returns the confidence intervals of the measures over all targets, by name.
 pub fn intervals(measured: &[Measure]) -> Value {
-    of_target(measured, None)
+    of_target(measured, None, |measure| json!(measure.interval))
 }
 
 /// Returns the intervals for each of `targets` targets. A single target has the intervals of all targets.
 pub fn intervals_by_target(measured: &[Measure], targets: usize) -> Value {
-    let target = |target| if targets == 1 { None } else { Some(target) };
-    (0..targets).map(|index| of_target(measured, target(index))).collect()
+    by_target(measured, targets, |measure| json!(measure.interval))
 }
 
-fn of_target(measured: &[Measure], target: Option<usize>) -> Value {
+/// Returns the values for each of `targets` targets.
+pub fn values_by_target(measured: &[Measure], targets: usize) -> Value {
+    by_target(measured, targets, |measure| measure.value.into())
+}
+
+fn by_target(measured: &[Measure], targets: usize, of: fn(&Measure) -> Value) -> Value {
+    let target = |target| if targets == 1 { None } else { Some(target) };
+    (0..targets).map(|index| of_target(measured, target(index), of)).collect()
+}
+
+fn of_target(measured: &[Measure], target: Option<usize>, of: fn(&Measure) -> Value) -> Value {
     let measures = measured.iter().filter(|measure| measure.target == target);
-    Value::Object(measures.map(|measure| (measure.name.to_owned(), json!(measure.interval))).collect())
+    Value::Object(measures.map(|measure| (measure.name.to_owned(), of(measure))).collect())
 }
 
 /// Returns measures over all targets as a table, with their intervals.
@@ -188,10 +197,13 @@ pub fn target_table(measured: &[Measure], names: &[String]) -> Table {
     let rows = measured.iter().filter(|measure| measure.value.is_finite()).filter_map(|measure| {
         let target = match measure.target {
             Some(target) => names.get(target)?.clone(),
-            None if measure.name == "r2" => "mean of all".to_owned(),
-            None => return None,
+            None if ["rmse", "mae"].contains(&measure.name) => return None,
+            None if measure.name == "exact_match" => "all".to_owned(),
+            None => "mean of all".to_owned(),
         };
-        Some([&[target][..], &row(measure)].concat())
+        let [name, value, interval] = row(measure);
+        let name = if measure.name == "macro_f1" { "F1".to_owned() } else { name };
+        Some(vec![target, name, value, interval])
     });
     Table::new(&["target", "measure", ">value", "95 % interval"], rows)
 }
@@ -203,10 +215,13 @@ fn row(measure: &Measure) -> [String; 3] {
         "average_precision" => "average precision".to_owned(),
         "log_loss" => "log loss".to_owned(),
         "accuracy" => "accuracy".to_owned(),
+        "exact_match" => "labels all right".to_owned(),
+        "pinball_loss" => "pinball loss".to_owned(),
+        "rows_below" => "rows below".to_owned(),
         name => name.to_uppercase(),
     };
     let shown = |value: f64| match measure.name {
-        "accuracy" | "balanced_accuracy" | "macro_f1" => percent(value),
+        "accuracy" | "balanced_accuracy" | "macro_f1" | "exact_match" | "rows_below" => percent(value),
         _ => loss(value),
     };
     let [low, high] = measure.interval.map(shown);

@@ -7,6 +7,7 @@ use super::html::table;
 use super::svg::escaped;
 use super::text::{Align, Table, column_name, counted, percent, short};
 use crate::data::{Features, ImageForm};
+use crate::step::Levels;
 
 /// Maximum number of rows shown, and of columns of a table.
 const MOST: usize = 24;
@@ -71,15 +72,20 @@ fn of_classes(evaluated: &EvaluatedRun) -> Mistakes {
 /// scaling.
 fn of_values(evaluated: &EvaluatedRun) -> Mistakes {
     let (columns, values) = evaluated.values();
-    let names = evaluated.model.data_schema.value_names(columns);
+    let names = evaluated.model.data_schema.value_names(&evaluated.model.network);
     let predicted = &evaluated.predictions.values;
     let scale = evaluated.model.data_schema.target_scale.as_ref();
     let width = |column: usize| scale.map_or(1.0, |scale| scale.width[column].max(f64::MIN_POSITIVE));
     let error = |at: usize| f64::from(predicted[at]) - f64::from(values[at]);
     let distance = |at: &usize| error(*at).abs() / width(at % columns);
+    // Of quantiles only the one nearest to the median may be near the value.
+    let only = evaluated.model.network.loss().levels().map(Levels::middle);
+    let is_measured = |at: &usize| only.is_none_or(|only| at % columns == only);
     // The target of a row with the largest error.
-    let worst =
-        |row: usize| (row * columns..(row + 1) * columns).max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let worst = |row: usize| {
+        let places = (row * columns..(row + 1) * columns).filter(is_measured);
+        places.max_by(|a, b| distance(a).total_cmp(&distance(b)))
+    };
     let mut places: Vec<usize> = (0..values.len() / columns.max(1)).filter_map(worst).collect();
     places.sort_by(|a, b| distance(b).total_cmp(&distance(a)).then(a.cmp(b)));
     let row = |at: usize| {

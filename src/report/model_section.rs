@@ -35,13 +35,16 @@ pub fn section(evaluated: &EvaluatedRun) -> String {
     );
     html += &weight_line(&evaluated.model, &evaluated.rows.data)
         .map_or_else(String::new, |line| format!("<p>Measures are {}.</p>\n", escaped(&line)));
-    let names = evaluated.model.data_schema.value_names(evaluated.model.network.outputs());
+    let names = evaluated.model.data_schema.value_names(&evaluated.model.network);
+    let of_labels = evaluated.model.network.loss().of_labels();
     html += &match &evaluated.errors {
-        Some(errors) if errors.targets.len() > 1 => {
-            table("Measures by target", &target_table(&evaluated.measured, &names))
-        }
+        _ if of_labels => table("Measures by label", &target_table(&evaluated.measured, &names)),
+        Some(_) if names.len() > 1 => table("Measures by target", &target_table(&evaluated.measured, &names)),
         _ => table("Measures", &measure_table(&evaluated.measured)),
     };
+    if of_labels {
+        return html;
+    }
     html += &if evaluated.errors.is_some() { values(evaluated, &names) } else { classes(evaluated) };
     html + &mistakes(evaluated)
 }

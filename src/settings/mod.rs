@@ -108,11 +108,18 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "NAME"))]
     #[serde(with = "text")]
     pub init: Option<Init>,
-    /// Loss function: cross-entropy for classes; mse, mae or huber for values. [default: cross-entropy or mse, by
-    /// --task]
+    /// Loss function: cross-entropy for classes; mse, mae, huber or quantile for values; binary-cross-entropy for several
+    /// labels.
+    /// [default: cross-entropy, mse or binary-cross-entropy, by --task]
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "NAME"))]
     #[serde(with = "text")]
     pub loss: Option<Loss>,
+    /// Levels of --loss quantile, which predicts these quantiles of one target. [default: 0.1,0.5,0.9]
+    ///
+    /// Up to 16 ascending numbers between 0 and 1, separated by commas.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "LEVELS", allow_hyphen_values = true))]
+    #[serde(with = "text")]
+    pub quantiles: Option<List<f32>>,
     /// Label smoothing factor. [default: 0; 0.1 with --preset table]
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "FRACTION", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]

@@ -7,8 +7,10 @@ use crate::data::{Reader, Split};
 use crate::error::{Error, Result};
 use crate::model::{InputColumn, InputLayer, Model};
 use crate::named::one_of;
-use crate::step::{Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, demand};
-use crate::train::{ClassWeights, Config, DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES, TrainingData};
+use crate::step::{Levels, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, demand};
+use crate::train::{
+    ClassWeights, Config, DataOptions, InputOptions, Keep, Metric, ONE_HOT_CATEGORIES, TrainingData,
+};
 
 /// The fraction of the rows of a table that the program holds out for validation.
 pub const VALIDATION_FRACTION: f64 = 0.2;
@@ -31,6 +33,8 @@ pub struct DatasetInfo {
     pub columns: Option<usize>,
     /// Whether targets are values, not classes.
     pub predicts_values: bool,
+    /// Whether these values are labels of 0 or 1.
+    pub has_labels: bool,
     /// Whether the data are a table without images.
     pub is_table: bool,
     /// Whether there are separate validation data.
@@ -45,7 +49,8 @@ impl DatasetInfo {
     /// Adds the properties of training data.
     #[must_use]
     pub fn with_data(self, data: &TrainingData) -> Self {
-        Self { rows: data.rows(), predicts_values: data.predicts_values(), ..self }
+        let (predicts_values, has_labels) = (data.predicts_values(), data.has_labels());
+        Self { rows: data.rows(), predicts_values, has_labels, ..self }
     }
 }
 
@@ -121,6 +126,7 @@ impl TrainSettings {
     pub fn inspect(&self, reader: &Reader, validates: bool, tests: bool) -> DatasetInfo {
         let info = DatasetInfo {
             predicts_values: reader.values() > 0,
+            has_labels: reader.has_labels(),
             is_table: reader.schema().is_some(),
             validates,
             tests,
@@ -179,7 +185,15 @@ impl TrainSettings {
     /// [`Error::Setting`] for the first setting that is out of range or incompatible with others.
     pub fn resolve(&self, info: &DatasetInfo) -> Result<Config> {
         let asked = self.clone();
-        let loss = asked.loss.unwrap_or(if info.predicts_values { Loss::Mse } else { Loss::CrossEntropy });
+        let loss = asked.loss.unwrap_or(match info {
+            DatasetInfo { has_labels: true, .. } => Loss::BinaryCrossEntropy,
+            DatasetInfo { predicts_values: true, .. } => Loss::Mse,
+            _ => Loss::CrossEntropy,
+        });
+        let loss = match (loss, asked.quantiles.as_deref()) {
+            (Loss::Quantile(_), Some(levels)) => Loss::Quantile(Levels::new(levels)?),
+            _ => loss,
+        };
         let usual = match self.preset_for(info) {
             Preset::Table if self.validates(info) => Config::table(loss, info.rows),
             Preset::Table => Config { epochs: EPOCHS_WITHOUT_VALIDATION, ..Config::table(loss, info.rows) },
@@ -262,14 +276,15 @@ impl TrainSettings {
             data: DataOptions {
                 scale: asked.scale.unwrap_or(usual.data.scale),
                 split,
-                standardise_targets: asked.scale_target != Some(ScaleTarget::None),
+                standardise_targets: !loss.of_labels() && asked.scale_target != Some(ScaleTarget::None),
                 clip: asked.clip.unwrap_or(usual.data.clip),
                 inputs,
+                quantiles: loss.levels().map_or(0, Levels::count),
             },
             keep: asked.keep,
             patience,
             target_accuracy: asked.target_accuracy,
-            metric: asked.metric.or(usual.metric),
+            metric: asked.metric.or(usual.metric).or(loss.of_labels().then_some(Metric::LogLoss)),
             max_time: asked.max_time,
         };
         config.validate()?;
@@ -293,6 +308,10 @@ impl TrainSettings {
                 format!("{} for {kind}", if kind.betas() == 1 { "one number" } else { "two numbers" });
             demand(betas.len() == kind.betas(), "betas", &expected, betas.len())?;
         }
+        let fits = self.quantiles.is_none() || config.loss.levels().is_some();
+        demand(fits, "quantiles", "--loss quantile", config.loss)?;
+        let fits = self.scale_target.is_none() || !config.loss.of_labels();
+        demand(fits, "scale-target", "values to predict", "labels of 0 or 1")?;
         let fits = self.eps.is_none() || kind.uses_epsilon();
         demand(fits, "eps", &having(OptimizerKind::uses_epsilon), name)?;
         let fits = self.lr_gamma.is_none() || schedule.uses_gamma();

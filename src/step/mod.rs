@@ -22,7 +22,7 @@ pub use augment::{Augment, Distortion, Elastic, ImageSize};
 pub(crate) use augment::{Pixel, Work};
 pub use dropout::Dropout;
 pub(crate) use exp::exp_wide;
-pub use loss::{Loss, LossRows, Targets};
+pub use loss::{Levels, Loss, LossRows, Targets};
 pub use optimizer::{Optimizer, OptimizerKind, Tile};
 pub use rate::{RateSchedule, Rates};
 pub use record::StepRecord;

@@ -33,7 +33,7 @@ pub struct Candidates<'a> {
 /// Quality of predictions: accuracy, for classes, and the mean loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
-    /// Share of correct rows; 0 for values.
+    /// Share of correct rows, or of correct labels of 0 or 1; 0 for values.
     pub accuracy: f64,
     /// Mean loss.
     pub loss: f64,
@@ -122,21 +122,30 @@ impl Candidates<'_> {
                 Fit { accuracy: right / all, loss: loss / all }
             }
             TargetsRef::Values { values, .. } => {
-                let mut loss = 0.0;
+                let (mut right, mut loss) = (0.0, 0.0);
                 for (row, count) in counts() {
                     let first = row * self.columns;
                     for (place, value) in (first..).zip(&values[first..][..self.columns]) {
-                        loss += count * self.of_error(mean(place) - f64::from(*value));
+                        loss += count * self.of_value(mean(place), (*value).into(), place - first);
+                        let is_right = self.loss.of_labels() && (mean(place) > 0.0) == (*value > 0.5);
+                        right += count * f64::from(is_right);
                     }
                 }
-                Fit { accuracy: 0.0, loss: loss / (all * self.columns as f64) }
+                let terms = all * self.columns as f64;
+                Fit { accuracy: right / terms, loss: loss / terms }
             }
         }
     }
 
-    /// Returns the loss of a value with this error.
-    fn of_error(&self, error: f64) -> f64 {
+    /// Returns the loss of the output z of this index for the value t.
+    fn of_value(&self, z: f64, t: f64, output: usize) -> f64 {
+        let error = z - t;
         match self.loss {
+            Loss::BinaryCrossEntropy => z.max(0.0) - z * t + (-z.abs()).exp().ln_1p(),
+            Loss::Quantile(levels) => {
+                let q = levels.level(output);
+                (-q * error).max((1.0 - q) * error)
+            }
             Loss::Mae => error.abs(),
             Loss::Huber if error.abs() > 1.0 => error.abs() - 0.5,
             Loss::Huber => error.powi(2) / 2.0,

@@ -245,7 +245,7 @@ impl<'b> FinishedSweep<'b> {
         let data =
             self.members.iter().find(is_first).filter(|_| !is_out_of_fold).map(|member| &member.data[0]);
         let test = data.and_then(|data| data.test()).map(|rows| self.tested(&model, rows)).transpose()?;
-        let (of_classes, fit) = (model.network.loss().of_classes(), chosen.fit);
+        let (of_classes, fit) = (model.network.loss().classifies(), chosen.fit);
         Ok(Some(SavedEnsemble { path, members, of_classes, is_out_of_fold, fit, test }))
     }
 

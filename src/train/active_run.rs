@@ -8,15 +8,17 @@ use super::class_figures::class_figures;
 use super::classified::{accuracy, auc, balanced_accuracy, evaluation};
 use super::epoch_loop::EpochLoop;
 use super::events::{ClassScores, Score};
+use super::label_scores::{label_probabilities, label_score};
 use super::metric::Metric;
 use super::training_data::TrainingData;
 use super::training_warning::TrainingWarning;
 use super::value_errors::ValueErrors;
 use crate::clock::Instant;
-use crate::data::{Dataset, TargetsRef, Transform};
+use crate::data::{Dataset, TargetScale, TargetsRef, Transform};
 use crate::engine::{Engine, Evaluation, Observer};
 use crate::error::Result;
 use crate::model::{DataSchema, Network};
+use crate::step::Loss;
 use crate::timing::Span;
 
 /// A network in training, for the columns and classes found at the start.
@@ -62,9 +64,11 @@ impl ActiveRun {
         if let TargetsRef::Values { values, columns } = rows.targets.view() {
             let outputs = self.engine.outputs(&rows.view()).await?;
             let scale = self.data_schema.target_scale.as_ref();
-            let errors =
-                ValueErrors::from_outputs(self.network.loss(), &outputs, values, columns, scale, &counts);
-            let warning = TrainingWarning::for_values(&errors, name);
+            let errors = self.errors(&outputs, values, columns, scale, &counts);
+            let warning = self.warning(&errors, name);
+            if self.network.loss().of_labels() {
+                return Ok((Some(label_score(&outputs, values, columns, &counts, self.metric)), warning));
+            }
             let chosen = self.metric.and_then(|metric| metric.with(metric.of_errors(&errors)));
             return Ok((Some(Score { chosen, ..Score::of_values(errors) }), warning));
         }
@@ -89,10 +93,37 @@ impl ActiveRun {
         Ok((Some(Score { loss: *loss, accuracy, values: None, classes, chosen }), warning))
     }
 
+    /// Returns the warning for predicted values, or for the median among quantiles, if any.
+    fn warning(&self, errors: &ValueErrors, name: &'static str) -> Option<TrainingWarning> {
+        let levels = self.network.loss().levels();
+        let are_central = levels.is_none_or(|levels| levels.level(levels.middle()) == 0.5);
+        are_central.then(|| TrainingWarning::for_values(errors, name)).flatten()
+    }
+
+    /// Returns the errors of predicted values, or of the probabilities of labels, against values, all [rows, columns].
+    fn errors(
+        &self,
+        outputs: &[f32],
+        values: &[f32],
+        columns: usize,
+        scale: Option<&TargetScale>,
+        counts: &[f64],
+    ) -> ValueErrors {
+        let loss = self.network.loss();
+        if loss.of_labels() {
+            let shares: Vec<f32> =
+                label_probabilities(outputs).into_iter().map(|share| share as f32).collect();
+            return ValueErrors::from_outputs(Loss::Mse, &shares, values, columns, None, counts);
+        }
+        ValueErrors::from_outputs(loss, outputs, values, columns, scale, counts)
+    }
+
     /// Adds the AUC to the score over some rows, if it is missing. The engine must hold the parameters of the
     /// score.
     pub(super) async fn complete(&mut self, score: Option<&mut Score>, rows: Option<&Dataset>) -> Result<()> {
-        let classes = score.and_then(|score| score.classes.as_mut()).filter(|classes| classes.auc.is_none());
+        let is_missing =
+            |classes: &&mut ClassScores| classes.auc.is_none() && self.network.loss().of_classes();
+        let classes = score.and_then(|score| score.classes.as_mut()).filter(is_missing);
         if let (Some(classes), Some(rows)) = (classes, rows) {
             classes.auc =
                 auc(&self.engine.outputs(&rows.view()).await?, rows.labels(), &rows.view().counts());
@@ -120,11 +151,9 @@ impl ActiveRun {
         let counts = data.counts();
         if let TargetsRef::Values { values, columns } = data.view().targets {
             let outputs = self.engine.outputs(&data.view()).await?;
-            return Ok(TrainingWarning::for_values(
-                // Independent of the unit of the values.
-                &ValueErrors::from_outputs(self.network.loss(), &outputs, values, columns, None, &counts),
-                "training",
-            ));
+            // Independent of the unit of the values.
+            let errors = self.errors(&outputs, values, columns, None, &counts);
+            return Ok(self.warning(&errors, "training"));
         }
         let labels = data.reader.labels();
         let classes = &self.data_schema.classes;

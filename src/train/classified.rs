@@ -66,6 +66,8 @@ pub(super) struct Classified<'a> {
     /// Logarithms of the probabilities, [rows, classes].
     scores: Vec<f64>,
     classes: usize,
+    /// First class that F1, AUC and average precision are means over.
+    first: usize,
 }
 
 impl<'a> Classified<'a> {
@@ -81,7 +83,12 @@ impl<'a> Classified<'a> {
         }
         let measured = if classes > MOST_CLASSES { 0 } else { classes };
         let ranked = (0..measured).map(|class| ranks(&scores, classes, class)).collect();
-        Self { labels, predictions, losses, ranked, scores, classes }
+        Self { labels, predictions, losses, ranked, scores, classes, first: 0 }
+    }
+
+    /// Prepares rows with labels of 0 or 1, with F1, AUC and average precision of label 1.
+    pub(super) fn of_label(logits: &[f32], predictions: &'a [u32], labels: &'a [u32]) -> Self {
+        Self { first: 1, ..Self::new(logits, predictions, labels) }
     }
 
     /// Returns the number of operations of [`Self::measures`].
@@ -97,7 +104,7 @@ impl<'a> Classified<'a> {
         [
             accuracy(labels, predictions, counts),
             mean_of(&figures, ClassFigures::recall),
-            mean_of(&figures, ClassFigures::f1),
+            mean_of(&figures[self.first..], ClassFigures::f1),
             weighted_sum(losses.iter().copied(), counts) / counts.iter().sum::<f64>(),
             self.auc(counts),
             self.average_precision(counts),
@@ -115,7 +122,7 @@ impl<'a> Classified<'a> {
 
     /// Returns the mean over the classes for which `of` is defined; NaN if there are none.
     fn mean(&self, of: impl Fn(usize) -> Option<f64>) -> f64 {
-        let found: Vec<f64> = (0..self.ranked.len()).filter_map(of).collect();
+        let found: Vec<f64> = (self.first..self.ranked.len()).filter_map(of).collect();
         found.iter().sum::<f64>() / found.len() as f64
     }
 

@@ -37,6 +37,9 @@ pub struct DataOptions {
     /// Layers learnt before the first dense layer.
     #[serde(flatten)]
     pub inputs: InputOptions,
+    /// Number of quantiles to predict of a single target, whose values are repeated; 0 for values themselves.
+    #[serde(skip)]
+    pub quantiles: usize,
 }
 
 impl DataOptions {

@@ -10,10 +10,11 @@ use crate::engine::{Device, DistortedCopies, EnsembleEngine, Evaluation, Inferen
 use crate::error::{Error, Place, Result};
 use crate::memory::{check_memory, prefer_large_pages};
 use crate::model::Model;
-use crate::step::{Augment, Distortion, ImageSize};
+use crate::step::{Augment, Distortion, ImageSize, Loss};
 use crate::threads::block;
 use crate::threads::{available, each};
 use crate::train::classified::{accuracy, evaluation};
+use crate::train::label_scores::{label_probabilities, label_score, probable_labels};
 use crate::train::probabilities::softmax;
 use crate::train::{Config, Score, ValueErrors};
 
@@ -22,9 +23,9 @@ use crate::train::{Config, Score, ValueErrors};
 pub struct Evaluated {
     /// Loss, accuracy, and errors of values, weighted if rows have weights.
     pub score: Score,
-    /// Class of each row, the first of the most probable; empty for a model of values.
+    /// Class of each row, the first of the most probable; labels of 0 or 1, [rows, labels]; empty for a model of values.
     pub predictions: Vec<u32>,
-    /// Logits, [rows, classes], or values, [rows, outputs].
+    /// Logits, [rows, classes or labels], or values, [rows, outputs].
     pub outputs: Vec<f32>,
     /// Description of the device.
     pub device: String,
@@ -53,7 +54,8 @@ pub fn model_path(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// [`Error::Data`] if the data do not fit the model.
-pub fn read_dataset_for(model: &Model, data: Reader) -> Result<(Dataset, UnknownCells)> {
+pub fn read_dataset_for(model: &Model, mut data: Reader) -> Result<(Dataset, UnknownCells)> {
+    data.repeat_values(model.network.quantiles())?;
     test_set(data, model.network.columns(), &model.transform, &model.data_schema.classes)
 }
 
@@ -86,13 +88,24 @@ pub fn evaluate_copies(
             let score = Score { loss, accuracy, ..Score::default() };
             Evaluated { score, predictions, outputs, device }
         }
+        TargetsRef::Values { values, columns } if model.network.loss().of_labels() => {
+            let score = label_score(&outputs, values, columns, &counts, None);
+            Evaluated { score, predictions: probable_labels(&outputs), outputs, device }
+        }
         TargetsRef::Values { values, columns } => {
             let (loss, scale) = (model.network.loss(), model.data_schema.target_scale.as_ref());
             let errors = ValueErrors::from_outputs(loss, &outputs, values, columns, scale, &counts);
-            let outputs = scale.map(|scale| scale.restored(&outputs)).unwrap_or(outputs);
+            let outputs = values_of(loss, scale, outputs);
             Evaluated { score: Score::of_values(errors), predictions: Vec::new(), outputs, device }
         }
     })
+}
+
+/// Returns values in their original scale from outputs, quantiles in ascending order.
+fn values_of(loss: Loss, scale: Option<&TargetScale>, outputs: Vec<f32>) -> Vec<f32> {
+    let mut values = scale.map(|scale| scale.restored(&outputs)).unwrap_or(outputs);
+    loss.levels().into_iter().for_each(|levels| levels.sort(&mut values));
+    values
 }
 
 /// Creates an engine with a model on a device.
@@ -151,18 +164,18 @@ const DECODED_ROWS: usize = 1 << 13;
 #[derive(Debug, Clone)]
 pub struct OutputDecoder {
     outputs: usize,
-    of_classes: bool,
+    loss: Loss,
     target_scale: Option<TargetScale>,
 }
 
 /// Predictions of a model for some rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictions {
-    /// Class of each row, the first of the most probable; empty for a model of values.
+    /// Class of each row, the first of the most probable; labels of 0 or 1, [rows, labels]; empty for a model of values.
     pub classes: Vec<u32>,
-    /// Softmax of the logits, in f64, [rows, classes].
+    /// Probabilities in f64: the softmax of the logits, [rows, classes], or of label 1 for each label, [rows, labels].
     pub probabilities: Vec<f64>,
-    /// Values, [rows, outputs]; empty for a model of classes.
+    /// Values, [rows, outputs]; empty for a model of classes or labels.
     pub values: Vec<f32>,
 }
 
@@ -253,7 +266,7 @@ impl OutputDecoder {
     pub fn new(model: &Model) -> Self {
         Self {
             outputs: model.network.outputs(),
-            of_classes: model.network.loss().of_classes(),
+            loss: model.network.loss(),
             target_scale: model.data_schema.target_scale.clone(),
         }
     }
@@ -270,10 +283,13 @@ impl OutputDecoder {
 
     /// Converts outputs of whole rows on at most `threads` threads.
     fn predictions_by(&self, outputs: Vec<f32>, threads: usize) -> Predictions {
-        if !self.of_classes {
-            let values = self.target_scale.as_ref().map(|scale| scale.restored(&outputs));
-            let (classes, probabilities) = (Vec::new(), Vec::new());
-            return Predictions { values: values.unwrap_or(outputs), classes, probabilities };
+        if self.loss.of_labels() {
+            let (classes, probabilities) = (probable_labels(&outputs), label_probabilities(&outputs));
+            return Predictions { classes, probabilities, values: Vec::new() };
+        }
+        if !self.loss.of_classes() {
+            let values = values_of(self.loss, self.target_scale.as_ref(), outputs);
+            return Predictions { values, classes: Vec::new(), probabilities: Vec::new() };
         }
         let mut classes = vec![0; outputs.len() / self.outputs];
         let mut probabilities = vec![0.0; outputs.len()];

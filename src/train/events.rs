@@ -19,18 +19,19 @@ pub struct Score {
     /// Mean loss.
     #[serde(with = "exact")]
     pub loss: f64,
-    /// Share of correctly classified rows; 0 if targets are values.
+    /// Share of correctly classified rows, or the mean of this share over labels of 0 or 1; 0 if targets are values, and
+    /// over training rows with such labels.
     #[serde(with = "exact")]
     pub accuracy: f64,
     /// Metrics of predicted values, over validation or test rows.
     pub values: Option<ValueErrors>,
-    /// Metrics of predicted classes, over validation or test rows.
+    /// Metrics of predicted classes or labels, over validation or test rows.
     pub classes: Option<ClassScores>,
     /// Metric that selects the model; `None` for the default.
     pub chosen: Option<MetricValue>,
 }
 
-/// Metrics of predicted classes over some rows.
+/// Metrics of predicted classes over some rows; for labels of 0 or 1 the means over the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ClassScores {
     /// Mean recall of the classes that occur.

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::classified::evaluation;
 use super::evaluation::{engine_with, evaluate};
+use super::label_scores::label_score;
 use super::metric::Metric;
 use super::value_errors::ValueErrors;
 use crate::data::{Dataset, Features, TargetsRef, Transform};
@@ -134,6 +135,10 @@ fn measure(model: &Model, engine: &mut dyn Inference, data: &Dataset, metric: Me
     match data.targets.view() {
         TargetsRef::Classes(labels) => {
             Ok(metric.of_outputs(&outputs, &evaluation(&outputs, labels, &counts), labels, &counts))
+        }
+        TargetsRef::Values { columns, values } if model.network.loss().of_labels() => {
+            let score = label_score(&outputs, values, columns, &counts, Some(metric));
+            Ok(score.chosen.map_or(f64::NAN, |chosen| chosen.value))
         }
         TargetsRef::Values { columns, values } => {
             let scale = model.data_schema.target_scale.as_ref();

@@ -6,7 +6,7 @@ use super::checkpoint::PartOfEpoch;
 use super::evaluation::check_inputs;
 use super::events::Score;
 use super::{Config, TrainingData};
-use crate::data::{Dataset, Dictionary, Targets, UnknownCells};
+use crate::data::{Dataset, Dictionary, Targets, UnknownCells, repeated};
 use crate::engine::{Batches, Device, Engine, EngineState, Order};
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -80,13 +80,18 @@ impl Pass {
         let expected = "none, as passes over a part of the rows have no epochs";
         demand(config.augment.is_none(), "augment", expected, config.augment)?;
         let network = &model.network;
-        demand(config.loss == network.loss(), "loss", network.loss().name(), config.loss)?;
+        demand(config.loss == network.loss(), "loss", &network.loss().to_string(), config.loss)?;
         if model.ensemble.is_some() {
             return Err(Error::Config("an ensemble cannot be trained further".to_owned()));
         }
         let inputs = model.transform.columns(network.columns());
         check_inputs(Path::new("x"), rows.inputs, inputs)?;
         let (mut rows, unknown) = model.transform.rows(rows, dictionaries)?;
+        if let Targets::Values { columns: columns @ 1, values } = &mut rows.targets
+            && network.quantiles() > 0
+        {
+            (*columns, *values) = (network.quantiles(), repeated(values, network.quantiles()));
+        }
         match (&mut rows.targets, &model.data_schema.target_scale) {
             (Targets::Values { columns, .. }, _) if *columns != network.outputs() => {
                 let text = format!("expected {} values of a row, found {columns}", network.outputs());

@@ -1,9 +1,11 @@
 //! Metrics of predictions with confidence intervals.
 
 use super::classified::Classified;
+use super::label_scores::{LabelledRows, means};
 use super::value_errors::TargetErrors;
 use crate::data::TargetsRef;
 use crate::random::{Purpose, words};
+use crate::step::{Levels, Loss};
 
 /// Number of bootstrap resamples, and its minimum for many rows.
 const RESAMPLES: usize = 1000;
@@ -22,9 +24,14 @@ const Z: f64 = 1.959_963_985;
 const OF_CLASSES: [&str; 6] =
     ["accuracy", "balanced_accuracy", "macro_f1", "log_loss", "auc", "average_precision"];
 const OF_VALUES: [&str; 3] = ["rmse", "mae", "r2"];
+/// For each quantile: its loss, and the share of the rows whose value is at most the quantile.
+const OF_QUANTILES: [&str; 2] = ["pinball_loss", "rows_below"];
+/// Share of the rows of which all labels are right.
+const EXACT_MATCH: &str = "exact_match";
 
 /// Metrics of classes that are 1 for perfect predictions.
-const SHARES: [&str; 5] = ["accuracy", "balanced_accuracy", "macro_f1", "auc", "average_precision"];
+const SHARES: [&str; 7] =
+    ["accuracy", "balanced_accuracy", "macro_f1", "auc", "average_precision", EXACT_MATCH, OF_QUANTILES[1]];
 
 /// A metric of predictions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,7 +49,7 @@ pub struct Measure {
     pub interval: [f64; 2],
 }
 
-/// Computes the metrics of predictions for rows with these targets from the outputs of a network, [rows,
+/// Computes the metrics of predictions for rows with these targets from the outputs of a network with this loss, [rows,
 /// outputs] (for values, in the units of the targets), and the predicted class of each row, if targets are classes. Rows
 /// are weighted by `counts`.
 ///
@@ -52,8 +59,13 @@ pub struct Measure {
 /// higher probability of the class than a row of another, and average precision, the sum over the thresholds
 /// of a class's probability of precision times the increase of recall, both the mean over the classes that
 /// have rows, and NaN for more than 100 classes. Metrics of values: RMSE, MAE and R2, of all targets together
-/// as in [`ValueErrors`](super::ValueErrors), and of each target if there are several.
+/// as in [`ValueErrors`](super::ValueErrors), and of each target if there are several. Metrics of labels of 0 or 1: the
+/// metrics of classes for each label, with F1, AUC and average precision of label 1; their means over the labels for which they
+/// are defined; and the share of the rows of which all labels are right. Metrics of quantiles: for each level the pinball
+/// loss in the unit of the target, and the share of the rows whose value is at most the quantile; the mean of the losses,
+/// if there are several; RMSE, MAE and R2 of the level nearest to 0.5.
 pub fn measures(
+    loss: Loss,
     outputs: &[f32],
     predictions: &[u32],
     targets: TargetsRef<'_>,
@@ -64,6 +76,36 @@ pub fn measures(
             let rows = Classified::new(outputs, predictions, labels);
             let names: Vec<_> = OF_CLASSES.iter().map(|name| (*name, None)).collect();
             with_intervals(rows.steps(), &names, counts, |counts| rows.measures(counts).to_vec())
+        }
+        TargetsRef::Values { columns, values } if loss.of_labels() => {
+            let rows = LabelledRows::new(outputs, values, columns);
+            let classified = rows.classified();
+            let each = if columns > 1 { &classified[..] } else { &[] };
+            let of = |target| OF_CLASSES.iter().map(move |name| (*name, target));
+            let names = of(None).chain([(EXACT_MATCH, None)]);
+            let names: Vec<_> = names.chain((0..each.len()).flat_map(|target| of(Some(target)))).collect();
+            let steps = classified.iter().map(Classified::steps).sum();
+            with_intervals(steps, &names, counts, |counts| {
+                let of_labels: Vec<[f64; 6]> = classified.iter().map(|rows| rows.measures(counts)).collect();
+                let own = of_labels.iter().take(each.len()).flatten().copied();
+                means(&of_labels).into_iter().chain([rows.exact_match(counts)]).chain(own).collect()
+            })
+        }
+        TargetsRef::Values { columns, values } if let Some(levels) = loss.levels() => {
+            let target = |level| (columns > 1).then_some(level);
+            let middle = target(levels.middle());
+            let each = (0..columns).flat_map(|level| OF_QUANTILES.map(|name| (name, target(level))));
+            let all = (columns > 1).then_some((OF_QUANTILES[0], None));
+            let names = all.into_iter().chain(OF_VALUES.map(|name| (name, middle))).chain(each);
+            let names: Vec<_> = names.collect();
+            with_intervals(values.len(), &names, counts, |counts| {
+                let errors = TargetErrors::from_outputs(outputs, values, columns, counts)[levels.middle()];
+                let mut found = quantile_measures(levels, outputs, values, counts);
+                let mean = found.iter().step_by(2).sum::<f64>() / columns as f64;
+                found.splice(0..0, [errors.rmse, errors.mae, errors.r2]);
+                found.splice(0..0, all.map(|_| mean));
+                found
+            })
         }
         TargetsRef::Values { columns, values } => {
             let of = |target| OF_VALUES.iter().map(move |name| (*name, target));
@@ -77,6 +119,22 @@ pub fn measures(
             })
         }
     }
+}
+
+/// Returns for each level the pinball loss, and the share of the rows whose value is at most the quantile, weighted by
+/// `counts`.
+fn quantile_measures(levels: Levels, outputs: &[f32], values: &[f32], counts: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0; 2 * levels.count()];
+    let rows = outputs.chunks_exact(levels.count()).zip(values.chunks_exact(levels.count()));
+    for ((outputs, values), count) in rows.zip(counts).filter(|(_, count)| **count > 0.0) {
+        for (level, (output, value)) in outputs.iter().zip(values).enumerate() {
+            let (d, q) = (f64::from(*value) - f64::from(*output), levels.level(level));
+            sums[2 * level] += count * (q * d).max((q - 1.0) * d);
+            sums[2 * level + 1] += if d <= 0.0 { *count } else { 0.0 };
+        }
+    }
+    let all = counts.iter().sum::<f64>();
+    sums.into_iter().map(|sum| sum / all).collect()
 }
 
 /// Returns the metrics that `of` computes from rows with given weights, with intervals.
@@ -138,7 +196,7 @@ mod tests {
     /// The metrics of classes, each the most probable one.
     fn of_classes(logits: &[f32], labels: &[u32], counts: &[f64]) -> Vec<Measure> {
         let predictions = evaluation(logits, labels, counts).predictions;
-        measures(logits, &predictions, TargetsRef::Classes(labels), counts)
+        measures(Loss::CrossEntropy, logits, &predictions, TargetsRef::Classes(labels), counts)
     }
 
     fn near(measures: &[Measure], expected: &[(&str, f64)]) {
@@ -199,12 +257,24 @@ mod tests {
     fn measures_of_values_are_those_of_scikit_learn() {
         let (outputs, values) = ([2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]);
         near(
-            &measures(&outputs, &[], TargetsRef::Values { columns: 1, values: &values }, &[1.0; 4]),
+            &measures(
+                Loss::Mse,
+                &outputs,
+                &[],
+                TargetsRef::Values { columns: 1, values: &values },
+                &[1.0; 4],
+            ),
             &[("rmse", 0.375f64.sqrt()), ("mae", 0.5), ("r2", 0.948_608_137)],
         );
         let (outputs, values) = ([0.0, 2.0, -1.0, 2.0, 8.0, -5.0], [0.5, 1.0, -1.0, 1.0, 7.0, -6.0]);
         near(
-            &measures(&outputs, &[], TargetsRef::Values { columns: 2, values: &values }, &[1.0; 3]),
+            &measures(
+                Loss::Mse,
+                &outputs,
+                &[],
+                TargetsRef::Values { columns: 2, values: &values },
+                &[1.0; 3],
+            ),
             &[
                 ("rmse", 0.708_333_333f64.sqrt()),
                 ("mae", 0.75),

@@ -16,6 +16,7 @@ mod hand_over_tests;
 mod importance;
 mod incremental;
 mod input_options;
+mod label_scores;
 mod measures;
 mod metric;
 mod model_selection;

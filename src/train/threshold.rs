@@ -57,6 +57,7 @@ fn check_two_classes(predictions: &[u32], outputs: usize) -> Result<()> {
     let found = match predictions.len() {
         0 => "one of values",
         rows if outputs == 2 * rows => return Ok(()),
+        labels if outputs == labels => "one of labels, or of one class",
         _ => "one of more",
     };
     Err(Error::setting("threshold", "a model of two classes", found))

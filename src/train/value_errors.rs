@@ -1,5 +1,7 @@
 //! Errors of predicted values.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{classified::weighted_sum, exact};
@@ -22,7 +24,7 @@ pub struct ValueErrors {
     /// Mean over the targets of the coefficient of determination.
     #[serde(with = "exact")]
     pub r2: f64,
-    /// Errors of each target, in its unit, in the order of the outputs.
+    /// Errors of each target, in its unit, in the order of the outputs; of quantiles only those of the level nearest to 0.5.
     pub targets: Vec<TargetErrors>,
 }
 
@@ -53,16 +55,17 @@ impl ValueErrors {
         scale: Option<&TargetScale>,
         counts: &[f64],
     ) -> Self {
-        match scale {
-            None => {
-                let targets = TargetErrors::from_outputs(outputs, values, columns, counts);
-                Self::together(mean_loss(loss, outputs, values, columns, counts), targets)
-            }
-            Some(scale) => {
-                let targets = TargetErrors::from_outputs(&scale.restored(outputs), values, columns, counts);
-                Self::together(mean_loss(loss, outputs, &scale.scaled(values), columns, counts), targets)
-            }
+        let mut outputs = Cow::from(outputs);
+        loss.levels().into_iter().for_each(|levels| levels.sort(outputs.to_mut()));
+        let (own, own_values) = match scale {
+            None => (outputs.clone(), Cow::from(values)),
+            Some(scale) => (scale.restored(&outputs).into(), scale.scaled(values).into()),
+        };
+        let mut targets = TargetErrors::from_outputs(&own, values, columns, counts);
+        if let Some(levels) = loss.levels() {
+            targets = vec![targets[levels.middle()]];
         }
+        Self::together(mean_loss(loss, &outputs, &own_values, columns, counts), targets)
     }
 
     fn together(loss: f64, targets: Vec<TargetErrors>) -> Self {

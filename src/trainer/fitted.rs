@@ -18,9 +18,9 @@ use crate::train::{Predictor, Score, evaluate, read_dataset_for};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicted {
     /// Class of each row, the first of the most probable ones, counted from 0 in the natural order of the
-    /// labels; empty for regression models.
+    /// labels; labels of 0 or 1, row-major [rows, labels], of a multi-label model; empty for regression models.
     pub classes: Vec<u32>,
-    /// Probability of each class, [rows, classes].
+    /// Probability of each class, or of label 1 of each label, [rows, classes or labels].
     pub probabilities: Array2<f64>,
     /// Predicted values of a regression model, [rows, values].
     pub values: Array2<f32>,
@@ -33,12 +33,12 @@ impl Predicted {
     /// Returns the label of a row, as text: numbers with as few digits as they need.
     ///
     /// # Panics
-    /// If the row does not exist, or the model predicts values.
+    /// If the row does not exist, or the model predicts values or several labels.
     pub fn label(&self, row: usize) -> &str {
         self.names.name(self.classes[row])
     }
 
-    /// Returns the label of each row; empty for regression models.
+    /// Returns the label of each row; empty for regression models, meaningless for several labels.
     pub fn labels(&self) -> impl ExactSizeIterator<Item = &str> {
         self.classes.iter().map(|class| self.names.name(*class))
     }
@@ -102,7 +102,7 @@ impl Model {
         let y = y.target_data();
         let columns = match self.network.outputs() {
             _ if self.network.loss().of_classes() => None,
-            columns => Some(columns),
+            columns => Some(if self.network.quantiles() > 0 { 1 } else { columns }),
         };
         check_alike("y", &y, &TargetData::like(columns))?;
         // Reports the same errors as a prediction of these rows.

@@ -189,6 +189,37 @@ fn c_predicts_like_an_ensemble() {
     assert_c_predicts_the_same(&place, "sweep/ensemble.safetensors");
 }
 
+/// A network, and an ensemble, of two labels of 0 or 1.
+#[test]
+fn c_predicts_probabilities_of_labels() {
+    let place = place();
+    let labelled = |(row, line): (usize, &str)| match row {
+        0 => format!("{line},hot,wet\n"),
+        _ => format!("{line},{},{}\n", row * 7 % 3 / 2, u32::from(line < "2")),
+    };
+    place.write("train.csv", table(200).lines().enumerate().map(labelled).collect::<String>());
+    let target = ["--target", "hot", "wet", "--task", "multi-label", "--exclude", "value", "class"];
+    train(&place, &[&target[..], &["--hidden", "5"]].concat(), "m");
+    assert_c_predicts_the_same(&place, "m");
+    let sweep = ["sweep", "--data", "train.csv", "--device", "cpu", "--trials", "2", "--ensemble", "3"];
+    let few = ["--epochs", "2", "--hidden", "5", "--out", "sweep", "--quiet"];
+    place.succeed(&[&sweep[..], &target, &few].concat());
+    assert_c_predicts_the_same(&place, "sweep/ensemble.safetensors");
+}
+
+/// Quantiles in ascending order, of a network and of an ensemble.
+#[test]
+fn c_predicts_quantiles() {
+    let place = place();
+    let target = ["--target", "value", "--exclude", "class", "--loss", "quantile"];
+    train(&place, &[&target[..], &["--hidden", "5"]].concat(), "m");
+    assert_c_predicts_the_same(&place, "m");
+    let sweep = ["sweep", "--data", "train.csv", "--device", "cpu", "--trials", "2", "--ensemble", "3"];
+    let few = ["--epochs", "2", "--hidden", "5", "--out", "sweep", "--quiet"];
+    place.succeed(&[&sweep[..], &target, &few].concat());
+    assert_c_predicts_the_same(&place, "sweep/ensemble.safetensors");
+}
+
 #[test]
 fn every_format_is_written_as_its_readers_know_it() {
     let place = place();

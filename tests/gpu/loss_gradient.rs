@@ -21,8 +21,12 @@ struct Problem {
 impl Problem {
     fn new(targets: LossTargets, z: Array2<f32>, classes: Vec<u32>) -> Self {
         let (rows, outputs) = z.dim();
-        // Targets differ from outputs by the size of the outputs.
-        let values = &z + &random(rows, outputs, 7);
+        // Targets are labels of 0 or 1, or differ from outputs by the size of the outputs.
+        let others = random(rows, outputs, 7);
+        let values = match targets.loss.of_labels() {
+            true => others.mapv(|value| f32::from(value > 0.0)),
+            false => &z + &others,
+        };
         let weights = (0..rows).map(|row| [1.0, 0.25, 3.0, 0.0][row % 4]).collect();
         Self { targets, z, classes, values, weights }
     }
@@ -114,7 +118,9 @@ fn loss_bound(loss: Loss, z: &Array2<f64>, targets: &ReferenceTargets<'_>) -> Ar
     let terms = Array2::from_shape_fn(z.dim(), |at| {
         let size = z[at].abs() + t[at].abs();
         let slope = if loss == Loss::Mse { 2.0 * (z[at] - t[at]).abs() } else { 1.0 };
-        2.0 * EPS * size * (slope + EPS * size)
+        // The logarithm of a number from 1 to 2 is within 2^-21.
+        let own = if loss.of_labels() { 8.0 * EPS + 2f64.powi(-21) } else { 0.0 };
+        2.0 * EPS * size * (slope + EPS * size) + own
     });
     // The number of roundings of a sum is its number of terms.
     let outputs = z.ncols() as f64;
@@ -149,6 +155,10 @@ fn huge_outputs() {
         for targets in all() {
             let z = array![[1e4f32, -1e4, 0.0], [0.0, 500.0, -500.0], [-1e4, -1e4, -1e4]];
             Problem::new(targets, z, vec![1, 2, 0]).check(lab, tuning, 3, true);
+            if targets.loss.of_labels() || targets.loss.levels().is_some() {
+                let z = array![[1e30f32, -1e30, 0.0], [-1e30, 1e30, 100.0], [-100.0, 1e30, -1e30]];
+                Problem::new(targets, z, vec![1, 2, 0]).check(lab, tuning, 3, false);
+            }
         }
     });
 }

@@ -119,7 +119,12 @@ fn random_data(draw: &mut Draw, network: &Network, rows: usize, weighted: bool) 
     let targets = if network.loss().of_classes() {
         Targets::Classes((0..rows).map(|_| draw.between(0, outputs - 1) as u32).collect())
     } else {
-        let values = (0..rows * outputs).map(|i| number(seed, 201, i)).collect();
+        let of_labels = network.loss().of_labels();
+        let value = |i: usize| match number(seed, 201, i) {
+            value if of_labels => f32::from(value > 0.0),
+            value => value,
+        };
+        let values = (0..rows * outputs).map(value).collect();
         Targets::Values { columns: outputs, values }
     };
     let weights = (0..rows).filter(|_| weighted).map(|_| draw.one_of(&[1.0, 0.5, 2.0, 0.0])).collect();

@@ -143,6 +143,7 @@ fn kink(network: &ReferenceNetwork, pass: &ReferencePass, targets: &ReferenceTar
     let hidden = network.hidden.iter().zip(&pass.pre_activations);
     let hidden = hidden.filter(|(hidden, _)| jumps(hidden.activation)).flat_map(|(_, z)| z.iter().copied());
     let outputs = &pass.activations[network.weights.len()];
-    let misses = (network.loss == Loss::Mae).then(|| outputs - targets.matrix(outputs.ncols()));
+    let misses = matches!(network.loss, Loss::Mae | Loss::Quantile(_))
+        .then(|| outputs - targets.matrix(outputs.ncols()));
     hidden.chain(misses.into_iter().flatten()).fold(f64::INFINITY, |nearest, z| nearest.min(z.abs()))
 }

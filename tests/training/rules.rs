@@ -21,7 +21,7 @@ const WITHOUT_INPUT_LAYER: usize = 12;
 /// Returns number `number` of a list in which all activations, losses and optimizers take turns.
 fn problem(case: usize) -> Problem {
     let activation = |place: usize| Activation::ALL[(case + 3 * place) % Activation::ALL.len()];
-    let loss = Loss::ALL[case % Loss::ALL.len()];
+    let loss = Loss::ALL[(case + case / OptimizerKind::ALL.len()) % Loss::ALL.len()];
     let dropout = if !case.is_multiple_of(2) { 0.25 } else { 0.0 };
     let layers = vec![
         Dense { units: SIZES[1], activation: activation(0), dropout },
@@ -67,7 +67,11 @@ fn problem(case: usize) -> Problem {
     let targets = if loss.of_classes() {
         Targets::Classes((0..ROWS).map(|row| (row * 7 / 3 % outputs) as u32).collect())
     } else {
-        let values = (0..ROWS * outputs).map(|i| number(5, 201, i)).collect();
+        let value = |i: usize| match number(5, 201, i) {
+            value if loss.of_labels() => f32::from(value > 0.0),
+            value => value,
+        };
+        let values = (0..ROWS * outputs).map(value).collect();
         Targets::Values { columns: outputs, values }
     };
     let weight = |row: usize| [1.0, 0.5, 2.0][row % 3];

@@ -46,8 +46,7 @@ impl Model {
             .schema
             .as_ref()
             .map(|schema| schema.read_columns().iter().map(name_of).collect::<Vec<_>>());
-        let values =
-            if of_classes { Vec::new() } else { model.data_schema.value_names(model.network.outputs()) };
+        let values = if of_classes { Vec::new() } else { model.data_schema.value_names(&model.network) };
         json!({
             "network": model.network.to_string(),
             "parameters": model.network.parameter_count(),
@@ -142,7 +141,7 @@ impl Model {
             return Err(thrown("expected a model of a table, found one of images"));
         };
         let (rows, are_held_out) = self.rows(table)?;
-        let metric = if model.network.loss().of_classes() { Metric::Accuracy } else { Metric::R2 };
+        let metric = if model.network.loss().classifies() { Metric::Accuracy } else { Metric::R2 };
         let shuffling = Shuffling { metric, repeats: REPEATS, seed: 1, threads: None };
         let (value, found) =
             importances(model, &rows, &Device::Cpu, &shuffling, &mut |_, _| Ok(())).map_err(of_library)?;
@@ -180,7 +179,13 @@ impl Model {
 
     fn measured(&self, rows: &Dataset) -> Result<Value> {
         let found = evaluate(&self.model, rows, &Device::Cpu).map_err(of_library)?;
-        let of_all = measures(&found.outputs, &found.predictions, rows.targets.view(), &rows.view().counts());
+        let of_all = measures(
+            self.model.network.loss(),
+            &found.outputs,
+            &found.predictions,
+            rows.targets.view(),
+            &rows.view().counts(),
+        );
         let of_all = of_all.iter().filter(|measure| measure.target.is_none()).map(
             |measure| json!({ "name": measure.name, "value": measure.value, "interval": measure.interval }),
         );

@@ -56,7 +56,7 @@ impl<'a> Report<'a> {
         let PreparedSweep { planned, members, .. } = prepared;
         Self {
             planned: planned.iter().map(|planned| (planned.number, planned)).collect(),
-            of_classes: members.iter().all(|member| member.config.loss.of_classes()),
+            of_classes: members.iter().all(|member| member.config.loss.classifies()),
             members: members.iter().map(|member| (member.number, member)).collect(),
             console,
             start,

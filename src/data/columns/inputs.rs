@@ -73,7 +73,7 @@ impl Header<'_> {
         let targets = match (named, &wanted.target) {
             // The digits of MNIST as a table are not inputs, whether they are used or not.
             ([], Target::Absent) => (self.count == MNIST_COLUMNS).then_some(0).into_iter().collect(),
-            ([], Target::Values(_)) => vec![self.likely_values(&excluded)?],
+            ([], Target::Values(_) | Target::Labels(_)) => vec![self.likely_values(&excluded)?],
             ([], _) => vec![self.likely_target(&excluded)?],
             (named, _) => named.to_vec(),
         };
@@ -160,7 +160,7 @@ impl Header<'_> {
             return Err(self.error(expected.to_owned(), found));
         }
         let are_values = match wanted.target {
-            Target::Values(_) => true,
+            Target::Values(_) | Target::Labels(_) => true,
             Target::Auto | Target::Column(_) => {
                 wanted.infer_values && targets.iter().all(|target| self.holds_values(*target, &inputs))
             }
@@ -185,6 +185,7 @@ impl Header<'_> {
             inputs,
             target,
             values,
+            are_labels: matches!(wanted.target, Target::Labels(_)),
             categorical: categorical.into_iter().chain(codes).collect(),
             notices,
             left_out,

@@ -76,7 +76,8 @@ impl Header<'_> {
             inputs.into_iter().zip(read.iter().map(|(_, holds)| *holds)).collect();
         let categorical = inputs.iter().filter(|(_, holds)| *holds == Holds::Categories);
         let categorical = categorical.map(|(column, _)| *column).collect();
-        Ok(Columns { count: self.count, inputs, target, values, categorical, ..Columns::default() })
+        let (count, are_labels) = (self.count, schema.are_labels);
+        Ok(Columns { count, inputs, target, values, are_labels, categorical, ..Columns::default() })
     }
 
     /// The position in this table of a column of a table with this schema, if it exists.

@@ -41,6 +41,8 @@ pub enum Target {
     /// Values to predict, one column each, found like a label by name or index. If the list is empty: the values of the
     /// model, or else the only column named target, y, label or class.
     Values(Vec<String>),
+    /// Several labels of 0 or 1 for each row, one column each, found as [`Target::Values`] are, and delivered as values.
+    Labels(Vec<String>),
     /// No target: the rows are to be predicted.
     Absent,
 }
@@ -85,6 +87,8 @@ pub(crate) struct Columns {
     pub target: Option<usize>,
     /// Values to predict.
     pub values: Vec<usize>,
+    /// Whether the values are labels of 0 or 1.
+    pub are_labels: bool,
     /// The values that are numbers with a sign or a unit.
     pub with_units: Vec<(usize, Units)>,
     pub weight: Option<usize>,
@@ -231,6 +235,7 @@ impl Columns {
             zones: Vec::new(),
             target: self.target.map(column),
             values: self.values.iter().copied().map(column).collect(),
+            are_labels: self.are_labels,
             weight: self.weight.map(column),
             folds_labels: self.folds_labels,
             drops_missing_target: self.drops_missing_target,
@@ -264,7 +269,7 @@ impl Header<'_> {
             (find(&wanted.group, "a column of groups")?, find(&wanted.time, "a column of times")?);
         let named = match &wanted.target {
             Target::Column(name) => vec![self.find(name, "a target column")?],
-            Target::Values(names) => self.distinct(names)?,
+            Target::Values(names) | Target::Labels(names) => self.distinct(names)?,
             Target::Auto | Target::Absent => Vec::new(),
         };
         let mut columns = match &wanted.schema {

@@ -48,6 +48,9 @@ pub struct Schema {
     pub target: Option<Column>,
     /// The values to predict, in the order of the network's outputs.
     pub values: Vec<Column>,
+    /// Whether the values are labels of 0 or 1.
+    #[serde(default)]
+    pub are_labels: bool,
     /// The column of row weights, which is read if a table has it.
     pub weight: Option<Column>,
     /// Whether labels that differ only in case, or in surrounding blanks, are the same label.

@@ -58,6 +58,11 @@ impl<'a> TargetsRef<'a> {
     }
 }
 
+/// Returns each value `count` times.
+pub(crate) fn repeated(values: &[f32], count: usize) -> Vec<f32> {
+    values.iter().flat_map(|value| std::iter::repeat_n(*value, count)).collect()
+}
+
 /// The scaling of values to predict for training: (value - center) / width, with both per column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

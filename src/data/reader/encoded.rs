@@ -8,7 +8,7 @@ use crate::data::encoding::Encoding;
 use crate::data::encoding::by_column::by_column;
 use crate::data::encoding::scale::Scale;
 use crate::data::encoding::statistics::{is_coarse, may_be_rounded, moments};
-use crate::data::encoding::targets::{TargetScale, Targets};
+use crate::data::encoding::targets::{TargetScale, Targets, repeated};
 use crate::data::encoding::transform::Transform;
 use crate::data::encoding::unknown::UnknownCells;
 use crate::data::images::center::light_center;
@@ -69,6 +69,39 @@ impl Reader {
             let error = Error::data(path, place, expected, found);
             return Err(if are_equal { error.with_kind(DataFault::OneTarget) } else { error });
         }
+        Ok(())
+    }
+
+    /// Checks that the values of the rows so far are 0 or 1. Tables were checked while they were read.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for the first other value.
+    pub(crate) fn check_labels_of_arrays(&self) -> Result<()> {
+        let Some(index) = self.table.values.iter().position(|value| ![0.0, 1.0].contains(value)) else {
+            return Ok(());
+        };
+        let (row, column) = (index / self.values, index % self.values);
+        let place = Place { row: Some(row as u64 + 1), ..self.place_of_values(column) };
+        let found = self.table.values[index].to_string();
+        Err(Error::data(&self.labels_name, place, "a label of 0 or 1 (--task multi-label)", found))
+    }
+
+    /// Reads to the end and repeats the value to predict of each row for each of `quantiles` quantiles of it, once; 0
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`]; [`Error::Setting`] for several values.
+    pub fn repeat_values(&mut self, quantiles: usize) -> Result<()> {
+        // A loss of values is refused later for labels.
+        if quantiles == 0 || self.values == 0 {
+            return Ok(());
+        }
+        if self.values > 1 {
+            return Err(Error::setting("loss", "another loss than quantile for several targets", "quantile"));
+        }
+        self.read_to_end()?;
+        self.table.values = repeated(&self.table.values, quantiles);
+        self.values = quantiles;
         Ok(())
     }
 

@@ -330,6 +330,20 @@ impl Reader {
         self.values
     }
 
+    /// Whether these numbers are labels of 0 or 1.
+    pub fn has_labels(&self) -> bool {
+        self.schema().is_some_and(|schema| schema.are_labels)
+    }
+
+    /// Marks the values to predict of a table as labels, which must be 0 or 1.
+    #[must_use]
+    pub fn with_labels(mut self) -> Self {
+        if let Form::Table(form) = &mut self.form {
+            form.schema.are_labels = true;
+        }
+        self
+    }
+
     /// Values per row.
     pub fn inputs(&self) -> usize {
         self.inputs

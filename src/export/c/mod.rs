@@ -11,6 +11,7 @@ use std::fmt::Write;
 pub(super) use self::source::identifier;
 use self::source::{array, comment, literal};
 use super::outline::{Coding, Outline, Output};
+use crate::step::Activation;
 
 /// Makes the file, whose public names begin with `name`.
 pub(super) fn file(outline: &Outline<'_>, name: &str) -> String {
@@ -35,6 +36,7 @@ fn header(outline: &Outline<'_>, name: &str, stack: usize) -> String {
     let (columns, outputs) = (outline.columns.len(), outline.outputs());
     let (to, what) = match &outline.output {
         Output::Probabilities { .. } => ("probabilities", "the probability of each class"),
+        Output::Labels { .. } => ("probabilities", "the probability of each label"),
         Output::Values { .. } => ("values", "the predicted values"),
     };
     let mut text = format!(
@@ -69,6 +71,7 @@ fn header(outline: &Outline<'_>, name: &str, stack: usize) -> String {
 fn names(outline: &Outline<'_>) -> &'static str {
     match outline.output {
         Output::Probabilities { .. } => "classes",
+        Output::Labels { .. } => "labels",
         Output::Values { .. } => "values",
     }
 }
@@ -76,7 +79,7 @@ fn names(outline: &Outline<'_>) -> &'static str {
 fn output_names<'a>(outline: &'a Outline<'_>) -> &'a [String] {
     match &outline.output {
         Output::Probabilities { classes } => classes,
-        Output::Values { names, .. } => names,
+        Output::Labels { names } | Output::Values { names, .. } => names,
     }
 }
 
@@ -84,6 +87,7 @@ fn output_names<'a>(outline: &'a Outline<'_>) -> &'a [String] {
 fn predict(outline: &Outline<'_>, name: &str, row: &str, constants: &mut String) -> String {
     let (to, add) = match outline.output {
         Output::Probabilities { .. } => ("probabilities", "add_softmax"),
+        Output::Labels { .. } => ("probabilities", "add"),
         Output::Values { .. } => ("values", "add"),
     };
     let outputs = outline.outputs();
@@ -99,12 +103,19 @@ fn predict(outline: &Outline<'_>, name: &str, row: &str, constants: &mut String)
             "    network{number}(row, outputs);\n    {add}(outputs, {outputs}, {share:?}f, {to});\n"
         );
     }
+    if let Output::Labels { .. } = outline.output {
+        let logistic = pieces::activation_name(Activation::Sigmoid);
+        let _ = writeln!(text, "    {logistic}({to}, {outputs});");
+    }
     if let Output::Values { scale: Some(scale), .. } = &outline.output {
         constants.push_str("/* Values are outputs * width + center. */\n");
         array("double", "", "target_center", &scale.center, constants);
         array("double", "", "target_width", &scale.width, constants);
         constants.push('\n');
         let _ = writeln!(text, "    restore(values, target_center, target_width, {outputs});");
+    }
+    if let Output::Values { are_quantiles: true, .. } = &outline.output {
+        let _ = writeln!(text, "    sort(values, {outputs});");
     }
     text + "}\n"
 }
@@ -135,6 +146,16 @@ mod tests {
         for other in ["scaled(", "category(", "activate_", "restore", "log("] {
             assert!(!text.contains(other), "{other}");
         }
+        let text = file(&Outline::from_model(&samples::labels()), "m");
+        assert!(
+            text.contains("    activate_sigmoid(probabilities, 2);\n") && text.contains("m_labels[2]"),
+            "{text}"
+        );
+        let text = file(&Outline::from_model(&samples::quantiles()), "m");
+        assert!(
+            text.contains("    restore(values, target_center, target_width, 3);\n    sort(values, 3);\n"),
+            "{text}"
+        );
         let text = file(&Outline::from_model(&samples::plain()), "m");
         for line in [
             "    row[0] = scaled(columns[0], 2.0, 0.5, 2.5);\n",

@@ -5,7 +5,7 @@ use crate::data::{NORMAL_QUANTILE, RANK_MARGIN};
 use crate::step::Activation;
 
 /// The names of the functions in C and their sources.
-const PIECES: [(&str, &str); 15] = [
+const PIECES: [(&str, &str); 16] = [
     ("scaled", include_str!("pieces/scaled.c")),
     ("clipped", include_str!("pieces/clipped.c")),
     ("normal_score", include_str!("pieces/normal_score.c")),
@@ -21,6 +21,7 @@ const PIECES: [(&str, &str); 15] = [
     ("add_softmax", include_str!("pieces/add_softmax.c")),
     ("add", include_str!("pieces/add.c")),
     ("restore", include_str!("pieces/restore.c")),
+    ("sort", include_str!("pieces/sort.c")),
 ];
 
 /// The source of all functions that a C text calls.

@@ -1,5 +1,5 @@
-//! ONNX: a graph from the columns of a table, [batch, columns] of 32-bit floats, to probabilities and classes, or
-//! values.
+//! ONNX: a graph from the columns of a table, [batch, columns] of 32-bit floats, to probabilities and classes,
+//! probabilities of labels, or values.
 
 mod encoding;
 mod graph;
@@ -64,8 +64,25 @@ pub(super) fn file(model: &Model, name: &str, is_named: bool) -> Result<Vec<u8>>
                 ),
             ]
         }
-        Output::Values { scale, .. } => {
+        Output::Labels { .. } => {
             let mean = mean(&mut graph, outputs);
+            graph.node("Sigmoid", &[&mean], Vec::new(), PROBABILITIES);
+            let text = "the probability of each label, as `labels` in the metadata names them";
+            vec![tensor(PROBABILITIES, FLOAT, Some(outline.outputs()), text)]
+        }
+        Output::Values { scale, are_quantiles, .. } => {
+            let mut mean = mean(&mut graph, outputs);
+            if *are_quantiles {
+                let count = graph.integers(&[outline.outputs() as i64]);
+                let ascending = vec![Attribute::Int("axis", -1), Attribute::Int("largest", 0)];
+                mean = graph.add_with("TopK", &[&mean, &count], ascending);
+                graph
+                    .nodes
+                    .iter_mut()
+                    .last()
+                    .into_iter()
+                    .for_each(|node| node.output.push("order".to_owned()));
+            }
             match scale {
                 Some(scale) => {
                     let wide = graph.cast(&mean, DOUBLE);
@@ -180,6 +197,7 @@ fn metadata(outline: &Outline<'_>, row: &str) -> Vec<StringStringEntryProto> {
         .collect();
     let output = match &outline.output {
         Output::Probabilities { classes } => ("classes", json!(classes)),
+        Output::Labels { names } => ("labels", json!(names)),
         Output::Values { names, .. } => ("values", json!(names)),
     };
     let entries = [("columns", json!(outline.names())), ("categories", Value::Object(categories)), output];
@@ -213,7 +231,13 @@ mod tests {
 
     #[test]
     fn every_value_is_made_once_and_before_it_is_read() {
-        for model in [samples::plain(), samples::ensemble(), samples::images()] {
+        for model in [
+            samples::plain(),
+            samples::ensemble(),
+            samples::images(),
+            samples::labels(),
+            samples::quantiles(),
+        ] {
             let graph = read(&model).graph.unwrap();
             let mut made: HashSet<&str> = HashSet::from([COLUMNS]);
             assert!(graph.initializer.iter().all(|constant| made.insert(&constant.name)));
@@ -288,6 +312,12 @@ mod tests {
         assert_eq!(info(&graph.output[0]), ("values", FLOAT, vec![0, 2]));
         assert_eq!(entry(&model, "values"), r#"["0","1"]"#);
         let names: Vec<&str> = graph.initializer.iter().map(|constant| constant.name.as_str()).collect();
+        let of_labels = read(&samples::labels());
+        assert_eq!(info(&of_labels.graph.as_ref().unwrap().output[0]), ("probabilities", FLOAT, vec![0, 2]));
+        assert_eq!(entry(&of_labels, "labels"), r#"["0","1"]"#);
+        let of_quantiles = read(&samples::quantiles());
+        assert_eq!(info(&of_quantiles.graph.as_ref().unwrap().output[0]), ("values", FLOAT, vec![0, 3]));
+        assert_eq!(entry(&of_quantiles, "values"), r#"["value0_q0.1","value0_q0.5","value0_q0.9"]"#);
         for name in ["embedding7", "network2.layer11.weights", "network2.input.scale", "input.frequencies"] {
             assert!(names.contains(&name), "{name}");
         }

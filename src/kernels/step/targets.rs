@@ -26,7 +26,7 @@ impl LossTargets {
     /// Returns the pieces that read targets and compute the loss.
     pub(crate) fn pieces(&self) -> Vec<(&'static str, Piece)> {
         let targets = if self.loss.of_classes() { "targets_classes" } else { "targets_values" };
-        vec![("loss", Piece::Text(self.loss.shader().to_owned())), ("targets", Piece::Named(targets))]
+        vec![("loss", Piece::Text(self.loss.shader())), ("targets", Piece::Named(targets))]
     }
 
     /// Returns the target probabilities of the labelled class and of every other of `classes`.

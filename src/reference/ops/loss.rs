@@ -2,15 +2,15 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::{log_softmax, softmax};
+use super::{activation, log_softmax, softmax};
 use crate::reference::ReferenceTargets;
-use crate::step::Loss;
+use crate::step::{Activation, Loss};
 
 /// The unweighted loss of each row, from the outputs Z [rows, outputs].
 pub fn row_losses(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<'_>) -> Array1<f64> {
     let t = targets.matrix(z.ncols());
-    let per_output =
-        |term: &dyn Fn(f64) -> f64| (&z - &t).map(|d| term(*d)).sum_axis(ndarray::Axis(1)) / z.ncols() as f64;
+    let mean = |terms: Array2<f64>| terms.sum_axis(ndarray::Axis(1)) / z.ncols() as f64;
+    let per_output = |term: &dyn Fn(f64) -> f64| mean((&z - &t).map(|d| term(*d)));
     match loss {
         Loss::CrossEntropy => {
             let logs = log_softmax(z);
@@ -21,6 +21,13 @@ pub fn row_losses(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<'_>
         Loss::Mse => per_output(&|d| d.powi(2)),
         Loss::Mae => per_output(&f64::abs),
         Loss::Huber => per_output(&|d| if d.abs() <= 1.0 { d.powi(2) / 2.0 } else { d.abs() - 0.5 }),
+        Loss::Quantile(levels) => mean(Array2::from_shape_fn(z.dim(), |at| {
+            let (d, q) = (t[at] - z[at], levels.level(at.1));
+            (q * d).max((q - 1.0) * d)
+        })),
+        Loss::BinaryCrossEntropy => mean(Array2::from_shape_fn(z.dim(), |at| {
+            z[at].max(0.0) - z[at] * t[at] + (-z[at].abs()).exp().ln_1p()
+        })),
     }
 }
 
@@ -40,8 +47,11 @@ pub fn loss_gradient(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<
         let sign = if d == 0.0 { 0.0 } else { d.signum() };
         let slope = match loss {
             Loss::CrossEntropy => p[[i, j]] - t[[i, j]],
+            Loss::BinaryCrossEntropy => (activation(Activation::Sigmoid, z[[i, j]]) - t[[i, j]]) / outputs,
             Loss::Mse => 2.0 * d / outputs,
             Loss::Mae => sign / outputs,
+            Loss::Quantile(_) if d == 0.0 => 0.0,
+            Loss::Quantile(levels) => (f64::from(u8::from(d > 0.0)) - levels.level(j)) / outputs,
             Loss::Huber => {
                 if d.abs() <= 1.0 {
                     d / outputs
@@ -57,6 +67,7 @@ pub fn loss_gradient(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::step::Levels;
     use ndarray::array;
 
     #[test]
@@ -92,7 +103,10 @@ mod tests {
     fn losses_are_as_computed_by_hand() {
         let z = array![[1.5, 1.0]];
         let t = array![[1.0, 3.0]];
-        for (loss, want) in [(Loss::Mse, 2.125), (Loss::Mae, 1.25), (Loss::Huber, 0.8125)] {
+        // Of the levels 0.1 and 0.5.
+        let quantile = Loss::Quantile(Levels::DEFAULT);
+        for (loss, want) in [(Loss::Mse, 2.125), (Loss::Mae, 1.25), (Loss::Huber, 0.8125), (quantile, 0.725)]
+        {
             assert_eq!(
                 row_losses(loss, z.view(), &ReferenceTargets::values(t.view())),
                 array![want],
@@ -102,6 +116,10 @@ mod tests {
         let z = array![[0.0, 3f64.ln()]];
         let got = batch_loss(Loss::CrossEntropy, z.view(), &ReferenceTargets::classes(&[0]).weighted(&[2.0]));
         assert!((got - 2.0 * 4f64.ln()).abs() < 1e-12);
+        // Probabilities of 1 / 2 and 3 / 4.
+        let labels = array![[1.0, 0.0]];
+        let got = batch_loss(Loss::BinaryCrossEntropy, z.view(), &ReferenceTargets::values(labels.view()));
+        assert!((got - 8f64.ln() / 2.0).abs() < 1e-12);
         // 0.6 log 4 + 0.4 log (4 / 3).
         let got = batch_loss(Loss::CrossEntropy, z.view(), &ReferenceTargets::classes(&[0]).smoothed(0.8));
         assert!((got - (0.6 * 4f64.ln() + 0.4 * (4f64 / 3.0).ln())).abs() < 1e-12);

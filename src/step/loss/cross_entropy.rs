@@ -2,8 +2,8 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::rows::{LossRows, Targets};
 use super::Function;
+use super::rows::{LossRows, Targets};
 use crate::step::exp::{exp, ln};
 use crate::vectors::vectorized;
 

@@ -12,7 +12,7 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn rows(rows: LossRows<'_>) {
-    mean_of(rows, term, |d| d.clamp(-1.0, 1.0));
+    mean_of(rows, |z, t, _| term(z - t), |z, t, _| (z - t).clamp(-1.0, 1.0));
 }
 
 fn term(d: f64) -> f64 {

@@ -11,7 +11,7 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn rows(rows: LossRows<'_>) {
-    mean_of(rows, f64::abs, sign);
+    mean_of(rows, |z, t, _| (z - t).abs(), |z, t, _| sign(z - t));
 }
 
 /// Returns 1, -1, or d itself if it is 0 or NaN.

@@ -11,5 +11,5 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn rows(rows: LossRows<'_>) {
-    mean_of(rows, |d| d * d, |d| 2.0 * d);
+    mean_of(rows, |z, t, _| (z - t) * (z - t), |z, t, _| 2.0 * (z - t));
 }

@@ -3,7 +3,7 @@
 use ndarray::{Array2, aview1};
 
 use crate::reference::{ReferenceTargets, ops};
-use crate::step::{Loss, LossRows, Targets};
+use crate::step::{Levels, Loss, LossRows, Targets};
 
 const EPS: f64 = f32::EPSILON as f64;
 
@@ -42,7 +42,8 @@ fn check(loss: Loss, z: &[f32], given: Targets<'_>, targets: &ReferenceTargets<'
 
 #[test]
 fn losses_of_values_agree_with_the_reference() {
-    for loss in [Loss::Mse, Loss::Mae, Loss::Huber] {
+    for loss in [Loss::Mse, Loss::Mae, Loss::Huber, Loss::BinaryCrossEntropy, Loss::Quantile(Levels::DEFAULT)]
+    {
         assert!(!loss.of_classes());
         for z in rows() {
             // Some targets are met exactly, some differ by exactly 1.
@@ -114,6 +115,15 @@ fn large_outputs_give_no_nan() {
     let targets = Targets::Classes { classes: &[0], smoothing: 0.0 };
     let got = Loss::CrossEntropy.row(&z, targets, 1.0, &mut gradient);
     assert_eq!((got, gradient), (0.0, [0.0; 3]));
+    let got = Loss::BinaryCrossEntropy.row(&z, Targets::Values(&[1.0, 0.0, 1.0]), 3.0, &mut gradient);
+    assert!((got - 2f64.ln() / 3.0).abs() < 1e-12 && gradient == [0.0, 0.0, -0.5], "{got} {gradient:?}");
+    let got = Loss::BinaryCrossEntropy.row(&z, Targets::Values(&[0.0, 1.0, 0.0]), 3.0, &mut gradient);
+    assert!((got / (2.0 / 3.0 * f64::from(f32::MAX)) - 1.0).abs() < 1e-7, "{got}");
+    assert_eq!(gradient, [1.0, -1.0, 0.5]);
+    let quantile = Loss::Quantile(Levels::DEFAULT);
+    let got = quantile.row(&z, Targets::Values(&[0.0; 3]), 3.0, &mut gradient);
+    assert!((got / (1.4 / 3.0 * f64::from(f32::MAX)) - 1.0).abs() < 1e-7, "{got}");
+    assert_eq!(gradient, [0.9, -0.5, 0.0]);
 }
 
 /// Any number of rows, of widths with and without padding; the first row has the largest output twice.
@@ -208,5 +218,19 @@ fn a_row_that_is_not_a_number_leaves_others_alone() {
         let is_lost = value != f32::NEG_INFINITY;
         assert_eq!(got.1[5].is_nan(), is_lost, "{value}");
         assert!(got.0[15..18].iter().all(|g| g.is_nan() == is_lost), "{value}");
+    }
+}
+
+#[test]
+fn losses_are_read_back_from_their_names() {
+    for (text, levels) in [("quantile", &[0.1, 0.5, 0.9][..]), ("quantile:0.025,0.975", &[0.025, 0.975])] {
+        let loss: Loss = text.parse().unwrap();
+        assert_eq!(loss, Loss::Quantile(Levels::new(levels).unwrap()));
+        assert_eq!(loss.to_string(), text);
+        assert_eq!(serde_json::from_value::<Loss>(serde_json::to_value(loss).unwrap()).unwrap(), loss);
+    }
+    assert_eq!(serde_json::to_value(Loss::Quantile(Levels::DEFAULT)).unwrap(), "quantile:0.1,0.5,0.9");
+    for wrong in ["quantile:", "quantile:0.5,0.1", "quantile:x", "pinball"] {
+        assert!(wrong.parse::<Loss>().is_err(), "{wrong}");
     }
 }

@@ -145,8 +145,8 @@ fn losses_agree_with_the_reference() {
     for context in contexts() {
         for loss in Loss::ALL.iter().copied() {
             // For cross-entropy, a row whose largest logit is 6.5 and whose sum of exponentials is 2.25.
-            let terms = map(&context, loss.shader(), &each("loss_term", "6.5, 2.25"), &z, &t);
-            let slopes = map(&context, loss.shader(), &each("loss_slope", "6.5, 2.25"), &z, &t);
+            let terms = map(&context, &loss.shader(), &each("loss_term", "6.5, 2.25, 0u"), &z, &t);
+            let slopes = map(&context, &loss.shader(), &each("loss_slope", "6.5, 2.25, 0u"), &z, &t);
             for i in 0..z.len() {
                 let (z, t) = (f64::from(z[i]), f64::from(t[i]));
                 let target = Array2::from_elem((1, 1), t);
@@ -165,7 +165,7 @@ fn losses_agree_with_the_reference() {
                 }
             }
             let nan =
-                map(&context, loss.shader(), &each("loss_term", "6.5, 2.25"), &[f32::NAN; 4], &[0.5; 4]);
+                map(&context, &loss.shader(), &each("loss_term", "6.5, 2.25, 0u"), &[f32::NAN; 4], &[0.5; 4]);
             assert!(nan.iter().all(|loss| loss.is_nan()), "{loss} on {}: {nan:?}", context.name);
         }
     }

@@ -61,7 +61,7 @@ pub struct Config {
     /// Distribution of the initial weights.
     #[serde(serialize_with = "as_text")]
     pub init: Init,
-    /// Loss function, which decides whether targets are classes or values.
+    /// Loss function, which decides whether targets are classes, values, or labels of 0 or 1.
     pub loss: Loss,
     /// Share of the target probability that is distributed over all classes equally.
     pub label_smoothing: f32,
@@ -181,7 +181,7 @@ impl Config {
     /// slope of a squared error is unbounded.
     pub fn default_rate(optimizer: OptimizerKind, loss: Loss) -> f32 {
         let rate = optimizer.default_rate();
-        if loss.of_classes() { rate } else { rate.min(0.01) }
+        if loss.classifies() { rate } else { rate.min(0.01) }
     }
 
     /// Returns the default batch size for a number of training rows: 64 from 2,048 rows on, 32 from 512 on,
@@ -274,7 +274,8 @@ impl Config {
         demand(validation + test < 1.0, "validation-fraction", expected, validation + test)?;
         demand(self.patience != Some(0), "patience", "1 or more", 0)?;
         if let Some(metric) = self.metric {
-            demand(metric.of_classes() == of_classes, "metric", &Metric::names(of_classes), metric)?;
+            let classifies = self.loss.classifies();
+            demand(metric.of_classes() == classifies, "metric", &Metric::names(classifies), metric)?;
         }
         if let Some(accuracy) = self.target_accuracy {
             demand(of_classes, "target-accuracy", "a loss of classes", self.loss)?;

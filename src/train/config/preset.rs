@@ -44,7 +44,7 @@ impl Config {
     /// scaled; the last, shorter batch of an epoch is trained; and a run ends after 40 epochs without
     /// improvement on the validation rows.
     pub fn table(loss: Loss, rows: Option<usize>) -> Self {
-        let of_classes = loss.of_classes();
+        let classifies = loss.classifies();
         let optimizer = Optimizer { beta1: 0.9, beta2: 0.95, ..OptimizerKind::Adam.defaults() };
         let (biases, scale, embeddings) = (0.1, 6.0, 0.1);
         let batch_size = if rows.is_some_and(|rows| rows < MANY_ROWS) { 64 } else { 256 };
@@ -52,21 +52,21 @@ impl Config {
             hidden: vec![256; 3],
             epochs: 256,
             batch_size,
-            activation: vec![if of_classes { Activation::Selu } else { Activation::Mish }],
+            activation: vec![if classifies { Activation::Selu } else { Activation::Mish }],
             init: Init { variance: Variance::Ntk, uniform: false },
             loss,
-            label_smoothing: if of_classes { 0.1 } else { 0.0 },
+            label_smoothing: if loss.of_classes() { 0.1 } else { 0.0 },
             optimizer,
             learning_rate: 0.02 * batch_size as f32 / 256.0,
             rate_schedule: RateSchedule::CosLog4,
             factors: RateFactors { biases, scale, embeddings, ..RateFactors::default() },
             ntk: true,
             patience: Some(40),
-            metric: of_classes.then_some(Metric::LogLoss),
+            metric: classifies.then_some(Metric::LogLoss),
             data: DataOptions {
                 scale: Scale::Robust,
                 clip: Clip::Auto,
-                standardise_targets: !of_classes,
+                standardise_targets: !classifies,
                 inputs: InputOptions { scaled: true, periodic: true, ..InputOptions::default() },
                 ..DataOptions::default()
             },

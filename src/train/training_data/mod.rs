@@ -130,6 +130,11 @@ impl TrainingData {
         let is_whole = encodes || model.is_some() || !options.split.is_none() || is_in_doubt;
         reader.check_classes()?;
         reader.check_values()?;
+        let mut files = [validation, test];
+        for reader in [&mut reader].into_iter().chain(files.iter_mut().flatten()) {
+            reader.repeat_values(options.quantiles)?;
+        }
+        let [validation, test] = files;
         let (file_rows, odd_labels) = (reader.total_rows(), reader.odd_labels());
         if let Some(model) = model.filter(|_| reader.values() == 0) {
             reader.take_classes(&model.data_schema.classes)?;
@@ -344,6 +349,11 @@ impl TrainingData {
         self.reader.values() > 0
     }
 
+    /// Returns whether targets are labels of 0 or 1, several for each row.
+    pub fn has_labels(&self) -> bool {
+        self.reader.has_labels()
+    }
+
     /// Returns whether rows have weights in the loss.
     pub fn is_weighted(&self) -> bool {
         self.reader.is_weighted()
@@ -352,13 +362,17 @@ impl TrainingData {
     /// Checks that a loss fits the targets.
     ///
     /// # Errors
-    /// [`Error::Setting`] if one is for classes and the other for values.
+    /// [`Error::Setting`] if one is for classes, values, or labels of 0 or 1, and the other is not; [`Error::Data`] for
+    /// other values than 0 and 1 with a loss of labels.
     pub fn check_loss(&self, loss: Loss) -> Result<()> {
-        let expected = match loss.of_classes() {
-            true => "a loss of values, for targets that are values",
-            false => "a loss of classes, for targets that are labels",
+        let expected = match (self.predicts_values(), self.has_labels()) {
+            (_, true) => "binary-cross-entropy, for targets that are labels of 0 or 1",
+            (true, false) => "a loss of values, for targets that are values",
+            (false, false) => "a loss of classes, for targets that are labels",
         };
-        demand(loss.of_classes() == (self.reader.values() == 0), "loss", expected, loss)
+        let fits = loss.of_classes() != self.predicts_values() && (loss.of_labels() || !self.has_labels());
+        demand(fits, "loss", expected, loss)?;
+        if loss.of_labels() { self.reader.check_labels_of_arrays() } else { Ok(()) }
     }
 
     /// Returns whether the rows are from a table without images.

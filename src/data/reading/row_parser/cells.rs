@@ -34,7 +34,7 @@ impl RowParser {
                 values.inputs[input..][..parts].copy_from_slice(&date[..parts]);
             }
             Role::Label => values.label = Some(self.new_label(at, column)?),
-            Role::Value(value) => values.targets[value] = self.value(at, column)?,
+            Role::Value(value) | Role::Binary(value) => values.targets[value] = self.value(at, column)?,
             Role::Weight => values.weight = Some(self.weight(at, column)?),
             Role::Group => values.group = Some(self.group(at, column)?),
             Role::Time => values.time = Some(self.time(at, column)?),
@@ -131,6 +131,9 @@ impl RowParser {
     /// Parses a value to predict; NaN if it is missing.
     fn value(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
         if !self.table.dialect.is_missing(at.row.cell(column)) {
+            if self.table.columns.are_labels {
+                return Err(self.table.cell_error(at, column, "a label of 0 or 1 (or false or true)"));
+            }
             let units = self.table.columns.with_units.iter().find(|(with, _)| *with == column);
             return match units.and_then(|(_, units)| units.number(at.row.cell(column))) {
                 Some(number) => Ok(number),

@@ -34,6 +34,8 @@ pub(crate) enum Role {
     Label,
     /// The value to predict with this index.
     Value(usize),
+    /// The label of 0 or 1 with this index.
+    Binary(usize),
     Weight,
     Group,
     Time,
@@ -59,7 +61,8 @@ fn roles(table: &CsvTable) -> Vec<(usize, Role)> {
     let inputs: Vec<(usize, Role)> = inputs.collect();
     let counted = columns.counted.iter().map(|(column, first)| (*column, Role::Counted(*first)));
     let label = columns.target.map(|column| (column, Role::Label));
-    let values = columns.values.iter().zip(0..).map(|(column, value)| (*column, Role::Value(value)));
+    let value = if columns.are_labels { Role::Binary } else { Role::Value };
+    let values = columns.values.iter().zip(0..).map(|(column, place)| (*column, value(place)));
     let (weight, group) = (columns.weight, columns.group);
     let others =
         [(weight, Role::Weight), (group, Role::Group), (columns.time, Role::Time), (columns.id, Role::Id)];
@@ -264,6 +267,7 @@ impl RowParser {
         let (place, number) = match role {
             Role::Numbers(input, _) => (&mut values.inputs[input], self.number_in(cell, self.may_miss())),
             Role::Value(value) => (&mut values.targets[value], self.number_in(cell, false)),
+            Role::Binary(value) => (&mut values.targets[value], self.binary(cell)),
             Role::Category(input, index) => {
                 let known = self.categories[index].find(cell);
                 let known = known.filter(|number| !(*number == MISSING && table.refuses_missing));
@@ -296,6 +300,13 @@ impl RowParser {
         }
         let number = float(cell, dialect.numbers).ok();
         number.filter(|value| !self.table.missing_numbers.contains(value))
+    }
+
+    /// Parses a label: 0, 1, false or true.
+    fn binary(&self, cell: &[u8]) -> Option<f32> {
+        let number = self.number_in(cell, false).filter(|number| [0.0, 1.0].contains(number));
+        let is = |text: &str| cell.trim_ascii().eq_ignore_ascii_case(text.as_bytes());
+        number.or_else(|| is("false").then_some(0.0)).or_else(|| is("true").then_some(1.0))
     }
 
     /// Parses the row that begins at `start` by the fast path; `before` is the number of rows before. Returns the
