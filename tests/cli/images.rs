@@ -213,8 +213,7 @@ fn arrays_of_images_need_not_be_square() {
         let distorted = ["--augment", "shift=1", "--class-names", "a,b,c,d", "--data", data];
         place.succeed(&[&TRAIN[..], &distorted, more].concat());
         let model = place.model("m.safetensors");
-        assert_eq!(model.at("/data/image"), &form, "{data}");
-        assert!(model.scaling("width").iter().all(|width| *width == 255.0), "{data}");
+        assert_eq!((model.at("/data/image"), model.at("/transform")), (&form, &json!("bytes")), "{data}");
         let eval =
             ["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json", "--data", data];
         let evaluated = place.succeed(&eval).objects().remove(0);

@@ -335,7 +335,7 @@ const NOISY: [&str; 10] =
     ["--preset", "table", "--data", "t.csv", "--validation-fraction", "0.3", "--hidden", "4", "--lr", "0.02"];
 
 #[test]
-fn a_run_of_it_ends_when_64_epochs_have_brought_nothing_better() {
+fn a_run_of_it_ends_when_40_epochs_have_brought_nothing_better() {
     let place = noisy();
     let run = |out: &str, arguments: &[&str]| {
         let common = ["train", "--device", "cpu", "--format", "json", "--out", out];
@@ -344,7 +344,7 @@ fn a_run_of_it_ends_when_64_epochs_have_brought_nothing_better() {
     };
     let model = |run: &str| std::fs::read(place.path(run).join("model.safetensors")).unwrap();
     let (epochs, kept) = run("run", &[]);
-    assert!(epochs == kept + 64 && epochs < 256, "{epochs} {kept}");
+    assert!(epochs == kept + 40 && epochs < 256, "{epochs} {kept}");
     let (short, best) = run("short", &["--patience", "3"]);
     assert!(short == best + 3 && short < epochs, "{short}");
     assert_eq!(run("all", &["--patience", "none"]), (256, kept));

@@ -358,6 +358,11 @@ fn a_light_background_is_subtracted() {
         let objects = outcome.objects();
         assert_eq!(objects[0]["scaling"], if is_light { "columns" } else { "1/255" });
         accuracies.push(objects.last().unwrap()["test_accuracy"].as_f64().unwrap());
+        // A table of pixels is distorted as images are.
+        place.write("t.csv", ink(200, 3, is_light).csv());
+        let train = ["train", "--data", "t.csv", "--epochs", "1", "--device", "cpu", "--augment", "shift=1"];
+        place.succeed(&[&train[..], &["--out", "t.safetensors"]].concat());
+        assert_eq!(place.model("t.safetensors").at("/data/image/height"), 8);
     }
     let [dark, light] = accuracies[..] else { panic!("two trainings") };
     assert!(dark > 0.9 && light > dark - 0.02, "{dark} {light}");

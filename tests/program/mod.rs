@@ -259,7 +259,7 @@ impl Points {
     }
 }
 
-/// Rows of 8 x 8 pixels: the label is the quarter that is bright.
+/// Rows of 8 x 8 pixels, many of them black: the label is the quarter that is bright.
 pub struct Rows {
     pub pixels: Vec<[u8; SIDE * SIDE]>,
     pub classes: Vec<u8>,
@@ -279,7 +279,7 @@ impl Rows {
                 std::array::from_fn(|index| {
                     let quarter = index / (SIDE * SIDE / 2) * 2 + index % SIDE / (SIDE / 2);
                     let light = if quarter == usize::from(*class) { 90 } else { 0 };
-                    (light + noise() % 160) as u8
+                    Some(light + noise() % 160).filter(|pixel| *pixel >= 64).unwrap_or(0) as u8
                 })
             })
             .collect();

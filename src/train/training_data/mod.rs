@@ -63,8 +63,10 @@ pub struct TrainingData {
     /// Labels of the training file that may be mistakes, among the rows read before training.
     odd_labels: Vec<OddLabel>,
     pub(super) files_without_weights: Vec<PathBuf>,
-    /// Background of the images, if it is subtracted.
+    /// Value subtracted from the values of images, if any.
     center: Option<u8>,
+    /// Form of the images, if the rows are images.
+    image: Option<ImageForm>,
 }
 
 impl TrainingData {
@@ -174,6 +176,8 @@ impl TrainingData {
         if !matches!(transform, Transform::Columns(_)) {
             reader.refuse_missing()?;
         }
+        // Scaled rows of a table no longer look like images.
+        let image = reader.image();
         let unknown = if is_whole { reader.apply(&transform)? } else { UnknownCells::default() };
         let standardises = options.standardise_targets && reader.values() > 0;
         let target_scale = match model {
@@ -229,6 +233,7 @@ impl TrainingData {
             odd_labels,
             files_without_weights,
             center,
+            image,
         })
     }
 
@@ -377,7 +382,7 @@ impl TrainingData {
 
     /// Returns whether the rows are from a table without images.
     pub fn is_table(&self) -> bool {
-        !self.reader.holds_images()
+        self.image.is_none()
     }
 
     /// Returns whether the labels are numbers that are classes only because of the first rows.
@@ -428,7 +433,7 @@ impl TrainingData {
     /// Returns the meaning of inputs and outputs, based on the rows so far.
     pub fn data_schema(&self) -> DataSchema {
         let (classes, schema) = (self.reader.classes().clone(), self.reader.schema().cloned());
-        let (image, transposed) = (self.reader.image(), self.reader.transposes());
+        let (image, transposed) = (self.image, self.reader.transposes());
         DataSchema { classes, schema, image, transposed, target_scale: self.target_scale.clone() }
     }
 
@@ -440,7 +445,7 @@ impl TrainingData {
             Transform::None => false,
             Transform::Columns(encoding) => encoding.is_of_bytes(),
         };
-        self.reader.image().filter(|form| scaled && form.values() == self.inputs())
+        self.image.filter(|form| scaled && form.values() == self.inputs())
     }
 
     /// Reads all remaining rows.
