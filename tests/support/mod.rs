@@ -146,7 +146,9 @@ impl Pictures {
             for pixel in 0..inputs {
                 let bright = words(0, Purpose::Order, [class, pixel as u32])[0].is_multiple_of(3);
                 let noise = words(seed, Purpose::Weights, [(row * inputs + pixel) as u32, 2])[0] % 100;
-                pixels.push(noise as u8 + if bright { 120 } else { 0 });
+                let value = noise + if bright { 120 } else { 0 };
+                // The background of dark images.
+                pixels.push(if value < 50 { 0 } else { value as u8 });
             }
         }
         Self { inputs, pixels, labels }
