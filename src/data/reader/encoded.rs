@@ -212,7 +212,8 @@ impl Reader {
         self.check_missing()
     }
 
-    /// Returns the center of the images so far (see [`light_center`]); `None` for a table.
+    /// Returns the value that the scaling of the images so far subtracts: their background or mean; `None` if they are dark,
+    /// and for a table.
     pub fn light_center(&self) -> Option<u8> {
         if self.holds_images() { light_center(&self.table.features) } else { None }
     }
