@@ -9,7 +9,7 @@ use crate::random::{Purpose, normal, words};
 use crate::reference::{ReferenceTargets, bounds, ops};
 use crate::step::Loss;
 
-/// Returns normally distributed inputs of `rows` rows, with random classes labels of 0 or 1, or normally distributed
+/// Returns normally distributed inputs of `rows` rows, with random classes, labels of 0 or 1, or normally distributed
 /// values, as the loss requires.
 pub(super) fn dataset(loss: Loss, seed: u64, rows: usize, [inputs, outputs]: [usize; 2]) -> Dataset {
     let number = |i: usize, stream: u32| normal(seed, Purpose::Weights, [i as u32, stream]) as f32;

@@ -24,10 +24,9 @@ use crate::report::text::{counted, shell_word, unknown_cells};
 
 /// Predict with a model.
 ///
-/// Writes one line per row: the class and the probability of each class, each label of 0 or 1 and its probability, or the
-/// values. Columns are matched by
-/// name, in any order, or by position if there are no names. Labels are not needed. Files of any size are read
-/// and written row by row.
+/// Writes one line per row: the class and the probability of each class, each label of 0 or 1 and its probability,
+/// or the values. Columns are matched by name, in any order, or by position if there are no names. Labels are not
+/// needed. Files of any size are read and written row by row.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tinytrain predict --model model.safetensors new.csv --out predictions.csv\n  \

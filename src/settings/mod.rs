@@ -109,8 +109,7 @@ pub struct TrainSettings {
     #[serde(with = "text")]
     pub init: Option<Init>,
     /// Loss function: cross-entropy for classes; mse, mae, huber or quantile for values; binary-cross-entropy for several
-    /// labels.
-    /// [default: cross-entropy, mse or binary-cross-entropy, by --task]
+    /// labels. [default: cross-entropy, mse or binary-cross-entropy, by --task]
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "NAME"))]
     #[serde(with = "text")]
     pub loss: Option<Loss>,
@@ -221,7 +220,8 @@ pub struct TrainSettings {
     ///
     /// standard: zero mean, unit variance. minmax: 0 to 1. robust: subtract the median, divide by the interquartile
     /// range. quantile: normal scores of the ranks. bytes: divide by 255. none: as they are. auto: for images
-    /// bytes, after a light background, or the mean of light images, is subtracted; for tables standard. All are fitted on the training rows.
+    /// bytes, after a light background, or the mean of light images, is subtracted; for tables standard. All are
+    /// fitted on the training rows.
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "METHOD"))]
     #[serde(with = "text")]
     pub scale: Option<Scale>,

@@ -126,7 +126,7 @@ impl Candidates<'_> {
                 for (row, count) in counts() {
                     let first = row * self.columns;
                     for (place, value) in (first..).zip(&values[first..][..self.columns]) {
-                        loss += count * self.of_value(mean(place), (*value).into(), place - first);
+                        loss += count * self.loss.term(mean(place), (*value).into(), place - first);
                         let is_right = self.loss.of_labels() && (mean(place) > 0.0) == (*value > 0.5);
                         right += count * f64::from(is_right);
                     }
@@ -134,22 +134,6 @@ impl Candidates<'_> {
                 let terms = all * self.columns as f64;
                 Fit { accuracy: right / terms, loss: loss / terms }
             }
-        }
-    }
-
-    /// Returns the loss of the output z of this index for the value t.
-    fn of_value(&self, z: f64, t: f64, output: usize) -> f64 {
-        let error = z - t;
-        match self.loss {
-            Loss::BinaryCrossEntropy => z.max(0.0) - z * t + (-z.abs()).exp().ln_1p(),
-            Loss::Quantile(levels) => {
-                let q = levels.level(output);
-                (-q * error).max((1.0 - q) * error)
-            }
-            Loss::Mae => error.abs(),
-            Loss::Huber if error.abs() > 1.0 => error.abs() - 0.5,
-            Loss::Huber => error.powi(2) / 2.0,
-            Loss::Mse | Loss::CrossEntropy => error.powi(2),
         }
     }
 }

@@ -128,9 +128,9 @@ fn quantile_measures(levels: Levels, outputs: &[f32], values: &[f32], counts: &[
     let rows = outputs.chunks_exact(levels.count()).zip(values.chunks_exact(levels.count()));
     for ((outputs, values), count) in rows.zip(counts).filter(|(_, count)| **count > 0.0) {
         for (level, (output, value)) in outputs.iter().zip(values).enumerate() {
-            let (d, q) = (f64::from(*value) - f64::from(*output), levels.level(level));
-            sums[2 * level] += count * (q * d).max((q - 1.0) * d);
-            sums[2 * level + 1] += if d <= 0.0 { *count } else { 0.0 };
+            let loss = Loss::Quantile(levels).term((*output).into(), (*value).into(), level);
+            sums[2 * level] += count * loss;
+            sums[2 * level + 1] += if value <= output { *count } else { 0.0 };
         }
     }
     let all = counts.iter().sum::<f64>();

@@ -199,12 +199,18 @@ fn c_predicts_probabilities_of_labels() {
     };
     place.write("train.csv", table(200).lines().enumerate().map(labelled).collect::<String>());
     let target = ["--target", "hot", "wet", "--task", "multi-label", "--exclude", "value", "class"];
-    train(&place, &[&target[..], &["--hidden", "5"]].concat(), "m");
-    assert_c_predicts_the_same(&place, "m");
+    assert_c_predicts_network_and_ensemble(&place, &target);
+}
+
+/// Compares the C code of a network with this target, and of an ensemble, with the program.
+#[track_caller]
+fn assert_c_predicts_network_and_ensemble(place: &Workplace, target: &[&str]) {
+    train(place, &[target, &["--hidden", "5"]].concat(), "m");
+    assert_c_predicts_the_same(place, "m");
     let sweep = ["sweep", "--data", "train.csv", "--device", "cpu", "--trials", "2", "--ensemble", "3"];
     let few = ["--epochs", "2", "--hidden", "5", "--out", "sweep", "--quiet"];
-    place.succeed(&[&sweep[..], &target, &few].concat());
-    assert_c_predicts_the_same(&place, "sweep/ensemble.safetensors");
+    place.succeed(&[&sweep[..], target, &few].concat());
+    assert_c_predicts_the_same(place, "sweep/ensemble.safetensors");
 }
 
 /// Quantiles in ascending order, of a network and of an ensemble.
@@ -212,12 +218,7 @@ fn c_predicts_probabilities_of_labels() {
 fn c_predicts_quantiles() {
     let place = place();
     let target = ["--target", "value", "--exclude", "class", "--loss", "quantile"];
-    train(&place, &[&target[..], &["--hidden", "5"]].concat(), "m");
-    assert_c_predicts_the_same(&place, "m");
-    let sweep = ["sweep", "--data", "train.csv", "--device", "cpu", "--trials", "2", "--ensemble", "3"];
-    let few = ["--epochs", "2", "--hidden", "5", "--out", "sweep", "--quiet"];
-    place.succeed(&[&sweep[..], &target, &few].concat());
-    assert_c_predicts_the_same(&place, "sweep/ensemble.safetensors");
+    assert_c_predicts_network_and_ensemble(&place, &target);
 }
 
 #[test]

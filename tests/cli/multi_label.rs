@@ -155,18 +155,8 @@ fn folds_sweeps_and_reports_know_labels() {
     for name in ["accuracy", "test_accuracy"] {
         assert!(ensemble[name].as_f64().unwrap() > 0.9, "{ensemble}");
     }
-    let eval = [
-        "eval",
-        "--model",
-        "s/ensemble.safetensors",
-        "--data",
-        "v.csv",
-        "--device",
-        "cpu",
-        "--format",
-        "json",
-    ];
-    assert_eq!(place.succeed(&eval).objects()[0]["accuracy"], ensemble["test_accuracy"]);
+    let found = place.evaluated("s/ensemble.safetensors", "v.csv");
+    assert_eq!(found["accuracy"], ensemble["test_accuracy"]);
     assert_eq!(train(&place, &[&PLAIN[..], &["--test", "v.csv", "--out", "r"]].concat()).code, 0);
     place.succeed(&["report", "r", "--out", "r.html"]);
     let page = std::fs::read_to_string(place.path("r.html")).unwrap();

@@ -130,18 +130,7 @@ fn the_preset_folds_sweeps_and_reports_know_quantiles() {
     let few = ["--trials", "4", "--ensemble", "4", "--validation-fraction", "0.2", "--test", "v.csv"];
     let objects = place.succeed(&[&sweep[..], &few, &PLAIN].concat()).objects();
     let ensemble = &objects.last().unwrap()["ensemble"];
-    let eval = [
-        "eval",
-        "--model",
-        "s/ensemble.safetensors",
-        "--data",
-        "v.csv",
-        "--device",
-        "cpu",
-        "--format",
-        "json",
-    ];
-    let found = place.succeed(&eval).objects().remove(0);
+    let found = place.evaluated("s/ensemble.safetensors", "v.csv");
     near(&ensemble["test_rmse"], found["rmse"].as_f64().unwrap());
     assert!(found["r2"].as_f64().unwrap() > 0.7, "{found}");
     let init = ["--init-from", "m", "--epochs", "1", "--out", "again"];

@@ -81,6 +81,13 @@ impl Workplace {
         outcome
     }
 
+    /// Evaluates a model on a file by the CPU engine, and returns the JSON.
+    #[track_caller]
+    pub fn evaluated(&self, model: &str, data: &str) -> Value {
+        let common = ["eval", "--device", "cpu", "--format", "json"];
+        self.succeed(&[&common[..], &["--model", model, "--data", data]].concat()).objects().remove(0)
+    }
+
     /// Runs `train` with these and some common options, and returns its JSON.
     #[track_caller]
     pub fn train(&self, arguments: &[&str]) -> Vec<Value> {

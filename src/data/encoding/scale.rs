@@ -5,7 +5,8 @@ use crate::named::named;
 /// The requested scaling of values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// (value - background) / 255 for images, where dark backgrounds count as 0 and the mean replaces a missing one; standardised columns for tables.
+    /// (value - background) / 255 for images, where dark backgrounds count as 0 and the mean replaces a missing one;
+    /// standardised columns for tables.
     #[default]
     Auto,
     /// (value - mean) / standard deviation, both per column over the training rows.

@@ -13,5 +13,9 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn rows(rows: LossRows<'_>) {
-    mean_of(rows, |z, t, _| z.max(0.0) - z * t + (-z.abs()).exp().ln_1p(), |z, t, _| logistic(z) - t);
+    mean_of(rows, |z, t, _| term(z, t), |z, t, _| logistic(z) - t);
+}
+
+pub(super) fn term(z: f64, t: f64) -> f64 {
+    z.max(0.0) - z * t + (-z.abs()).exp().ln_1p()
 }

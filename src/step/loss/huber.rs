@@ -12,9 +12,10 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn rows(rows: LossRows<'_>) {
-    mean_of(rows, |z, t, _| term(z - t), |z, t, _| (z - t).clamp(-1.0, 1.0));
+    mean_of(rows, |z, t, _| term(z, t), |z, t, _| (z - t).clamp(-1.0, 1.0));
 }
 
-fn term(d: f64) -> f64 {
+pub(super) fn term(z: f64, t: f64) -> f64 {
+    let d = z - t;
     if d.abs() <= 1.0 { 0.5 * d * d } else { d.abs() - 0.5 }
 }

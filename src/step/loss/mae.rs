@@ -11,7 +11,11 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn rows(rows: LossRows<'_>) {
-    mean_of(rows, |z, t, _| (z - t).abs(), |z, t, _| sign(z - t));
+    mean_of(rows, |z, t, _| term(z, t), |z, t, _| sign(z - t));
+}
+
+pub(super) fn term(z: f64, t: f64) -> f64 {
+    (z - t).abs()
 }
 
 /// Returns 1, -1, or d itself if it is 0 or NaN.

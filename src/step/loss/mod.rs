@@ -184,6 +184,19 @@ impl Loss {
         self.of_classes() || self.of_labels()
     }
 
+    /// Returns the term of the output z of this index in the loss of a row with the value t, before the division by the
+    /// number of outputs; NaN for losses of classes, whose terms depend on all outputs.
+    pub(crate) fn term(self, z: f64, t: f64, output: usize) -> f64 {
+        match self {
+            Self::CrossEntropy => f64::NAN,
+            Self::Mse => mse::term(z, t),
+            Self::Mae => mae::term(z, t),
+            Self::Huber => huber::term(z, t),
+            Self::BinaryCrossEntropy => binary_cross_entropy::term(z, t),
+            Self::Quantile(levels) => quantile::term(z, t, levels.level(output)),
+        }
+    }
+
     /// Computes the losses of some rows from their outputs, and the gradients with respect to these. Rows are
     /// independent of each other.
     pub fn rows(self, rows: LossRows<'_>) {

@@ -11,5 +11,9 @@ pub(super) const PIECE: Function = Function {
 };
 
 fn rows(rows: LossRows<'_>) {
-    mean_of(rows, |z, t, _| (z - t) * (z - t), |z, t, _| 2.0 * (z - t));
+    mean_of(rows, |z, t, _| term(z, t), |z, t, _| 2.0 * (z - t));
+}
+
+pub(super) fn term(z: f64, t: f64) -> f64 {
+    (z - t) * (z - t)
 }

@@ -13,16 +13,17 @@ pub(super) const PIECE: Function = Function {
 
 /// Computes losses and gradients for these levels.
 pub(super) fn rows(rows: LossRows<'_>, levels: Levels) {
-    let term = |z: f64, t: f64, output| {
-        let (d, q) = (t - z, levels.level(output));
-        (q * d).max((q - 1.0) * d)
-    };
     let slope = |z: f32, t: f32, output| match (z - t, levels.level(output) as f32) {
         (d, q) if d > 0.0 => 1.0 - q,
         (d, q) if d < 0.0 => -q,
         (d, _) => d,
     };
-    mean_of(rows, term, slope);
+    mean_of(rows, |z, t, output| term(z, t, levels.level(output)), slope);
+}
+
+/// Computes the term of an output of level q.
+pub(super) fn term(z: f64, t: f64, q: f64) -> f64 {
+    (q * (t - z)).max((q - 1.0) * (t - z))
 }
 
 /// Returns the function of the shader that gives the level of an output.
