@@ -111,6 +111,8 @@ mod saving;
 mod sweep;
 #[path = "cli/sweep_folds.rs"]
 mod sweep_folds;
+#[path = "cli/sweep_from.rs"]
+mod sweep_from;
 #[path = "cli/sweep_results.rs"]
 mod sweep_results;
 #[path = "cli/sweep_resumed.rs"]

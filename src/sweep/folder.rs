@@ -13,10 +13,11 @@ use crate::error::{Error, Result};
 use crate::error::{Place, excerpt};
 use crate::input::{self, RECORDS_BYTES};
 use crate::runs::{CONFIG, FolderLock, Fresh};
-use crate::train::{Score, TrainedRows};
+use crate::train::TrainedRows;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::history;
 use super::record::Record;
 
 const COMMAND: &str = "sweep.json";
@@ -32,14 +33,11 @@ pub const BEST: &str = "best.safetensors";
 /// Name of the ensemble's file.
 pub const ENSEMBLE: &str = "ensemble.safetensors";
 
-const HISTORY_HEADER: &str = "member,fold,epoch,train_loss,train_accuracy,validation_loss,validation_accuracy,test_loss,test_accuracy,seconds\n";
-
 /// Contents of `sweep.json` that are read.
 #[derive(Deserialize)]
 struct Command {
     arguments: Vec<String>,
-    /// `None` if an external program trains the members.
-    rows: Option<FileRows>,
+    rows: FileRows,
 }
 
 /// Identity of a sweep's rows: training, validation and test rows of each file.
@@ -83,7 +81,7 @@ impl Folder {
     ///
     /// # Errors
     /// [`Error::Write`]; [`Error::Config`] if it contains a sweep, a run, or files of the same names.
-    pub fn create(path: &Path, command: &[String], rows: Option<FileRows>) -> Result<Self> {
+    pub fn create(path: &Path, command: &[String], rows: &FileRows) -> Result<Self> {
         let (lock, mut fresh) = FolderLock::take_new(path, refuse_used)?;
         // The command is written last: without it the folder does not count as a sweep.
         let names = [MEMBERS, RESULTS, HISTORY, COMMAND];
@@ -92,7 +90,7 @@ impl Folder {
         folder.fresh = Some(fresh);
         fs::create_dir_all(folder.file(MEMBERS)).map_err(|source| unwritable(path, source))?;
         folder.write(RESULTS, "")?;
-        folder.write(HISTORY, HISTORY_HEADER)?;
+        folder.write(HISTORY, history::HEADER)?;
         let command = json!({ "version": env!("CARGO_PKG_VERSION"), "arguments": command, "rows": rows });
         folder.write(COMMAND, &(command.to_string() + "\n"))?;
         Ok(folder)
@@ -154,10 +152,10 @@ impl Folder {
             line.ends_with('\n') && member.is_some_and(|member| ended.contains(&member))
         };
         let kept: String = history.split_inclusive('\n').skip(1).filter(of_ended).collect();
-        let is_cut = whole.len() < text.len() || HISTORY_HEADER.len() + kept.len() != history.len();
+        let is_cut = whole.len() < text.len() || history::HEADER.len() + kept.len() != history.len();
         if is_cut && folder.lock.is_some() {
             folder.write(RESULTS, whole)?;
-            folder.write(HISTORY, &(HISTORY_HEADER.to_owned() + &kept))?;
+            folder.write(HISTORY, &(history::HEADER.to_owned() + &kept))?;
         }
         Ok(folder)
     }
@@ -168,14 +166,6 @@ impl Folder {
     /// [`Error::Read`] and [`Error::Data`] if there is none.
     pub fn command(&self) -> Result<Vec<String>> {
         self.began().map(|command| command.arguments)
-    }
-
-    /// Returns the rows at its start, if known.
-    ///
-    /// # Errors
-    /// See [`Folder::command`].
-    pub fn rows(&self) -> Result<Option<FileRows>> {
-        self.began().map(|command| command.rows)
     }
 
     fn began(&self) -> Result<Command> {
@@ -233,35 +223,63 @@ impl Folder {
     ///
     /// # Errors
     /// [`Error::Write`].
-    pub fn add(&mut self, record: Record, ended: Option<&FinishedMember>, models: &Models) -> Result<()> {
+    pub fn add(&mut self, record: Record, ended: &FinishedMember, models: &Models) -> Result<()> {
         self.keep();
-        let record = self.save(record, ended, models)?;
+        let record = self.save(record, &history::lines(ended), models)?;
         self.append(RESULTS, &line(&record))?;
         self.records.push(record);
         Ok(())
     }
 
-    /// Records members that were dropped together: all of them or, if the program is killed at the same time,
-    /// none. A resumed sweep then ranks the same members.
+    /// Records members that were dropped together. A resumed sweep then ranks the same members.
     ///
     /// # Errors
     /// [`Error::Write`].
     pub fn add_dropped(&mut self, dropped: Vec<(Record, &FinishedMember, Models)>) -> Result<()> {
-        self.keep();
-        let mut text = self.read(RESULTS)?;
+        let save = |(record, ended, models)| self.save(record, &history::lines(ended), &models);
+        let records = dropped.into_iter().map(save).collect::<Result<_>>()?;
+        self.put_together(records)
+    }
+
+    /// Copies the trials of other sweeps, with numbers from `first`.
+    ///
+    /// # Errors
+    /// [`Error::Read`] and [`Error::Write`].
+    pub fn import(&mut self, others: &[Self], first: usize) -> Result<()> {
         let mut records = Vec::new();
-        for (record, ended, models) in dropped {
-            let record = self.save(record, Some(ended), &models)?;
-            text += &line(&record);
-            records.push(record);
+        for other in others {
+            let epochs = other.history()?;
+            for record in other.to_import() {
+                let read = |name: &String| input::read(&other.model(name)?, u64::MAX);
+                let models = Models {
+                    whole: record.model.as_ref().map(read).transpose()?,
+                    of_folds: record.fold_models.iter().map(read).collect::<Result<_>>()?,
+                };
+                let member = first + records.len();
+                let from = Some(other.path.display().to_string());
+                let epochs = history::renumbered(&epochs, record.member, member);
+                records.push(self.save(Record { member, from, ..record.clone() }, &epochs, &models)?);
+            }
         }
-        self.write(RESULTS, &text)?;
+        self.put_together(records)
+    }
+
+    /// Returns the trials that another sweep can take over: trained to the end, or until the time was over.
+    pub fn to_import(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(|record| record.score().is_some() && record.end != "dropped")
+    }
+
+    /// Writes all of these records or, if the program is killed at the same time, none.
+    fn put_together(&mut self, mut records: Vec<Record>) -> Result<()> {
+        self.keep();
+        let lines: String = records.iter().map(line).collect();
+        self.write(RESULTS, &(self.read(RESULTS)? + &lines))?;
         self.records.append(&mut records);
         Ok(())
     }
 
     /// Saves the models and epochs of a member. Returns its record with their names.
-    fn save(&self, mut record: Record, ended: Option<&FinishedMember>, models: &Models) -> Result<Record> {
+    fn save(&self, mut record: Record, epochs: &str, models: &Models) -> Result<Record> {
         let save = |part: &str, bytes: &[u8]| {
             let name = model_name(record.member, part);
             self.write_bytes(&name, bytes)?;
@@ -273,9 +291,7 @@ impl Folder {
         let of_folds = (1..).zip(&models.of_folds);
         let of_folds = of_folds.map(|(fold, bytes)| save(&format!("-fold-{fold}"), bytes));
         record.fold_models = of_folds.collect::<Result<_>>()?;
-        if let Some(ended) = ended {
-            self.append(HISTORY, &history(ended))?;
-        }
+        self.append(HISTORY, epochs)?;
         Ok(record)
     }
 
@@ -312,7 +328,7 @@ impl Folder {
     /// # Errors
     /// Errors of the folder; [`Error::Config`] for other rows.
     pub fn check_rows(&self, rows: &FileRows) -> Result<()> {
-        if self.rows()?.is_none_or(|began| began == *rows) {
+        if self.began()?.rows == *rows {
             return Ok(());
         }
         let path = self.path.display();
@@ -380,7 +396,7 @@ fn refuse_used(path: &Path) -> Result<()> {
         Ok(_) => input::read(&path.join(name), begun.len() as u64).map_or(true, |it| it != begun.as_bytes()),
         Err(error) => error.kind() != ErrorKind::NotFound,
     };
-    let begun = [(RESULTS, ""), (HISTORY, HISTORY_HEADER)].into_iter();
+    let begun = [(RESULTS, ""), (HISTORY, history::HEADER)].into_iter();
     let mut other = begun.filter(|(name, begun)| is_other(name, begun)).map(|(name, _)| name);
     let files = [CONFIG, LEADERBOARD, PAGE, BEST, ENSEMBLE];
     let there = || files.into_iter().find(|name| fs::symlink_metadata(path.join(name)).is_ok());
@@ -405,27 +421,4 @@ fn is_model_of(name: &str, member: usize) -> bool {
 
 fn broken(path: &Path, row: u64, error: &serde_json::Error) -> Error {
     Error::data(path, Place::row(row), "JSON that a sweep has written", excerpt(&error.to_string()))
-}
-
-/// Returns the epochs of a member as lines of `history.csv`.
-fn history(ended: &FinishedMember) -> String {
-    let mut lines = String::new();
-    for (fold, run) in ended.runs.iter().enumerate() {
-        for epoch in &run.epochs {
-            let figures = |score: Option<&Score>| {
-                let score = score.map(|score| (score.loss, score.values.is_none().then_some(score.accuracy)));
-                let accuracy =
-                    score.and_then(|(_, accuracy)| accuracy).map(|it| it.to_string()).unwrap_or_default();
-                format!("{},{accuracy}", score.map(|(loss, _)| loss.to_string()).unwrap_or_default())
-            };
-            let [train, validation, test] =
-                [Some(&epoch.train), epoch.validation.as_ref(), epoch.test.as_ref()].map(figures);
-            let seconds = epoch.duration.as_secs_f64();
-            lines += &format!(
-                "{},{fold},{},{train},{validation},{test},{seconds:.6}\n",
-                ended.member, epoch.epoch
-            );
-        }
-    }
-    lines
 }

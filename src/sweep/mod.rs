@@ -5,6 +5,7 @@ mod finish;
 mod folder;
 mod halving;
 mod held_out;
+mod history;
 mod leaderboard;
 mod member;
 mod member_engine;
@@ -29,7 +30,9 @@ pub use member::{FinishedMember, Member, TrainedModel, TrialStatus, is_short};
 #[cfg(feature = "gpu")]
 pub use pack::can_be_packed;
 pub use picking::{EnsembleSelection, Picks, SelectedEnsemble, one_model};
-pub use planning::{TrialPlan, TrialPlanner, VALIDATION, check_names, check_trials, plan_on, usual_space};
+pub use planning::{
+    TrialPlan, TrialPlanner, VALIDATION, check_names, check_trials, may_differ, plan_on, usual_space,
+};
 pub use record::{Record, setting_text};
 pub use run::{Event, Plan, Sweep};
 pub use sources::Sources;

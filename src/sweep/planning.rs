@@ -120,6 +120,12 @@ pub(super) fn of_member(error: Error, number: usize) -> Error {
     Error::Config(format!("trial {number}: {option}{error}"))
 }
 
+/// Returns whether trials of one sweep may differ in the option of this name.
+pub fn may_differ(name: &str) -> bool {
+    let known = serde_json::to_value(TrainSettings::default()).unwrap_or_default();
+    known.get(name).is_some() && !FIXED.contains(&name)
+}
+
 /// Checks whether members may have settings of these names, which come from `origin`; `others` are options
 /// that are not settings.
 ///
@@ -129,7 +135,7 @@ pub fn check_names<'a>(names: impl Iterator<Item = &'a str>, origin: &str, other
     let known = serde_json::to_value(TrainSettings::default()).unwrap_or_default();
     for name in names {
         let expected = match known.get(name).is_some() {
-            true if !FIXED.contains(&name) => continue,
+            _ if may_differ(name) => continue,
             is_known if is_known || others.iter().any(|other| other == name) => format!(
                 "an option that may differ between trials, found {name:?}; put it on the command line"
             ),

@@ -49,6 +49,9 @@ pub struct Record {
     /// Names of its models of each fold in the folder of the sweep; empty unless an ensemble is requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fold_models: Vec<String>,
+    /// Folder of the sweep that trained it, if another one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// Metrics on validation rows and on test rows.
     #[serde(flatten)]
     pub measures: BTreeMap<String, Value>,
@@ -109,6 +112,7 @@ impl Record {
             seconds: ended.duration.as_secs_f64(),
             model: None,
             fold_models: Vec::new(),
+            from: None,
             measures: fields.map(|(name, value)| (name.to_owned(), value)).collect(),
         }
     }

@@ -104,17 +104,13 @@ fn a_sweep_is_resumed_only_with_its_rows() {
     // The same rows at other places of the text are the same.
     place.write("t.csv", lines.replace('\n', "\r\n"));
     place.succeed(&resume);
-    // Validation rows count, too; rows of an older folder are not known.
+    // Validation rows count, too.
     place.write("v.csv", values(200..260));
     swept(&place, &[&common[..], &["--out", "v", "--validation", "v.csv"]].concat());
     place.write("v.csv", values(201..261));
     refused(&["sweep", "--resume", "v"], "v");
-    let command = std::fs::read_to_string(place.path("v/sweep.json")).unwrap();
-    let mut command: Value = serde_json::from_str(&command).unwrap();
+    let command: Value = serde_json::from_slice(&bytes(&place, "v/sweep.json")).unwrap();
     assert_eq!((&command["rows"][0]["count"], &command["rows"][1]["count"]), (&200.into(), &60.into()));
-    command.as_object_mut().unwrap().remove("rows");
-    place.write("v/sweep.json", command.to_string() + "\n");
-    place.succeed(&["sweep", "--resume", "v"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `tinytrain sweep`.
 
+mod import;
 mod options;
 mod report;
 mod setup;
@@ -15,6 +16,7 @@ use crate::sweep::{
 };
 use clap::{ArgMatches, Parser};
 
+use self::import::Imports;
 pub use self::options::Options;
 use self::report::Report;
 use self::setup::PreparedSweep;
@@ -90,14 +92,16 @@ fn train(
     if let (Some(folder), Some(_), Some(folds)) = (&resumed, options.ensemble, options.train.folds) {
         folder.check_fold_models(folds)?;
     }
-    let (mut prepared, mut sources) = PreparedSweep::prepare(options)?;
+    let imports = Imports::open(options, resumed.as_ref())?;
+    let (mut prepared, mut sources) = PreparedSweep::prepare(options, &imports)?;
     let rows = sources.rows()?;
     let mut folder = match resumed {
         Some(folder) => folder,
-        None => Folder::create(&place(options)?, line, Some(rows))?,
+        None => Folder::create(&place(options)?, line, &rows)?,
     };
     compare(&folder, &prepared)?;
     folder.check_rows(&rows)?;
+    imports.copy(prepared.planned.len(), &mut folder, &rows)?;
     if prepared.common.holds_out {
         let text = "20 % of the training rows are held out for validation; use --validation-fraction or --validation to change that";
         prepared.notices.push(text.to_owned());
@@ -141,10 +145,10 @@ fn train(
         let (ranked, _) = write_leaderboard(&folder, are_on_folds)?;
         best(&ranked, are_on_folds).map_or(Ok(None), |first| folder.keep_best(&first.record))?;
         folder.keep();
-        return Err(interrupts.ended(interrupted(&folder, options, prepared.planned.len())).into());
+        return Err(interrupts.ended(interrupted(&folder, options, prepared.members.len())).into());
     }
     // All finished trials are saved, so the next signal may end the program immediately.
-    interrupts.end_with(interrupted(&folder, options, prepared.planned.len()));
+    interrupts.end_with(interrupted(&folder, options, prepared.members.len()));
     if options.total_time.is_some() {
         // A sweep without enough time can be resumed with more.
         folder.keep();

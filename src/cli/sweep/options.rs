@@ -33,7 +33,7 @@ const OF_A_CALL: [&str; 7] = ["resume", "total_time", "ensemble", "threads", "fo
                         tinytrain sweep --resume sweep"
 )]
 pub struct Options {
-    /// Number of settings to try. [default: 64; 1,000 with --total-time; 1 with --seeds]
+    /// Number of settings to try. [default: 64; 1,000 with --total-time; 1 with --seeds; 0 with --from]
     #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub trials: Option<usize>,
     /// Stop after this time; trials in progress are cut short, evaluated and saved. Examples: 60s, 5m.
@@ -72,6 +72,11 @@ pub struct Options {
     /// Only --total-time, --ensemble, --threads, --format, --quiet and --verbose can be combined with it.
     #[arg(long, help_heading = SEARCH, value_name = "DIR")]
     pub resume: Option<PathBuf>,
+    /// Take over the finished trials of other sweeps on the same rows, such as those of a job array.
+    ///
+    /// The options that decide the held-out rows must be the same; with --validation, seeds may differ.
+    #[arg(long, help_heading = SEARCH, value_name = "DIR", num_args = 1..)]
+    pub from: Vec<PathBuf>,
     /// Train the trials in this file, one JSON object of settings per line; `-` is standard input.
     #[arg(long, help_heading = TOOLS, value_name = "FILE", conflicts_with_all = ["space", "grid", "trials"])]
     pub settings: Option<PathBuf>,
@@ -100,7 +105,10 @@ impl Options {
 
     /// Returns the number of settings drawn at random.
     pub fn trials(&self) -> usize {
-        self.trials.unwrap_or(TRIALS[usize::from(self.total_time.is_some())])
+        match self.total_time {
+            None if !self.from.is_empty() => self.trials.unwrap_or(0),
+            limit => self.trials.unwrap_or(TRIALS[usize::from(limit.is_some())]),
+        }
     }
 
     /// Returns whether the number of members is fixed; otherwise time decides.

@@ -64,7 +64,7 @@ impl<'a> Report<'a> {
             running: HashMap::new(),
             dropped: Vec::new(),
             best: None,
-            all: options.are_counted().then_some(planned.len()),
+            all: options.are_counted().then_some(members.len()),
             options,
             prepared,
         }
@@ -96,7 +96,7 @@ impl<'a> Report<'a> {
         if self.options.is_json() {
             return self.console.object(&[
                 ("event", "start".into()),
-                ("members", self.planned.len().into()),
+                ("members", self.members.len().into()),
                 ("ended", ended.into()),
                 ("rows", rows.into()),
                 ("device", place.into()),
@@ -174,7 +174,7 @@ impl<'a> Report<'a> {
 
     fn end_member(&mut self, ended: &FinishedMember, folder: &mut Folder) -> anyhow::Result<()> {
         let Some((record, models)) = self.record(ended)? else { return Ok(()) };
-        folder.add(record, Some(ended), &models)?;
+        folder.add(record, ended, &models)?;
         folder.records.last().map_or(Ok(()), |record| self.tell(record))
     }
 
@@ -189,7 +189,7 @@ impl<'a> Report<'a> {
         folder.records[first..].iter().try_for_each(|record| self.tell(record))
     }
 
-    /// Returns the record and models to save of a finished member; `None` for a member of another shard.
+    /// Returns the record and models to save of a finished member; `None` for an unknown member.
     fn record(&self, ended: &FinishedMember) -> Result<Option<(Record, Models)>> {
         let both = (self.planned.get(&ended.member), self.members.get(&ended.member));
         let (Some(planned), Some(member)) = both else { return Ok(None) };

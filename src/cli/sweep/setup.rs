@@ -15,6 +15,7 @@ use crate::sweep::{
 };
 use clap::Args;
 
+use super::import::Imports;
 use super::options::Options;
 use crate::cli::config_file;
 use crate::cli::data_text::{as_text, column_lines, mixed_column_lines, odd_labels};
@@ -157,7 +158,7 @@ pub struct PreparedSweep {
     pub common: SharedOptions,
     /// Source of the settings of trials.
     pub tried: TrialSource,
-    /// Plan of each member.
+    /// Plan of each member, except those of other sweeps.
     pub planned: Vec<TrialPlan>,
     /// Members with their data.
     pub members: Vec<Member>,
@@ -172,11 +173,11 @@ pub struct PreparedSweep {
 }
 
 impl PreparedSweep {
-    /// Prepares the sweep for its options, and returns the sources of its data.
+    /// Prepares the sweep for its options, with the trials of other sweeps, and returns the sources of its data.
     ///
     /// # Errors
     /// Errors of the options, the data and the device.
-    pub fn prepare(options: &Options) -> anyhow::Result<(Self, Sources)> {
+    pub fn prepare(options: &Options, imports: &Imports) -> anyhow::Result<(Self, Sources)> {
         let mut common = SharedOptions::from_options(options);
         let base = &mut common.base;
         base.check()?;
@@ -198,7 +199,8 @@ impl PreparedSweep {
             .into());
         }
         let mut planned = common.planning(options, &tried.origin).plan(&tried.trials)?;
-        if planned.is_empty() {
+        let imported = imports.plan(planned.len())?;
+        if planned.len() + imported.len() == 0 {
             return Err(Error::Config("expected at least one trial, found none".to_owned()).into());
         }
         let OpenData { reader, validation, test, notice, doubts, .. } = opened;
@@ -211,6 +213,7 @@ impl PreparedSweep {
         notices.extend(said);
         let packs = plan_on(&device, &mut members)?;
         planned.iter_mut().zip(packs).for_each(|(planned, is_packed)| planned.is_packed = is_packed);
+        members.extend(sources.members(&imported, base.folds)?);
         let data = members[0].data[0].training();
         notices.extend([mixed_column_lines(data.mixed_columns()), odd_labels(data.odd_labels())].concat());
         notices.extend(column_lines(&base.training, data)?);
