@@ -256,7 +256,7 @@ pub struct TrainSettings {
     #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "FRACTION", value_parser = parse::<f64>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub validation_fraction: Option<f64>,
-    /// Stop after this many epochs without improvement on the validation rows; `none` never stops. [default: none; 64
+    /// Stop after this many epochs without improvement on the validation rows; `none` never stops. [default: none; 40
     /// with --preset table, unless --keep last]
     #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "EPOCHS", allow_hyphen_values = true))]
     #[serde(with = "text")]

@@ -144,7 +144,8 @@ impl Sweep {
         }
     }
 
-    /// Queues the work of a stage, the longest jobs first.
+    /// Queues the work of a stage: the longest jobs first, or with a deadline in the order of the members, as
+    /// the longest would leave no time for others.
     fn begin_stage(&mut self) -> Result<()> {
         let mut jobs = Vec::new();
         for (index, state) in self.members.iter_mut().enumerate().filter(|(_, state)| !state.is_over) {
@@ -160,7 +161,9 @@ impl Sweep {
                 jobs.push(Job { index, fold, until, run, cost, member: state.member.clone() });
             }
         }
-        jobs.sort_by(|a, b| b.cost.total_cmp(&a.cost));
+        if self.plan.deadline.is_none() {
+            jobs.sort_by(|a, b| b.cost.total_cmp(&a.cost));
+        }
         let is_cpu = self.plan.device.is_cpu();
         let threads = if is_cpu { self.plan.threads.unwrap_or_else(available) } else { 1 };
         let workers = threads.min(jobs.len()).max(1);

@@ -39,7 +39,8 @@ const COST_A_SECOND: f64 = 5e10;
 /// long.
 const SMALL_SHARE: f64 = 0.125;
 
-/// Divides jobs into teams for `threads` threads, the longest first. `left` is the remaining time for all.
+/// Divides jobs into teams for `threads` threads, the longest first, or if time is limited in the order of the jobs.
+/// `left` is the remaining time for all.
 pub(super) fn teams(jobs: Vec<Job>, threads: usize, left: Option<Duration>) -> Vec<Vec<Job>> {
     let time = left.map_or(MOST_TIME, |left| MOST_TIME.min(left / SHARE_OF_TIME));
     let cost = |jobs: &[Job]| jobs.iter().map(|job| job.cost).sum::<f64>();
@@ -60,12 +61,15 @@ pub(super) fn teams(jobs: Vec<Job>, threads: usize, left: Option<Duration>) -> V
         let count = limits.teams(jobs.len(), cost(&jobs));
         let first = teams.len();
         teams.extend((0..count).map(|_| Vec::new()));
-        // Distribute in the order of costs, so that teams have similar costs.
+        // In the order of costs, teams have similar costs.
         for (number, job) in jobs.into_iter().enumerate() {
             teams[first + number % count].push(job);
         }
     }
-    teams.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+    match left {
+        None => teams.sort_by(|a, b| cost(b).total_cmp(&cost(a))),
+        Some(_) => teams.sort_by_key(|team| team[0].index),
+    }
     teams
 }
 

@@ -104,7 +104,10 @@ impl TrialSource {
         } else {
             check_trials(options.trials(), options.seeds())?;
             let seed = options.seed();
-            (0..options.trials()).map(|trial| space.sample(seed, trial)).collect()
+            // The settings of `tinytrain train` are hard to beat with few trials.
+            let first = options.space.is_none().then(Settings::default);
+            let drawn = (first.iter().len()..).map(|trial| space.sample(seed, trial));
+            first.into_iter().chain(drawn).take(options.trials()).collect()
         };
         Ok(Self { origin, trials, space: Some(space) })
     }
