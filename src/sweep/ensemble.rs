@@ -13,8 +13,8 @@ const BAGS: usize = 4;
 /// Least picks for the use of bags: with fewer, the best networks may be in no bag.
 const LEAST_PICKS: usize = 2 * BAGS;
 /// A bag has one in this number of the networks, but at least [`LEAST_IN_BAG`] if there are enough.
-const BAG_SHARE: usize = 4;
-const LEAST_IN_BAG: usize = 4;
+const BAG_SHARE: usize = 2;
+const LEAST_IN_BAG: usize = 8;
 
 /// Outputs of some networks for the rows used for picking.
 pub struct Candidates<'a> {
@@ -41,7 +41,7 @@ pub struct Fit {
 
 impl Candidates<'_> {
     /// Picks `count` times by the loss: with less than eight picks from all networks, otherwise in four bags,
-    /// each with a quarter of them, chosen by the seed. Returns the indices of the picked networks with the
+    /// each with half of them, chosen by the seed. Returns the indices of the picked networks with the
     /// number of picks of each, in the order of their first picks, and the quality of the ensemble.
     pub fn select(&self, count: usize, seed: u64) -> Option<(Vec<(usize, u32)>, Fit)> {
         let single: Vec<Vec<f64>> = self.outputs.iter().map(|outputs| self.shares(outputs)).collect();
@@ -245,13 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn bags_are_quarters_that_differ_and_repeat() {
+    fn bags_are_halves_that_differ_and_repeat() {
         let bags: Vec<Vec<usize>> = (0..4).map(|bag| in_bag(64, bag, 7)).collect();
-        assert!(bags.iter().all(|bag| bag.len() == 16 && bag.windows(2).all(|pair| pair[0] < pair[1])));
+        assert!(bags.iter().all(|bag| bag.len() == 32 && bag.windows(2).all(|pair| pair[0] < pair[1])));
         assert!(bags.windows(2).all(|pair| pair[0] != pair[1]));
         assert_eq!(bags[2], in_bag(64, 2, 7));
         assert_ne!(bags[2], in_bag(64, 2, 8));
-        assert_eq!([3, 9, 20].map(|networks| in_bag(networks, 0, 1).len()), [3, 4, 5]);
+        assert_eq!([3, 9, 20].map(|networks| in_bag(networks, 0, 1).len()), [3, 8, 10]);
         // Picks are distributed over the bags, for any number of picks.
         let values: Vec<f32> = (0..64).map(|value| value as f32).collect();
         let outputs: Vec<Vec<f32>> =

@@ -61,8 +61,8 @@ pub struct Options {
     pub halving: bool,
     /// Average the predictions of the best trials; N models are picked one by one, with repetition.
     ///
-    /// Each pick is the trial that improves the validation loss most, on four random parts of the validation
-    /// data (Caruana and others, 2004). The ensemble is saved as ensemble.safetensors, a model file like any
+    /// Each pick is the trial that improves the validation loss most, among random halves of the trials
+    /// (Caruana and others, 2004). The ensemble is saved as ensemble.safetensors, a model file like any
     /// other. With --folds the held-out rows of each fold are the validation data, and the trials that were
     /// picked are trained once more, on all rows.
     #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::picks, allow_hyphen_values = true)]
