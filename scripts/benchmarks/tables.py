@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import warnings
+from pathlib import Path
 
 import lightgbm
 import numpy
@@ -84,7 +85,7 @@ def parts(problem, seed):
     return (divided[0], divided[2]), (divided[1], divided[3])
 
 
-def ours(program, options, seed, train, test):
+def ours(program, options, seed, train, test, command="train"):
     """Metrics on the test rows, and seconds of the training process."""
     of_classes = is_class(train[1])
     task = "classification" if of_classes else "regression"
@@ -92,28 +93,42 @@ def ours(program, options, seed, train, test):
         for name, (frame, target) in (("train", train), ("test", test)):
             frame.assign(target=target).to_csv(f"{folder}/{name}.csv", index=False)
         data = ["--data", f"{folder}/train.csv", "--target", "target", "--task", task, "--seed", seed]
-        model = f"{folder}/model.safetensors"
-        command = [program, "train", *data, "--device", "cpu", "--quiet", "--out", model]
-        run = common.measured([*command, *options.split()])
+        out = f"{folder}/{'model.safetensors' if command == 'train' else command}"
+        run = common.measured([program, command, *data, "--device", "cpu", "--quiet", "--out", out, *options.split()])
+        ensemble = Path(out, "ensemble.safetensors")
+        model = ensemble if ensemble.exists() else out
         test = ["--model", model, "--data", f"{folder}/test.csv", "--format", "json", "--device", "cpu"]
         found = json.loads(common.measured([program, "eval", *test]).output)
-    return {name: found[name] for name in METRICS[of_classes]} | {"seconds": run.seconds}
+        trials = Path(out, "results.jsonl")
+        trials = {"trials": len(trials.read_text().splitlines())} if trials.exists() else {}
+    return {name: found[name] for name in METRICS[of_classes]} | {"seconds": run.seconds} | trials
+
+
+def text_columns(frame):
+    return [column for column in frame if not pandas.api.types.is_numeric_dtype(frame[column])]
+
+
+def categories(*frames):
+    """The frames with the text of the first one as categories."""
+    kinds = {name: pandas.CategoricalDtype(sorted(frames[0][name].dropna().unique())) for name in text_columns(frames[0])}
+    return [frame.astype(kinds) for frame in frames]
+
+
+def labels(*targets):
+    """Classes as numbers."""
+    return map(LabelEncoder().fit(targets[0]).transform, targets) if is_class(targets[0]) else targets
 
 
 def peer(name, seed, train, test):
     """Metrics on the test rows, and seconds of `fit`."""
     (frame, target), (test_frame, test_target) = train, test
-    model = PEERS[name](is_class(target), seed)
+    of_classes = is_class(target)
+    model = PEERS[name](of_classes, seed)
     if name not in TREES:
         model = numbers(model)
     else:
-        text = [column for column in frame if not pandas.api.types.is_numeric_dtype(frame[column])]
-        kinds = {column: pandas.CategoricalDtype(sorted(frame[column].dropna().unique())) for column in text}
-        frame, test_frame = frame.astype(kinds), test_frame.astype(kinds)
-    of_classes = is_class(target)
-    if of_classes:
-        names = LabelEncoder().fit(target)
-        target, test_target = names.transform(target), names.transform(test_target)
+        frame, test_frame = categories(frame, test_frame)
+    target, test_target = labels(target, test_target)
     begun = time.perf_counter()
     with warnings.catch_warnings():
         # The defaults are what is compared, also where they end before convergence.
@@ -121,17 +136,21 @@ def peer(name, seed, train, test):
         warnings.simplefilter("ignore", UserWarning)
         model.fit(frame, target)
         seconds = time.perf_counter() - begun
-        if not of_classes:
-            predicted = model.predict(test_frame)
-            rmse = metrics.root_mean_squared_error(test_target, predicted)
-            return {"rmse": rmse, "r2": metrics.r2_score(test_target, predicted), "seconds": seconds}
-        shares = model.predict_proba(test_frame)
-    areas = [metrics.roc_auc_score(test_target == label, shares[:, label]) for label in numpy.unique(test_target)]
+        return scores(of_classes, model, test_frame, test_target) | {"seconds": seconds}
+
+
+def scores(of_classes, model, frame, target):
+    """The metrics of a model on rows."""
+    if not of_classes:
+        predicted = model.predict(frame)
+        return {"rmse": metrics.root_mean_squared_error(target, predicted), "r2": metrics.r2_score(target, predicted)}
+    shares = model.predict_proba(frame).astype(float)
+    shares /= shares.sum(axis=1, keepdims=True)
+    areas = [metrics.roc_auc_score(target == label, shares[:, label]) for label in numpy.unique(target)]
     return {
-        "log_loss": metrics.log_loss(test_target, shares, labels=numpy.arange(shares.shape[1])),
+        "log_loss": metrics.log_loss(target, shares, labels=numpy.arange(shares.shape[1])),
         "auc": statistics.mean(areas),
-        "accuracy": metrics.accuracy_score(test_target, shares.argmax(axis=1)),
-        "seconds": seconds,
+        "accuracy": metrics.accuracy_score(target, shares.argmax(axis=1)),
     }
 
 
@@ -150,9 +169,9 @@ def measured(tinytrain, wanted):
 
 
 def ranks(found, metric, is_error):
-    """The mean over the tables of each program's rank by its mean metric; equal programs share a rank."""
+    """The mean over the tables of each program's rank by its mean metric; equal programs share a rank, failed ones are last."""
     means = found.dropna(subset=[metric]).groupby(["table", "program"])[metric].mean().round(4).unstack()
-    return means.rank(axis=1, ascending=is_error).mean()
+    return means.rank(axis=1, ascending=is_error, na_option="bottom").mean()
 
 
 def summary(found):
