@@ -32,8 +32,8 @@ const MOST_TIME: Duration = Duration::from_secs(300);
 /// wasted.
 const SHARE_OF_TIME: u32 = 16;
 
-/// Approximate multiply-adds of [`Member::cost`](super::Member) per second and thread: those of the forward pass, in a
-/// third of the time of a step.
+/// Approximate multiply-adds of [`Member::cost`](super::Member) per second and thread, which counts the forward pass
+/// only.
 const COST_A_SECOND: f64 = 5e9;
 
 /// A team whose cost is less than this share of the cost of all jobs per thread leaves no thread idle for

@@ -6,7 +6,6 @@ use clap::Parser;
 use toml::Table;
 
 use super::options::Options;
-use super::stored;
 use crate::cli::config_file;
 use crate::error::{Error, Result};
 use crate::sweep::{FileRows, Folder, Record, TrialPlan, may_differ};
@@ -24,7 +23,7 @@ pub struct Imports {
 }
 
 impl Imports {
-    /// Returns the trials of the folders of `--from`, or those that a `resumed` sweep has copied.
+    /// Returns the trials of the folders of `--from`, or the copies of a `resumed` sweep.
     ///
     /// # Errors
     /// Errors of the folders; [`Error::Config`] for a sweep whose trials are not comparable.
@@ -86,7 +85,7 @@ fn compare(options: &Options, other: &Folder) -> Result<()> {
         table.retain(|name, _| !may_differ(name) && !OTHERS.contains(&name) && (is_split || name != "seed"));
         Ok(table)
     };
-    let (own, began) = (of(options)?, of(&stored(other)?)?);
+    let (own, began) = (of(options)?, of(&Options::stored(other)?)?);
     let Some(name) = own.keys().chain(began.keys()).find(|name| own.get(*name) != began.get(*name)) else {
         return Ok(());
     };

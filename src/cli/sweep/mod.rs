@@ -33,14 +33,6 @@ use crate::report::text::unknown_cells;
 /// A third of the members continues, twice.
 const HALVING: [usize; 2] = [3, 3];
 
-/// The command line of a sweep, as stored in its folder.
-#[derive(Debug, Parser)]
-#[command(name = "tinytrain sweep", no_binary_name = true)]
-struct Line {
-    #[command(flatten)]
-    options: Options,
-}
-
 /// Runs a sweep. `matches` are the options of the subcommand, `line` the command line after the subcommand.
 ///
 /// # Errors
@@ -55,19 +47,11 @@ pub fn run(
     check(options)?;
     if let Some(path) = &options.resume {
         let folder = Folder::open(path)?;
-        let options = stored(&folder)?.go_on(options, matches)?;
+        let options = Options::stored(&folder)?.go_on(options, matches)?;
         check(&options)?;
         return train(&options, Some(folder), line, interrupts, start);
     }
     train(options, None, line, interrupts, start)
-}
-
-/// Returns the options with which the sweep in a folder began.
-fn stored(folder: &Folder) -> Result<Options> {
-    Line::try_parse_from(folder.command()?).map(|line| line.options).map_err(|error| {
-        let text = crate::cli::output::usage_line(&error.render().to_string());
-        Error::Config(format!("{}: {text}", folder.file("sweep.json").display()))
-    })
 }
 
 /// Rejects options that do not apply to sweeps.
@@ -205,7 +189,7 @@ fn write_leaderboard(folder: &Folder, are_on_folds: bool) -> Result<(Vec<RankedM
 fn interrupted(folder: &Folder, options: &Options, all: usize) -> String {
     let (ended, path) = (folder.records.len(), folder.path().display());
     // A call may add an ensemble to a sweep that began without one.
-    let began = stored(folder).ok().and_then(|began| began.ensemble);
+    let began = Options::stored(folder).ok().and_then(|began| began.ensemble);
     let wanted = options.ensemble.filter(|_| began != options.ensemble);
     let more = wanted.map(|picks| format!(" --ensemble {picks}")).unwrap_or_default();
     format!(

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::sweep::Folder;
 use crate::train::Config;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args};
+use clap::{ArgMatches, Args, Parser};
 
 use crate::cli::args::{self, Format};
+use crate::cli::output::usage_line;
 use crate::cli::train_options;
 
 const SEARCH: &str = "Search";
@@ -72,7 +74,7 @@ pub struct Options {
     /// Only --total-time, --ensemble, --threads, --format, --quiet and --verbose can be combined with it.
     #[arg(long, help_heading = SEARCH, value_name = "DIR")]
     pub resume: Option<PathBuf>,
-    /// Take over the finished trials of other sweeps on the same rows, such as those of a job array.
+    /// Take over the finished trials of other sweeps on the same rows, for example of a job array.
     ///
     /// The options that decide the held-out rows must be the same; with --validation, seeds may differ.
     #[arg(long, help_heading = SEARCH, value_name = "DIR", num_args = 1..)]
@@ -84,7 +86,26 @@ pub struct Options {
     pub train: train_options::Options,
 }
 
+/// The command line of a sweep, as stored in its folder.
+#[derive(Debug, Parser)]
+#[command(name = "tinytrain sweep", no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    options: Options,
+}
+
 impl Options {
+    /// Returns the options with which the sweep in a folder began.
+    ///
+    /// # Errors
+    /// [`Error::Read`] and [`Error::Data`] if there are none; [`Error::Config`] for unknown ones.
+    pub fn stored(folder: &Folder) -> Result<Self> {
+        Line::try_parse_from(folder.command()?).map(|line| line.options).map_err(|error| {
+            let text = usage_line(&error.render().to_string());
+            Error::Config(format!("{}: {text}", folder.file("sweep.json").display()))
+        })
+    }
+
     /// Returns whether results are printed for programs.
     pub fn is_json(&self) -> bool {
         self.train.format == Format::Json

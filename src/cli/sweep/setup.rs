@@ -161,7 +161,7 @@ pub struct PreparedSweep {
     pub common: SharedOptions,
     /// Source of the settings of trials.
     pub tried: TrialSource,
-    /// Plan of each member, except those of other sweeps.
+    /// Plan of each member that this sweep trains.
     pub planned: Vec<TrialPlan>,
     /// Members with their data.
     pub members: Vec<Member>,
