@@ -226,7 +226,7 @@ def test_fits_copy_the_rows_once(rows, weights):
         # Of what is trained: a row that comes twice is two.
         count = 250_000 if weights is None else max(250_000, weights.sum())
         more = (memory("VmHWM") - before) / (4 * count * 40)
-        assert more < 1.6, more
+        assert more < 1.5, more
         """
     if not os.path.exists("/proc/self/clear_refs"):
         pytest.skip("no /proc")
@@ -262,7 +262,7 @@ def test_large_predictions_copy_the_rows_once():
         thread.join()
         assert (found[-1000:] == expected).all()
         more = (most[0] - before) / X.nbytes
-        assert more < 1.6, more
+        assert more < 1.5, more
     """
     if not os.path.exists("/proc/self/statm"):
         pytest.skip("no /proc")
