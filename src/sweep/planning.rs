@@ -1,5 +1,7 @@
 //! Members of a sweep before training: their settings and training options.
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 use toml::Table;
 
@@ -120,10 +122,13 @@ pub(super) fn of_member(error: Error, number: usize) -> Error {
     Error::Config(format!("trial {number}: {option}{error}"))
 }
 
+/// Names of all settings.
+static KNOWN: LazyLock<Value> =
+    LazyLock::new(|| serde_json::to_value(TrainSettings::default()).unwrap_or_default());
+
 /// Returns whether trials of one sweep may differ in the option of this name.
 pub fn may_differ(name: &str) -> bool {
-    let known = serde_json::to_value(TrainSettings::default()).unwrap_or_default();
-    known.get(name).is_some() && !FIXED.contains(&name)
+    KNOWN.get(name).is_some() && !FIXED.contains(&name)
 }
 
 /// Checks whether members may have settings of these names, which come from `origin`; `others` are options
@@ -132,14 +137,11 @@ pub fn may_differ(name: &str) -> bool {
 /// # Errors
 /// [`Error::Config`] for the first name that is not allowed.
 pub fn check_names<'a>(names: impl Iterator<Item = &'a str>, origin: &str, others: &[String]) -> Result<()> {
-    let known = serde_json::to_value(TrainSettings::default()).unwrap_or_default();
-    for name in names {
-        let expected = match known.get(name).is_some() {
-            _ if may_differ(name) => continue,
-            is_known if is_known || others.iter().any(|other| other == name) => format!(
-                "an option that may differ between trials, found {name:?}; put it on the command line"
-            ),
-            _ => format!("options of `tinytrain train`, found {name:?}"),
+    for name in names.filter(|name| !may_differ(name)) {
+        let expected = if KNOWN.get(name).is_some() || others.iter().any(|other| other == name) {
+            format!("an option that may differ between trials, found {name:?}; put it on the command line")
+        } else {
+            format!("options of `tinytrain train`, found {name:?}")
         };
         return Err(Error::Config(format!("{origin}: expected {expected}")));
     }
