@@ -65,6 +65,11 @@ fn trials_of_others_are_compared_with_own_ones() {
     let objects = swept(&place, &[&NETWORK[..], &validation, &own].concat());
     assert_eq!(objects.iter().filter(|object| object["event"] == "member").count(), 1);
     assert_eq!(board(&place, "all").0.len(), 5);
+    // With a space, trials are drawn.
+    place.write("space.toml", "lr = [0.1, 0.2]\n");
+    let drawn = ["--from", "a", "--space", "space.toml", "--seed", "7", "--out", "drawn"];
+    swept(&place, &[&NETWORK[..], &validation, &drawn].concat());
+    assert_eq!(board(&place, "drawn").0.len(), 66);
     // An ensemble is at least as good as the best network.
     let last = objects.last().unwrap();
     let loss = last["ensemble"]["loss"].as_f64().unwrap();
@@ -89,6 +94,12 @@ fn trials_on_other_rows_are_refused() {
     );
     refused(&["--folds", "3"], "--from a: expected a sweep with the same --folds");
     refused(&["--from", "none"], "cannot read none");
+    // Presets have other metrics.
+    let outcome = sweep(&place, &["--epochs", "4", "--from", "a", "--out", "new"]);
+    assert_eq!(
+        (outcome.code, outcome.error()),
+        (2, "error: --from a: expected a sweep with the same --preset")
+    );
     place.write("t.csv", Points::new(257, 5).csv(["low", "mid", "high"]));
     refused(&[], "a: the data have changed since the sweep began");
 }

@@ -82,7 +82,9 @@ fn compare(options: &Options, other: &Folder) -> Result<()> {
     let of = |options: &Options| -> Result<Table> {
         let mut table = config_file::table(&options.train)?;
         table.insert("seed".to_owned(), (options.seed() as i64).into());
-        table.retain(|name, _| !may_differ(name) && !OTHERS.contains(&name) && (is_split || name != "seed"));
+        // The preset decides the default metric.
+        let counts = |name: &str| name == "preset" || !may_differ(name) && !OTHERS.contains(&name);
+        table.retain(|name, _| counts(name) && (is_split || name != "seed"));
         Ok(table)
     };
     let (own, began) = (of(options)?, of(&Options::stored(other)?)?);

@@ -35,7 +35,8 @@ const OF_A_CALL: [&str; 7] = ["resume", "total_time", "ensemble", "threads", "fo
                         tinytrain sweep --resume sweep"
 )]
 pub struct Options {
-    /// Number of settings to try. [default: 64; 1,000 with --total-time; 1 with --seeds; 0 with --from]
+    /// Number of settings to try. [default: 64; 1,000 with --total-time; 1 with --seeds; 0 with --from
+    /// and no --space]
     #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub trials: Option<usize>,
     /// Stop after this time; trials in progress are cut short, evaluated and saved. Examples: 60s, 5m.
@@ -126,10 +127,9 @@ impl Options {
 
     /// Returns the number of settings drawn at random.
     pub fn trials(&self) -> usize {
-        match self.total_time {
-            None if !self.from.is_empty() => self.trials.unwrap_or(0),
-            limit => self.trials.unwrap_or(TRIALS[usize::from(limit.is_some())]),
-        }
+        let only_takes_over = !self.from.is_empty() && self.total_time.is_none() && self.space.is_none();
+        let usual = if only_takes_over { 0 } else { TRIALS[usize::from(self.total_time.is_some())] };
+        self.trials.unwrap_or(usual)
     }
 
     /// Returns whether the number of members is fixed; otherwise time decides.
