@@ -136,16 +136,18 @@ pub fn may_differ(name: &str) -> bool {
 ///
 /// # Errors
 /// [`Error::Config`] for the first name that is not allowed.
-pub fn check_names<'a>(names: impl Iterator<Item = &'a str>, origin: &str, others: &[String]) -> Result<()> {
-    for name in names.filter(|name| !may_differ(name)) {
-        let expected = if KNOWN.get(name).is_some() || others.iter().any(|other| other == name) {
-            format!("an option that may differ between trials, found {name:?}; put it on the command line")
-        } else {
-            format!("options of `tinytrain train`, found {name:?}")
-        };
-        return Err(Error::Config(format!("{origin}: expected {expected}")));
-    }
-    Ok(())
+pub fn check_names<'a>(
+    mut names: impl Iterator<Item = &'a str>,
+    origin: &str,
+    others: &[String],
+) -> Result<()> {
+    let Some(name) = names.find(|name| !may_differ(name)) else { return Ok(()) };
+    let expected = if KNOWN.get(name).is_some() || others.iter().any(|other| other == name) {
+        format!("an option that may differ between trials, found {name:?}; put it on the command line")
+    } else {
+        format!("options of `tinytrain train`, found {name:?}")
+    };
+    Err(Error::Config(format!("{origin}: expected {expected}")))
 }
 
 /// Returns the default search space of a preset.
