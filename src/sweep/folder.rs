@@ -12,6 +12,7 @@ use super::member::FinishedMember;
 use crate::error::{Error, Result};
 use crate::error::{Place, excerpt};
 use crate::input::{self, RECORDS_BYTES};
+use crate::model::Model;
 use crate::runs::{CONFIG, FolderLock, Fresh};
 use crate::train::TrainedRows;
 use serde::{Deserialize, Serialize};
@@ -244,13 +245,13 @@ impl Folder {
     /// Copies the trials of other sweeps, with numbers from `first`.
     ///
     /// # Errors
-    /// [`Error::Read`] and [`Error::Write`].
+    /// [`Error::Read`] and [`Error::Write`]; [`Error::Data`] for a damaged model.
     pub fn import(&mut self, others: &[Self], first: usize) -> Result<()> {
         let mut records = Vec::new();
         for other in others {
             let epochs = other.history()?;
             for record in other.to_import() {
-                let read = |name: &String| input::read(&other.model(name)?, u64::MAX);
+                let read = |name: &String| other.model_bytes(name);
                 let models = Models {
                     whole: record.model.as_ref().map(read).transpose()?,
                     of_folds: record.fold_models.iter().map(read).collect::<Result<_>>()?,
@@ -338,11 +339,18 @@ impl Folder {
     /// Copies the model of the best member, if it has one here; returns its path.
     ///
     /// # Errors
-    /// [`Error::Read`] and [`Error::Write`].
+    /// [`Error::Read`] and [`Error::Write`]; [`Error::Data`] for a damaged model.
     pub fn keep_best(&self, best: &Record) -> Result<Option<PathBuf>> {
         let Some(name) = &best.model else { return Ok(None) };
-        let bytes = input::read(&self.model(name)?, u64::MAX)?;
-        self.write_bytes(BEST, &bytes).map(Some)
+        self.write_bytes(BEST, &self.model_bytes(name)?).map(Some)
+    }
+
+    /// Reads a trial's model file, which must be whole.
+    fn model_bytes(&self, name: &str) -> Result<Vec<u8>> {
+        let path = self.model(name)?;
+        let bytes = input::read(&path, u64::MAX)?;
+        Model::from_bytes(&bytes, &path)?;
+        Ok(bytes)
     }
 
     /// Returns the path of a trial's model file, by the name in its record.

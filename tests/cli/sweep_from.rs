@@ -103,3 +103,21 @@ fn trials_on_other_rows_are_refused() {
     place.write("t.csv", Points::new(257, 5).csv(["low", "mid", "high"]));
     refused(&[], "a: the data have changed since the sweep began");
 }
+
+/// A model that is not whole ends the sweep before it writes; a resumed sweep does not copy it, either.
+#[test]
+fn damaged_models_are_refused() {
+    let place = table();
+    trained(&place, "a", &TRIALS[..1], &[]);
+    let whole = bytes(&place, "a/members/00000.safetensors");
+    place.write("a/members/00000.safetensors", &whole[..whole.len() / 2]);
+    let from = sweep(&place, &[&NETWORK[..], &["--from", "a", "--out", "new"]].concat());
+    let resumed = place.run(&["sweep", "--resume", "a"]);
+    for outcome in [from, resumed] {
+        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+        let error = outcome.stderr.lines().last().unwrap();
+        assert!(error.starts_with("error: a/members/00000.safetensors: expected a whole model"), "{error}");
+    }
+    assert!(!place.path("new").exists());
+    assert!(bytes(&place, "a/best.safetensors") == whole);
+}
