@@ -84,13 +84,19 @@ impl OwnTargets {
             })
             .target_data();
         };
-        let mut numbers = vec![None; names.len()];
-        words.iter().for_each(|class| numbers[*class as usize] = Some(0));
-        let known = numbers.iter_mut().flatten();
-        known.zip(0u32..).for_each(|(number, place)| *number = place);
-        let present = names.iter().zip(&numbers).filter(|(_, number)| number.is_some());
-        let present = present.map(|(name, _)| name.clone()).collect();
-        let numbers = words.iter().filter_map(|class| numbers[*class as usize]).collect();
+        let mut is_present = vec![false; names.len()];
+        words.iter().for_each(|class| is_present[*class as usize] = true);
+        let mut present = Vec::new();
+        let numbers: Vec<u32> = names
+            .iter()
+            .zip(is_present)
+            .map(|(name, is_present)| {
+                let number = present.len() as u32;
+                present.extend(is_present.then(|| name.clone()));
+                number
+            })
+            .collect();
+        let numbers = words.iter().map(|class| numbers[*class as usize]).collect();
         TargetData::classes(present, numbers).of_type(self.label_type)
     }
 }
@@ -186,7 +192,9 @@ fn of_rows<T: numpy::Element + Copy>(numbers: Option<&PyReadonlyArray1<'_, T>>) 
 
 /// Returns these rows of an array with rows of this width.
 fn taken<T: Copy>(array: &[T], width: usize, rows: &[u32]) -> Vec<T> {
-    rows.iter().flat_map(|row| array[*row as usize * width..][..width].iter().copied()).collect()
+    let mut taken = Vec::with_capacity(rows.len() * width);
+    rows.iter().for_each(|row| taken.extend_from_slice(&array[*row as usize * width..][..width]));
+    taken
 }
 
 /// Returns the numbers of these rows, if there are any.

@@ -53,12 +53,12 @@ impl Rows {
                 (hasher.finish(), row as u32)
             })
             .collect();
-        keyed.sort_by(|a, b| {
+        keyed.sort_unstable_by(|a, b| {
             let weight = |row: u32| weights.get(row as usize).copied().unwrap_or(1.0);
             let group = |row: u32| groups.get(row as usize).copied().unwrap_or(0);
             let time = |row: u32| times.get(row as usize).copied().unwrap_or(0.0);
             let of_group = || group(a.1).cmp(&group(b.1)).then(time(a.1).total_cmp(&time(b.1)));
-            a.0.cmp(&b.0).then(weight(a.1).total_cmp(&weight(b.1))).then_with(of_group)
+            a.0.cmp(&b.0).then(weight(a.1).total_cmp(&weight(b.1))).then_with(of_group).then(a.1.cmp(&b.1))
         });
         let mut different = 0;
         let mut copies: Vec<u32> = Vec::with_capacity(keyed.len());
@@ -85,10 +85,12 @@ impl Rows {
             let copies = copies_of(copies);
             return Self { rows, weights, copies };
         };
-        let repeated = |numbers: &[u32]| -> Vec<u32> {
-            let each = numbers.iter().zip(&of_rows);
-            each.flat_map(|(number, weight)| std::iter::repeat_n(*number, (weight / factor) as usize))
-                .collect()
+        let repeated = |numbers: &[u32]| {
+            let mut repeated = Vec::with_capacity((sum / factor) as usize);
+            for (number, weight) in numbers.iter().zip(&of_rows) {
+                repeated.extend(std::iter::repeat_n(*number, (weight / factor) as usize));
+            }
+            repeated
         };
         Self { rows: repeated(&rows), weights: Vec::new(), copies: repeated(&copies) }
     }

@@ -52,7 +52,10 @@ impl Table {
                 to = from;
             }
         }
+        drop((order, waits));
         self.values.truncate(different * inputs);
+        // Not to twice the capacity, as `resize` alone does.
+        self.values.reserve_exact((rows.len() - different) * inputs);
         self.values.resize(rows.len() * inputs, 0.0);
         // From the last row on, rows move to make space for their copies.
         let mut from = different;
