@@ -92,15 +92,15 @@ def has_mlbench():
     return True
 
 
-def mlbench(name):
+def mlbench(name, most=MOST_ROWS):
     with warnings.catch_warnings():
         # The file does not name its encoding; all is ASCII.
         warnings.simplefilter("ignore")
         frame = rdata.read_rda(MLBENCH_FILES / f"{name}.rda")[name]
     frame.columns = [str(column) for column in frame.columns]
     frame = frame.dropna(subset=[MLBENCH[name]])
-    if len(frame) > MOST_ROWS:
-        frame = frame.sample(MOST_ROWS, random_state=0)
+    if len(frame) > most:
+        frame = frame.sample(most, random_state=0)
     frame, target = divided(name, frame, MLBENCH[name])
     if pandas.api.types.is_numeric_dtype(target):
         return frame, target
@@ -125,10 +125,10 @@ def scales():
     return generated((values + 10) * unit, classes)
 
 
-def cities():
+def cities(rows=3000):
     """A column of 60 categories with an effect each, one of 3, and a number whose effect is curved."""
     random = numpy.random.default_rng(4)
-    effects, rows = random.normal(size=60), 3000
+    effects = random.normal(size=60)
     city, kind, x = random.integers(60, size=rows), random.integers(3, size=rows), random.normal(size=rows)
     value = effects[city] * (1 + 0.5 * (kind == 1)) + 0.5 * x**2 + random.normal(scale=0.2, size=rows)
     names = {"city": [f"city {c}" for c in city], "kind": numpy.array(["a", "b", "c"])[kind], "x": x}

@@ -17,7 +17,7 @@ import pandas
 import pytabkit
 import xgboost
 from pytabkit.models.alg_interfaces import tabm_interface
-from sklearn.datasets import make_hastie_10_2
+from sklearn.datasets import make_classification, make_hastie_10_2
 from sklearn.model_selection import train_test_split
 
 import common
@@ -56,8 +56,8 @@ SPACES = {
 }
 
 
-def hastie():
-    values, classes = make_hastie_10_2(15_000, random_state=0)
+def hastie(rows):
+    values, classes = make_hastie_10_2(rows, random_state=0)
     return problems.generated(values, classes.astype(int))
 
 
@@ -66,12 +66,24 @@ MORE = {"ggplot2/diamonds": "price", "Ecdat/Computers": "price", "Ecdat/Housing"
 problems.SMALL |= MORE
 problems.PROBLEMS |= {name.split("/")[1]: functools.partial(problems.small, name) for name in MORE} | {
     "diamonds": lambda: [part[::4].reset_index(drop=True) for part in problems.small("ggplot2/diamonds")],
-    "hastie": hastie,
+    "hastie": lambda: hastie(15_000),
 }
+# Tables of 20,000 to 100,000 rows.
+LARGE = {
+    "all letters": functools.partial(problems.mlbench, "LetterRecognition", 20_000),
+    "all of Shuttle": functools.partial(problems.mlbench, "Shuttle", 58_000),
+    "all diamonds": functools.partial(problems.small, "ggplot2/diamonds"),
+    "many cities": lambda: problems.cities(50_000),
+    "large hastie": lambda: hastie(60_000),
+    "five classes": lambda: problems.generated(
+        *make_classification(100_000, 50, n_informative=20, n_classes=5, n_clusters_per_class=4, random_state=0)
+    ),
+}
+problems.PROBLEMS |= LARGE
 TABLES = (
     "breast cancer", "friedman", "Vehicle", "BostonHousing2", "Satellite", "cities", "hastie", "diamonds",
     "PimaIndiansDiabetes2", "diabetes", "Vowel", "Computers", "scales", "Ozone", "Soybean", "Housing",
-    "LetterRecognition", "SLID", "digits", "imbalanced", "moons", "penguins", "HouseVotes84", "Shuttle",
+    "LetterRecognition", "SLID", "digits", "imbalanced", "moons", "penguins", "HouseVotes84", "Shuttle", *LARGE,
 )
 
 
