@@ -15,7 +15,7 @@ mod splitting;
 pub use columns::categories::Dictionary;
 pub use columns::class_names::ClassNames;
 pub use columns::classes::Classes;
-pub(crate) use columns::classes::has_leading_zero;
+pub(crate) use columns::codes::has_leading_zero;
 pub(crate) use columns::inputs::are_different_texts;
 pub use columns::label_type::LabelType;
 pub(crate) use columns::label_type::truth;

@@ -1,7 +1,8 @@
 //! Columns of categories: the different texts of each, numbered in the order of appearance.
 
-use super::classes::{Classes, Label};
+use super::classes::Classes;
 use super::label_type::LabelType;
+use super::labels::Label;
 
 /// The number of a missing cell in a column of categories.
 pub(crate) const MISSING: u32 = 0;
@@ -44,7 +45,7 @@ impl Dictionary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::columns::classes::Interner;
+    use crate::data::columns::labels::Interner;
 
     #[test]
     fn cells_are_numbered_and_missing_ones_have_a_number_of_their_own() {

@@ -4,11 +4,12 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
 use super::class_names::ClassNames;
+use super::codes::has_leading_zero;
 use super::label_type::{LabelType, by_truth, number, truth};
+use super::labels::Label;
 use crate::data::excerpt::{list_some, printable_name};
 
 /// Maximum number of different labels that a reader keeps; a column with more does not hold classes.
@@ -19,23 +20,6 @@ pub(crate) const MOST_NUMBERED_CLASSES: usize = 1000;
 
 /// From this number of classes on, at least every second row must share its class with another row.
 pub(crate) const FEW_CLASSES: usize = 20;
-
-/// Prefix of markers of missing labels; no label begins with it.
-const NO_LABEL: char = '\0';
-
-/// A label as written, and the row in which it appeared first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Label {
-    pub text: String,
-    pub row: u64,
-}
-
-impl Label {
-    /// The cell of a marker of a missing label, if this is one.
-    pub(crate) fn marker(&self) -> Option<&str> {
-        self.text.strip_prefix(NO_LABEL)
-    }
-}
 
 /// The classes of a data set: index and name of each.
 ///
@@ -269,27 +253,6 @@ fn numbers<'a>(labels: impl Iterator<Item = &'a str>) -> Option<Vec<f64>> {
     labels.map(|label| number(label).filter(|_| !has_leading_zero(label.as_bytes()))).collect()
 }
 
-/// Whether a cell is a code with a leading zero: only digits, such as `007`, but not `0` or `00.5`.
-pub(crate) fn has_leading_zero(cell: &[u8]) -> bool {
-    let cell = cell.trim_ascii();
-    let digits = cell.strip_prefix(b"-").or(cell.strip_prefix(b"+")).unwrap_or(cell);
-    digits.len() > 1 && digits[0] == b'0' && digits.iter().all(u8::is_ascii_digit)
-}
-
-/// Whether a cell is a code rather than a number: a whole number with a leading zero, or with more digits than f64
-/// represents.
-pub(crate) fn is_code(cell: &[u8]) -> bool {
-    const SHORTEST: usize = 16;
-    const GREATEST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
-    let cell = cell.trim_ascii();
-    let digits = cell.strip_prefix(b"-").unwrap_or(cell);
-    let is_long = || {
-        let text = str::from_utf8(cell).unwrap_or_default();
-        text.parse().is_ok_and(|value: f64| value.abs() >= GREATEST && value.to_string() != text)
-    };
-    has_leading_zero(cell) || digits.len() >= SHORTEST && digits.iter().all(u8::is_ascii_digit) && is_long()
-}
-
 /// Formats a number as the name of a class: whole numbers without a point.
 fn written(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value:.0}") } else { value.to_string() }
@@ -319,59 +282,6 @@ fn natural(a: &str, b: &str) -> Ordering {
 fn digits(text: &str) -> (&str, &str) {
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     (text[..end].trim_start_matches('0'), &text[end..])
-}
-
-/// Numbers the different labels of a column in the order of appearance.
-pub(crate) struct Interner {
-    /// The term for a label in messages.
-    called: &'static str,
-    /// Numbers by text, without surrounding blanks.
-    numbers: HashMap<Box<[u8]>, u32, FixedState>,
-    next: u32,
-    /// Labels not yet taken.
-    new: Vec<Label>,
-}
-
-impl Interner {
-    /// Makes an interner whose numbers start at `first`.
-    pub(crate) fn new(called: &'static str, first: u32) -> Self {
-        Self { called, numbers: HashMap::default(), next: first, new: Vec::new() }
-    }
-
-    /// The number of the label in a cell, if it has appeared before.
-    #[inline]
-    pub(crate) fn find(&self, cell: &[u8]) -> Option<u32> {
-        self.numbers.get(cell.trim_ascii()).copied()
-    }
-
-    /// Numbers the label in a cell of row `row`, which has not appeared before; an error describes the expected
-    /// content.
-    pub(crate) fn add(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
-        let text = str::from_utf8(cell.trim_ascii()).ok().filter(|text| !text.contains('\0'));
-        let text = text.ok_or_else(|| format!("a {}, text in UTF-8 without NUL bytes", self.called))?;
-        self.new.push(Label { text: text.to_owned(), row });
-        self.next += 1;
-        Ok(self.insert(cell, self.next - 1))
-    }
-
-    /// Numbers a marker of a missing label.
-    pub(crate) fn missing(&mut self, cell: &[u8], row: u64) -> u32 {
-        let marker = String::from_utf8_lossy(cell.trim_ascii());
-        self.new.push(Label { text: format!("{NO_LABEL}{marker}"), row });
-        self.next += 1;
-        self.insert(cell, self.next - 1)
-    }
-
-    /// Sets the number of the label in a cell, and returns it.
-    pub(crate) fn insert(&mut self, cell: &[u8], number: u32) -> u32 {
-        self.numbers.insert(cell.trim_ascii().into(), number);
-        number
-    }
-
-    /// Takes the labels that appeared since the last call.
-    pub(crate) fn take_new(&mut self) -> Vec<Label> {
-        std::mem::take(&mut self.new)
-    }
 }
 
 #[cfg(test)]
@@ -447,18 +357,6 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_more_than_numbers() {
-        for code in ["007", "00", " 01", "1152921504606846972", "-10001234567890123"] {
-            assert!(is_code(code.as_bytes()), "{code}");
-        }
-        for number in
-            ["0", "7", "0.5", "00.5", "", "-", "9007199254740991", "31570458000000000", "1e300", "0x1"]
-        {
-            assert!(!is_code(number.as_bytes()), "{number}");
-        }
-    }
-
-    #[test]
     fn many_classes_are_named_in_less_than_quadratic_time() {
         // Pairwise comparison would take minutes.
         for prefix in ["", "class "] {
@@ -468,21 +366,6 @@ mod tests {
             assert_eq!(Classes::named(twice), None);
         }
         assert_eq!(Classes::named(vec![" a".to_owned(), "b".to_owned()]), None);
-    }
-
-    #[test]
-    fn labels_are_numbered_as_they_come() {
-        let mut interner = Interner::new("label", 0);
-        let mut number = |cell: &[u8]| interner.find(cell).map_or_else(|| interner.add(cell, 7), Ok);
-        for (cell, expected) in [("9", 0), ("cat", 1), ("9", 0), (" cat ", 1), ("09", 2), ("1234", 3)] {
-            assert_eq!(number(cell.as_bytes()), Ok(expected), "{cell}");
-        }
-        for cell in [&b"\xff"[..], b"a\0"] {
-            assert!(number(cell).is_err(), "{cell:?}");
-        }
-        let texts: Vec<String> = interner.take_new().into_iter().map(|label| label.text).collect();
-        assert_eq!(texts, ["9", "cat", "09", "1234"]);
-        assert!(interner.take_new().is_empty());
     }
 
     #[test]

@@ -52,9 +52,21 @@ impl Header<'_> {
                 return Err(self.error(expected, self.count.to_string()));
             }
         };
-        let targets: Vec<Option<usize>> =
-            if named.is_empty() { targets } else { named.iter().copied().map(Some).collect() };
+        let targets: Vec<Option<usize>> = match named {
+            [] => targets,
+            // The training table's targets, in any order.
+            _ if named.len() == targets.len()
+                && targets.iter().all(|it| it.is_some_and(|it| named.contains(&it))) =>
+            {
+                targets
+            }
+            _ => named.iter().copied().map(Some).collect(),
+        };
         let wants = if schema.values.is_empty() { 1 } else { schema.values.len() };
+        if !named.is_empty() && named.len() != wants {
+            let expected = format!("{wants} target columns, as in training");
+            return Err(self.error(expected, named.len().to_string()));
+        }
         if targets.iter().flatten().count() != wants && *wanted != Target::Absent {
             let missing = schema.targets().zip(&targets).find(|(_, found)| found.is_none());
             let expected = match missing.and_then(|(target, _)| target.name.as_deref()) {

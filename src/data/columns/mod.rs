@@ -8,6 +8,7 @@ pub(crate) mod groups;
 pub(crate) mod identifiers;
 pub(crate) mod inputs;
 pub(crate) mod label_type;
+pub(crate) mod labels;
 pub(crate) mod like_training;
 pub(crate) mod numbers_as_text;
 pub(crate) mod odd_cells;
@@ -276,6 +277,10 @@ impl Header<'_> {
             Some(schema) => self.columns_like(schema, &named, &wanted.target)?,
             None => self.choose_inputs(wanted, &named, [weight, group, time])?,
         };
+        if wanted.schema.is_some() {
+            let others = named.iter().copied().chain(group).chain(time);
+            self.refuse_inputs(&columns, others)?;
+        }
         columns.with_units =
             columns.values.iter().filter_map(|column| Some((*column, self.units(*column)?))).collect();
         for (column, _) in &columns.with_units {
@@ -303,6 +308,15 @@ impl Header<'_> {
             (columns.target, columns.values) = (None, Vec::new());
         }
         Ok(columns)
+    }
+
+    /// Refuses targets, groups and times that are inputs of a model.
+    fn refuse_inputs(&self, columns: &Columns, mut others: impl Iterator<Item = usize>) -> Result<()> {
+        let is_input = |other: &usize| columns.inputs.iter().any(|(input, _)| input == other);
+        others.find(is_input).map_or(Ok(()), |column| {
+            let expected = "targets, groups and times that are no inputs of the model".to_owned();
+            Err(self.error(expected, format!("{}, an input", self.shown(column))))
+        })
     }
 
     /// Finds the columns of values to predict, which must be different.

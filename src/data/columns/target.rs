@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::classes::{FEW_CLASSES, is_code};
+use super::classes::FEW_CLASSES;
+use super::codes::is_code;
 use super::odd_cells::distinct;
 use super::{Header, Holds};
 use crate::data::dialect::Kind;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::data::columns::classes::Label;
+use crate::data::columns::labels::Label;
 
 const NAN: f32 = f32::NAN;
 

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{Form, Reader, State};
-use crate::data::columns::classes::{Label, MOST_LABELS};
+use crate::data::columns::classes::MOST_LABELS;
+use crate::data::columns::labels::Label;
 use crate::data::dataset::{Features, reserve};
 use crate::data::images::ImageForm;
 use crate::data::images::file::{image_form, read_image};

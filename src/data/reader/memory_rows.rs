@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Form, Reader, State, TableForm};
 use crate::data::columns::categories::{Dictionary, MISSING};
-use crate::data::columns::classes::{Classes, Label, MOST_LABELS};
+use crate::data::columns::classes::{Classes, MOST_LABELS};
 use crate::data::columns::label_type::LabelType;
+use crate::data::columns::labels::Label;
 use crate::data::columns::schema::{Column, Schema};
 use crate::data::dataset::{Features, is_byte, reserve, rows};
 use crate::data::reading::table::{Missing, Table};

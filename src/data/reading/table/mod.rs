@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use crate::data::columns::categories::Dictionary;
 use crate::data::columns::class_names::ClassNames;
-use crate::data::columns::classes::{Classes, Label};
+use crate::data::columns::classes::Classes;
+use crate::data::columns::labels::Label;
 use crate::data::dataset::{BLOCK_ROWS, Features, floats, reserve, rows};
 use crate::data::images::ImageForm;
 use crate::error::{Place, Result};

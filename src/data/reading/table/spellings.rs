@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Table;
-use crate::data::columns::classes::Label;
+use crate::data::columns::labels::Label;
 
 /// A marker of missing labels in at least one of this many rows may be a label.
 const LARGE_SHARE: usize = 20;
