@@ -148,7 +148,7 @@ pub struct TrainSettings {
     #[serde(with = "text")]
     pub optimizer: Option<OptimizerKind>,
     /// Learning rate, at its peak. [default: 0.1, for values 0.01; 0.001 for adam, adamw and rmsprop; with the adam of
-    /// --preset table 0.02, or 0.005 below 4,096 training rows]
+    /// --preset table 0.02, or 0.005 below 4,096 training rows, or 0.04 from 16,384 on]
     #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr: Option<f32>,

@@ -45,6 +45,9 @@ pub enum ClassWeights {
 /// Number of training rows above which the defaults are constant.
 const MANY_ROWS: usize = 4096;
 
+/// Number of training rows from which the preset for tables has its greatest learning rate.
+const LARGE_ROWS: usize = 16_384;
+
 /// Settings that decide the result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
