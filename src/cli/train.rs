@@ -23,7 +23,7 @@ use super::output_place::{OutputPlace, destination};
 use super::process::Interrupts;
 use super::train_options::{Options, RunOptions, TrainOptions};
 use super::train_report::{Setting, TrainReport};
-use crate::report::text::{grouped, shell_word};
+use crate::report::text::grouped;
 use crate::runs::{self, CONFIG, RunFolder};
 
 /// Trains and saves a model.
@@ -58,7 +58,9 @@ pub fn run(options: TrainOptions, interrupts: &Interrupts, start: Instant) -> an
         None => OutputPlace::find(options.out.as_deref(), &data_name(options))?,
     };
     match &output {
-        OutputPlace::Planned { .. } => refuse_unspellable(options)?,
+        OutputPlace::Planned { .. } => {
+            options.check_unicode([], "use --out FILE.safetensors to save the model alone")?;
+        }
         OutputPlace::Model(file) if run.tensorboard => {
             let found = file.path().display();
             anyhow::bail!(Error::Config(format!(
@@ -129,7 +131,10 @@ impl TrainRequest<'_> {
         lost: Option<Error>,
     ) -> anyhow::Result<RunOutcome> {
         let Self { options, run, paths, interrupts, start, .. } = *self;
-        let first = run.init_from.as_deref().map(load_first).transpose()?;
+        // A resumed run does not need the file, which may have changed.
+        let resumed = checkpoint.as_ref().map(|checkpoint| Ok(checkpoint.model.clone()));
+        let first = run.init_from.as_deref().map(|path| resumed.unwrap_or_else(|| load_first(path)));
+        let first = first.transpose()?;
         let OpenData { mut reader, validation, mut test, settings, info, notice, doubts } =
             paths.open(options, self.own, first.as_ref())?;
         let once_more =
@@ -298,18 +303,4 @@ fn of_validation(asked: &TrainSettings, settings: &TrainSettings, data: &Trainin
     Some(format!(
         "{validating} rows are held out for validation; use --validation-fraction 0 to train on all rows, or --refit to train on all of them afterwards"
     ))
-}
-
-/// Rejects paths that are not UTF-8, which `config.toml` cannot contain.
-fn refuse_unspellable(options: &Options) -> crate::error::Result<()> {
-    let data = options.training.data.iter().map(|path| ("data", path));
-    let others = [("test", &options.test), ("validation", &options.validation)];
-    let others = others.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?)));
-    match data.chain(others).find(|(_, path)| path.to_str().is_none()) {
-        Some((option, path)) => Err(Error::Config(format!(
-            "--{option}: expected UTF-8, as settings are saved as text, found {}; use --out FILE.safetensors to save the model alone",
-            shell_word(path)
-        ))),
-        None => Ok(()),
-    }
 }

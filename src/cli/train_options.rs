@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::evaluate::names_of_data;
+use crate::report::text::shell_word;
 use crate::runs::CheckpointInterval;
 use crate::settings::{DatasetInfo, HELD_OUT, text};
 use crate::train::TrainingData;
@@ -153,6 +154,27 @@ impl Options {
             tests: self.test.is_some(),
             in_folds: self.folds.is_some(),
             ..DatasetInfo::default()
+        }
+    }
+
+    /// Rejects paths of data, and `others` with their options, that are not UTF-8, as files of settings are.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the way out.
+    pub fn check_unicode<'a>(
+        &'a self,
+        others: impl IntoIterator<Item = (&'a str, &'a PathBuf)>,
+        way_out: &str,
+    ) -> Result<()> {
+        let data = self.training.data.iter().map(|path| ("data", path));
+        let held_out = [("test", &self.test), ("validation", &self.validation)].into_iter();
+        let held_out = held_out.filter_map(|(option, path)| Some((option, path.as_ref()?)));
+        match data.chain(held_out).chain(others).find(|(_, path)| path.to_str().is_none()) {
+            Some((option, path)) => Err(Error::Config(format!(
+                "--{option}: expected UTF-8, as settings are saved as text, found {}; {way_out}",
+                shell_word(path)
+            ))),
+            None => Ok(()),
         }
     }
 

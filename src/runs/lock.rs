@@ -110,6 +110,7 @@ impl FolderLock {
     /// [`Error::Write`]; as [`FolderLock::check`].
     pub fn write(&self, path: &Path, contents: &[u8]) -> Result<()> {
         self.check()?;
+        self.refuse_links(path)?;
         let written = Destination::check_own(path).and_then(|destination| {
             destination.write_with(|file| {
                 file.write_all(contents).map_err(Error::Output)?;
@@ -119,6 +120,17 @@ impl FolderLock {
         });
         // The folder may have been moved since.
         written.map_err(|error| self.check().err().unwrap_or(error))
+    }
+
+    /// Refuses a path that leads out of the folder by a link in it.
+    fn refuse_links(&self, path: &Path) -> Result<()> {
+        let between = path.ancestors().skip(1).take_while(|folder| Some(*folder) != self.path.parent());
+        match between.into_iter().find(|folder| folder.is_symlink()) {
+            Some(link) => {
+                Err(Error::Write { path: link.to_owned(), source: io::Error::other("it is a link") })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Opens a file of the folder for appending.

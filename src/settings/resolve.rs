@@ -138,13 +138,19 @@ impl TrainSettings {
         DatasetInfo { is_table: is_open && !reader.holds_images(), ..info }
     }
 
-    /// Checks the settings before anything is known about the data: they must be valid with at least one preset.
+    /// Checks the settings before anything is known about the data: they must be valid for images or a table, of classes
+    /// or of values.
     ///
     /// # Errors
     /// As [`TrainSettings::resolve`].
     pub fn check_early(&self, info: DatasetInfo) -> Result<()> {
-        let of = |is_table| self.resolve(&DatasetInfo { is_table, ..info }).map(drop);
-        of(false).or_else(|error| of(true).map_err(|_| error))
+        let kinds = [(false, false), (true, false), (false, true), (true, true)];
+        let mut checked = kinds.into_iter().map(|(is_table, of_values)| {
+            let predicts_values = info.predicts_values || of_values;
+            self.resolve(&DatasetInfo { is_table, predicts_values, ..info }).map(drop)
+        });
+        let first = checked.next().unwrap_or(Ok(()));
+        if checked.any(|other| other.is_ok()) { Ok(()) } else { first }
     }
 
     /// Prepares the data of a run with these settings, and resolves the settings of the run; `info` describes the data.

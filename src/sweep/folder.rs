@@ -242,15 +242,19 @@ impl Folder {
         self.put_together(records)
     }
 
-    /// Copies the trials of other sweeps, with numbers from `first`.
+    /// Copies trials of other sweeps, with numbers from `first`.
     ///
     /// # Errors
-    /// [`Error::Read`] and [`Error::Write`]; [`Error::Data`] for a damaged model.
-    pub fn import(&mut self, others: &[Self], first: usize) -> Result<()> {
+    /// [`Error::Read`] and [`Error::Write`]; [`Error::Data`] for a damaged model, before anything is written.
+    pub fn import(&mut self, others: &[(Self, Vec<Record>)], first: usize) -> Result<()> {
+        for (other, taken) in others {
+            let mut models = taken.iter().flat_map(Record::models);
+            models.try_for_each(|name| other.model_bytes(name).map(drop))?;
+        }
         let mut records = Vec::new();
-        for other in others {
+        for (other, taken) in others {
             let epochs = other.history()?;
-            for record in other.to_import() {
+            for record in taken {
                 let read = |name: &String| other.model_bytes(name);
                 let models = Models {
                     whole: record.model.as_ref().map(read).transpose()?,
@@ -329,11 +333,19 @@ impl Folder {
     /// # Errors
     /// Errors of the folder; [`Error::Config`] for other rows.
     pub fn check_rows(&self, rows: &FileRows) -> Result<()> {
-        if self.began()?.rows == *rows {
+        if self.has_rows(rows)? {
             return Ok(());
         }
         let path = self.path.display();
         Err(Error::Config(format!("{path}: the data have changed since the sweep began; start a new sweep")))
+    }
+
+    /// Returns whether these were the rows at the start of the sweep.
+    ///
+    /// # Errors
+    /// Errors of the folder.
+    pub fn has_rows(&self, rows: &FileRows) -> Result<bool> {
+        Ok(self.began()?.rows == *rows)
     }
 
     /// Copies the model of the best member, if it has one here; returns its path.

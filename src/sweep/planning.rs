@@ -20,8 +20,19 @@ use crate::train::Config;
 
 /// Settings that are the same for all members, since they determine the rows, the meaning of a score, or the
 /// device.
-const FIXED: [&str; 8] =
-    ["seed", "threads", "loss", "metric", "augment", "scale-target", "validation-fraction", "test-fraction"];
+const FIXED: [&str; 10] = [
+    "seed",
+    "threads",
+    // The preset decides the default metric.
+    "preset",
+    "loss",
+    "quantiles",
+    "metric",
+    "augment",
+    "scale-target",
+    "validation-fraction",
+    "test-fraction",
+];
 
 /// Default share of the training rows for scoring members.
 pub const VALIDATION: f64 = 0.2;
@@ -213,9 +224,13 @@ mod tests {
     fn names_are_those_of_settings_that_may_differ() {
         let check = |name: &str| check_names([name].into_iter(), "o", &["data".to_owned()]);
         assert!(check("lr").is_ok() && check("batch-size").is_ok() && check("hidden").is_ok());
-        for (name, part) in
-            [("seed", "may differ"), ("data", "may differ"), ("lrr", "options of `tinytrain train`")]
-        {
+        for (name, part) in [
+            ("seed", "may differ"),
+            ("preset", "may differ"),
+            ("quantiles", "may differ"),
+            ("data", "may differ"),
+            ("lrr", "options of `tinytrain train`"),
+        ] {
             assert!(check(name).unwrap_err().to_string().contains(part), "{name}");
         }
         for preset in [Preset::Table, Preset::Plain] {

@@ -293,4 +293,13 @@ fn unsupported_pipes_devices_and_non_utf8_names_are_refused() {
         "error: --data: expected UTF-8, as settings are saved as text, found $'\\xff.csv'; use --out FILE.safetensors to save the model alone\n"
     );
     assert!(!place.path("r").exists());
+    let sweep = "exec \"$0\" sweep --data \"$(printf '\\377.csv')\" --trials 1 --out r";
+    let output = shell(&place, sweep, &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        error(&output).ends_with("found $'\\xff.csv'; rename it, or use a link to it\n"),
+        "{}",
+        error(&output)
+    );
+    assert!(!place.path("r").exists());
 }

@@ -221,6 +221,14 @@ fn names_of_models_stay_inside_the_folder_of_a_sweep() {
     symlink("../../secret.txt", place.path("s/members/00000.safetensors")).unwrap();
     let outcome = place.run(&["sweep", "--resume", "s", "--ensemble", "2"]);
     assert!(outcome.code == 2 && outcome.stderr.contains("it is a link"), "{}", outcome.stderr);
+    // A linked folder leads outside, too.
+    std::fs::remove_dir_all(place.path("s/members")).unwrap();
+    symlink("..", place.path("s/members")).unwrap();
+    place.write("00000.safetensors", "precious");
+    place.write("s/results.jsonl", "");
+    let outcome = place.run(&["sweep", "--resume", "s", "--quiet"]);
+    assert_eq!((outcome.code, outcome.error()), (2, "error: cannot write s/members: it is a link"));
+    assert_eq!(text(&place, "00000.safetensors"), "precious");
 }
 
 #[test]

@@ -108,6 +108,8 @@ fn training_continues_from_the_weights_and_resumes() {
     let next = ["--init-from", "a.safetensors", "--lr", "0.03"];
     trained(&place, &[&data[..], &next, &["--epochs", "4", "--out", "whole"]].concat());
     trained(&place, &[&data[..], &next, &["--epochs", "2", "--out", "parts"]].concat());
+    // A resumed run does not need the first model.
+    std::fs::remove_file(place.path("a.safetensors")).unwrap();
     place.succeed(&["train", "--resume", "parts", "--epochs", "4", "--device", "cpu", "--quiet"]);
     assert_eq!(place.model("whole").tensors, place.model("parts").tensors);
 }
@@ -135,4 +137,31 @@ fn other_rows_and_settings_that_contradict_the_model_are_refused() {
         assert!(outcome.stderr.contains(line), "{data} {arguments:?}: {}", outcome.stderr);
     }
     assert!(!place.path("b.safetensors").exists());
+}
+
+/// Targets are found by name, and are no inputs.
+#[test]
+fn targets_are_those_of_the_model() {
+    let place = Workplace::new();
+    let text = table(300, 0.0, |a, b| format!("{:.3},{:.3}", a * b, 1000.0 * a));
+    place.write("a.csv", text.replace("kind,y\n", "kind,y,z\n"));
+    let train = |more: &[&str]| {
+        let common = ["train", "--data", "a.csv", "--device", "cpu", "--quiet", "--preset", "plain"];
+        place.run(&[&common[..], more].concat())
+    };
+    assert_eq!(train(&["--target", "y", "z", "--epochs", "3", "--out", "a.safetensors"]).code, 0);
+    let next = ["--init-from", "a.safetensors", "--out", "b.safetensors"];
+    let turned = train(&[&["--target", "z", "y"], &next[..], &STILL].concat());
+    assert_eq!(turned.code, 0, "{}", turned.stderr);
+    let [a, b] = ["a.safetensors", "b.safetensors"].map(|name| place.model(name));
+    assert_eq!((a.tensors, &a.metadata["data"]), (b.tensors, &b.metadata["data"]));
+    let inputs = "a.csv, row 1: expected targets, groups and times that are no inputs of the model, found ";
+    for (options, expected) in [
+        (&["--target", "a", "y"][..], format!("{inputs}a, an input")),
+        (&["--group", "b", "--validation-fraction", "0.2"], format!("{inputs}b, an input")),
+        (&["--target", "y"], "a.csv, row 1: expected 2 target columns, as in training, found 1".to_owned()),
+    ] {
+        let outcome = train(&[&next[..], options].concat());
+        assert_eq!((outcome.code, outcome.error()), (2, format!("error: {expected}").as_str()));
+    }
 }

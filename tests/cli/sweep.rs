@@ -24,7 +24,7 @@ const MIXED: &str = r#"{"hidden":[1]}
 {"hidden":[8],"scale":"quantile"}
 {"hidden":[8],"class-weights":"balanced"}
 {"hidden":[8],"optimizer":"nesterov","epochs":5}
-{"hidden":[12],"preset":"table","epochs":6}
+{"hidden":[12],"embeddings":"pbld","lr-schedule":"coslog4","optimizer":"adam","epochs":6}
 "#;
 
 /// Runs a sweep of small networks on `t.csv`.

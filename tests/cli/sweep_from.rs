@@ -35,7 +35,7 @@ fn parts_equal_one_sweep() {
         trained(&place, "all", &TRIALS, &options);
         trained(&place, "a", &TRIALS[..2], &options);
         trained(&place, "b", &TRIALS[2..], &options);
-        let join = [&NETWORK[..], &options, &["--from", "a", "b", "--out", "both"]].concat();
+        let join = [&NETWORK[..], &options, &["--from", "a", "b", "a", "--out", "both"]].concat();
         let objects = swept(&place, &join);
         assert!(objects.iter().all(|object| object["event"] != "member"), "{objects:?}");
         for name in ["best.safetensors", "ensemble.safetensors"] {
@@ -101,23 +101,25 @@ fn trials_on_other_rows_are_refused() {
         (2, "error: --from a: expected a sweep with the same --preset")
     );
     place.write("t.csv", Points::new(257, 5).csv(["low", "mid", "high"]));
-    refused(&[], "a: the data have changed since the sweep began");
+    refused(&[], "--from a: expected a sweep on the same rows (--data)");
 }
 
 /// A model that is not whole ends the sweep before it writes; a resumed sweep does not copy it, either.
 #[test]
 fn damaged_models_are_refused() {
     let place = table();
-    trained(&place, "a", &TRIALS[..1], &[]);
-    let whole = bytes(&place, "a/members/00000.safetensors");
-    place.write("a/members/00000.safetensors", &whole[..whole.len() / 2]);
+    trained(&place, "a", &TRIALS[..2], &[]);
+    let best = bytes(&place, "a/best.safetensors");
+    let names = ["a/members/00000.safetensors", "a/members/00001.safetensors"];
+    let damaged = names.into_iter().find(|name| bytes(&place, name) == best).unwrap();
+    place.write(damaged, &best[..best.len() / 2]);
     let from = sweep(&place, &[&NETWORK[..], &["--from", "a", "--out", "new"]].concat());
     let resumed = place.run(&["sweep", "--resume", "a"]);
     for outcome in [from, resumed] {
         assert_eq!(outcome.code, 2, "{}", outcome.stderr);
         let error = outcome.stderr.lines().last().unwrap();
-        assert!(error.starts_with("error: a/members/00000.safetensors: expected a whole model"), "{error}");
+        assert!(error.starts_with(&format!("error: {damaged}: expected a whole model")), "{error}");
     }
     assert!(!place.path("new").exists());
-    assert!(bytes(&place, "a/best.safetensors") == whole);
+    assert!(bytes(&place, "a/best.safetensors") == best);
 }

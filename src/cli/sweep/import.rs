@@ -1,5 +1,6 @@
 //! `tinytrain sweep --from`: trials of other sweeps on the same rows.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::Parser;
@@ -16,8 +17,8 @@ const OTHERS: [&str; 9] =
 
 /// Trials of other sweeps.
 pub struct Imports {
-    /// Sweeps whose trials are to be copied; empty if they have been.
-    others: Vec<Folder>,
+    /// Sweeps with the trials to be copied; empty if they have been.
+    others: Vec<(Folder, Vec<Record>)>,
     /// Records of the trials.
     records: Vec<Record>,
 }
@@ -33,16 +34,20 @@ impl Imports {
         if !records.is_empty() {
             return Ok(Self { others: Vec::new(), records });
         }
-        let open = |path: &PathBuf| {
+        let mut found = HashSet::new();
+        let mut open = |path: &PathBuf| {
             let folder = Folder::open_unlocked(path)?;
             compare(options, &folder)?;
             if let (Some(_), Some(folds)) = (options.ensemble, options.train.folds) {
                 folder.check_fold_models(folds)?;
             }
-            Ok(folder)
+            // Sweeps may have taken over the same trial.
+            let is_new = |record: &&Record| found.insert(record.arguments.clone());
+            let records = folder.to_import().filter(is_new).cloned().collect();
+            Ok((folder, records))
         };
-        let others = options.from.iter().map(open).collect::<Result<Vec<_>>>()?;
-        let records = others.iter().flat_map(Folder::to_import).cloned().collect();
+        let others = options.from.iter().map(&mut open).collect::<Result<Vec<_>>>()?;
+        let records = others.iter().flat_map(|(_, records)| records).cloned().collect();
         Ok(Self { others, records })
     }
 
@@ -68,7 +73,14 @@ impl Imports {
         if self.others.is_empty() {
             return Ok(());
         }
-        self.others.iter().try_for_each(|other| other.check_rows(rows))?;
+        for (other, _) in &self.others {
+            if !other.has_rows(rows)? {
+                let path = other.path().display();
+                return Err(Error::Config(format!(
+                    "--from {path}: expected a sweep on the same rows (--data)"
+                )));
+            }
+        }
         folder.import(&self.others, first)
     }
 }
@@ -82,8 +94,7 @@ fn compare(options: &Options, other: &Folder) -> Result<()> {
     let of = |options: &Options| -> Result<Table> {
         let mut table = config_file::table(&options.train)?;
         table.insert("seed".to_owned(), (options.seed() as i64).into());
-        // The preset decides the default metric.
-        let counts = |name: &str| name == "preset" || !may_differ(name) && !OTHERS.contains(&name);
+        let counts = |name: &str| !may_differ(name) && !OTHERS.contains(&name);
         table.retain(|name, _| counts(name) && (is_split || name != "seed"));
         Ok(table)
     };

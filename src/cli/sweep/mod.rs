@@ -45,6 +45,9 @@ pub fn run(
     start: Instant,
 ) -> anyhow::Result<()> {
     check(options)?;
+    let files = [("space", &options.space), ("settings", &options.settings)].into_iter();
+    let files = files.filter_map(|(option, path)| Some((option, path.as_ref()?)));
+    options.train.check_unicode(files, "rename it, or use a link to it")?;
     if let Some(path) = &options.resume {
         let folder = Folder::open(path)?;
         let options = Options::stored(&folder)?.go_on(options, matches)?;
