@@ -7,8 +7,7 @@ use std::hash::Hash;
 use serde::{Deserialize, Serialize};
 
 use super::class_names::ClassNames;
-use super::codes::has_leading_zero;
-use super::label_type::{LabelType, by_truth, number, truth};
+use super::label_type::{LabelType, by_truth, has_leading_zero, number, truth};
 use super::labels::Label;
 use crate::data::excerpt::{list_some, printable_name};
 

@@ -4,30 +4,10 @@ use std::collections::HashSet;
 
 use super::identifiers::may_have_zeros;
 use super::inputs::are_different_texts;
+use super::label_type::{has_leading_zero, is_code};
 use super::{Header, Holds};
 use crate::data::dialect::Kind;
 use crate::data::excerpt::{list_some, quote};
-
-/// Whether a cell is a code with a leading zero: only digits, such as `007`, but not `0` or `00.5`.
-pub(crate) fn has_leading_zero(cell: &[u8]) -> bool {
-    let cell = cell.trim_ascii();
-    let digits = cell.strip_prefix(b"-").or(cell.strip_prefix(b"+")).unwrap_or(cell);
-    digits.len() > 1 && digits[0] == b'0' && digits.iter().all(u8::is_ascii_digit)
-}
-
-/// Whether a cell is a code rather than a number: a whole number with a leading zero, or with more digits than f64
-/// represents.
-pub(crate) fn is_code(cell: &[u8]) -> bool {
-    const SHORTEST: usize = 16;
-    const GREATEST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
-    let cell = cell.trim_ascii();
-    let digits = cell.strip_prefix(b"-").unwrap_or(cell);
-    let is_long = || {
-        let text = str::from_utf8(cell).unwrap_or_default();
-        text.parse().is_ok_and(|value: f64| value.abs() >= GREATEST && value.to_string() != text)
-    };
-    has_leading_zero(cell) || digits.len() >= SHORTEST && digits.iter().all(u8::is_ascii_digit) && is_long()
-}
 
 impl Header<'_> {
     /// Whether a column holds only whole numbers, of which some are codes: with leading zeros, or too long for a
@@ -122,22 +102,5 @@ impl Header<'_> {
     /// The name of a column, or else its index.
     pub(crate) fn shown(&self, column: usize) -> String {
         self.names.map_or_else(|| column.to_string(), |names| super::show_column(&names[column]))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_are_more_than_numbers() {
-        for code in ["007", "00", " 01", "1152921504606846972", "-10001234567890123"] {
-            assert!(is_code(code.as_bytes()), "{code}");
-        }
-        for number in
-            ["0", "7", "0.5", "00.5", "", "-", "9007199254740991", "31570458000000000", "1e300", "0x1"]
-        {
-            assert!(!is_code(number.as_bytes()), "{number}");
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::codes::is_code;
+use super::label_type::is_code;
 use super::odd_cells::{are_odd, distinct};
 use super::schema::Holds;
 use super::target::MNIST_COLUMNS;

@@ -1,4 +1,4 @@
-//! Types of labels and categories, and labels that are booleans.
+//! Types of labels and categories, and labels that are booleans, numbers or codes.
 
 use crate::named::named;
 
@@ -46,4 +46,42 @@ pub(super) fn by_truth(names: &[String]) -> [Option<u32>; 2] {
 pub(super) fn number(label: &str) -> Option<f64> {
     const GREATEST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
     label.parse().ok().filter(|value: &f64| value.abs() < GREATEST).map(|value| value + 0.0)
+}
+
+/// Whether a cell is a code with a leading zero: only digits, such as `007`, but not `0` or `00.5`.
+pub(crate) fn has_leading_zero(cell: &[u8]) -> bool {
+    let cell = cell.trim_ascii();
+    let digits = cell.strip_prefix(b"-").or(cell.strip_prefix(b"+")).unwrap_or(cell);
+    digits.len() > 1 && digits[0] == b'0' && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether a cell is a code rather than a number: a whole number with a leading zero, or with more digits than f64
+/// represents.
+pub(crate) fn is_code(cell: &[u8]) -> bool {
+    const SHORTEST: usize = 16;
+    const GREATEST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+    let cell = cell.trim_ascii();
+    let digits = cell.strip_prefix(b"-").unwrap_or(cell);
+    let is_long = || {
+        let text = str::from_utf8(cell).unwrap_or_default();
+        text.parse().is_ok_and(|value: f64| value.abs() >= GREATEST && value.to_string() != text)
+    };
+    has_leading_zero(cell) || digits.len() >= SHORTEST && digits.iter().all(u8::is_ascii_digit) && is_long()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_more_than_numbers() {
+        for code in ["007", "00", " 01", "1152921504606846972", "-10001234567890123"] {
+            assert!(is_code(code.as_bytes()), "{code}");
+        }
+        for number in
+            ["0", "7", "0.5", "00.5", "", "-", "9007199254740991", "31570458000000000", "1e300", "0x1"]
+        {
+            assert!(!is_code(number.as_bytes()), "{number}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::classes::FEW_CLASSES;
-use super::codes::is_code;
+use super::label_type::is_code;
 use super::odd_cells::distinct;
 use super::{Header, Holds};
 use crate::data::dialect::Kind;

@@ -54,7 +54,7 @@ impl Table {
         }
         drop((order, waits));
         self.values.truncate(different * inputs);
-        // Not to twice the capacity, as `resize` alone does.
+        // `resize` would double the capacity.
         self.values.reserve_exact((rows.len() - different) * inputs);
         self.values.resize(rows.len() * inputs, 0.0);
         // From the last row on, rows move to make space for their copies.
