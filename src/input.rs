@@ -57,14 +57,19 @@ pub fn inside(folder: &Path, name: &str) -> Result<PathBuf> {
     if name.is_empty() || !Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
         return Err(refused("its name leads out of the folder"));
     }
-    let mut part = folder.to_owned();
-    for component in Path::new(name) {
-        part.push(component);
-        if fs::symlink_metadata(&part).is_ok_and(|found| found.is_symlink()) {
-            return Err(refused("it is a link"));
-        }
+    match first_link(folder, Path::new(name)) {
+        Some(_) => Err(refused("it is a link")),
+        None => Ok(path),
     }
-    Ok(path)
+}
+
+/// Returns the first link on the path from a folder to the file `name` in it, which may be that link.
+pub fn first_link(folder: &Path, name: &Path) -> Option<PathBuf> {
+    let mut part = folder.to_owned();
+    name.components().find_map(|component| {
+        part.push(component);
+        part.is_symlink().then(|| part.clone())
+    })
 }
 
 fn refuse_special(found: &fs::Metadata) -> io::Result<()> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::error::{Error, Result};
+use crate::input::first_link;
 use crate::output::{Destination, Unfinished, is_at, open_own};
 
 /// The folder of runs without `--out`.
@@ -110,7 +111,10 @@ impl FolderLock {
     /// [`Error::Write`]; as [`FolderLock::check`].
     pub fn write(&self, path: &Path, contents: &[u8]) -> Result<()> {
         self.check()?;
-        self.refuse_links(path)?;
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        if let Some(path) = first_link(folder, path.strip_prefix(folder).unwrap_or(path)) {
+            return Err(Error::Write { path, source: io::Error::other("it is a link") });
+        }
         let written = Destination::check_own(path).and_then(|destination| {
             destination.write_with(|file| {
                 file.write_all(contents).map_err(Error::Output)?;
@@ -120,17 +124,6 @@ impl FolderLock {
         });
         // The folder may have been moved since.
         written.map_err(|error| self.check().err().unwrap_or(error))
-    }
-
-    /// Refuses a path that leads out of the folder by a link in it.
-    fn refuse_links(&self, path: &Path) -> Result<()> {
-        let between = path.ancestors().skip(1).take_while(|folder| Some(*folder) != self.path.parent());
-        match between.into_iter().find(|folder| folder.is_symlink()) {
-            Some(link) => {
-                Err(Error::Write { path: link.to_owned(), source: io::Error::other("it is a link") })
-            }
-            None => Ok(()),
-        }
     }
 
     /// Opens a file of the folder for appending.
