@@ -245,12 +245,8 @@ impl Folder {
     /// Copies trials of other sweeps, with numbers from `first`.
     ///
     /// # Errors
-    /// [`Error::Read`] and [`Error::Write`]; [`Error::Data`] for a damaged model, before anything is written.
+    /// [`Error::Read`] and [`Error::Write`]; [`Error::Data`] for a damaged model. A new folder is then removed.
     pub fn import(&mut self, others: &[(Self, Vec<Record>)], first: usize) -> Result<()> {
-        for (other, taken) in others {
-            let mut models = taken.iter().flat_map(Record::models);
-            models.try_for_each(|name| other.model_bytes(name).map(drop))?;
-        }
         let mut records = Vec::new();
         for (other, taken) in others {
             let epochs = other.history()?;
@@ -284,9 +280,12 @@ impl Folder {
     }
 
     /// Saves the models and epochs of a member. Returns its record with their names.
-    fn save(&self, mut record: Record, epochs: &str, models: &Models) -> Result<Record> {
-        let save = |part: &str, bytes: &[u8]| {
+    fn save(&mut self, mut record: Record, epochs: &str, models: &Models) -> Result<Record> {
+        let mut save = |part: &str, bytes: &[u8]| {
             let name = model_name(record.member, part);
+            if let Some(fresh) = &mut self.fresh {
+                fresh.add(&self.path.join(&name));
+            }
             self.write_bytes(&name, bytes)?;
             Ok::<_, Error>(name)
         };
