@@ -86,16 +86,11 @@ impl OwnTargets {
         };
         let mut is_present = vec![false; names.len()];
         words.iter().for_each(|class| is_present[*class as usize] = true);
-        let mut present = Vec::new();
-        let numbers: Vec<u32> = names
-            .iter()
-            .zip(is_present)
-            .map(|(name, is_present)| {
-                let number = present.len() as u32;
-                present.extend(is_present.then(|| name.clone()));
-                number
-            })
-            .collect();
+        let (mut present, mut numbers) = (Vec::new(), Vec::with_capacity(names.len()));
+        for (name, is_present) in names.iter().zip(is_present) {
+            numbers.push(present.len() as u32);
+            present.extend(is_present.then(|| name.clone()));
+        }
         let numbers = words.iter().map(|class| numbers[*class as usize]).collect();
         TargetData::classes(present, numbers).of_type(self.label_type)
     }

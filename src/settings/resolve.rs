@@ -144,13 +144,14 @@ impl TrainSettings {
     /// # Errors
     /// As [`TrainSettings::resolve`].
     pub fn check_early(&self, info: DatasetInfo) -> Result<()> {
-        let kinds = [(false, false), (true, false), (false, true), (true, true)];
-        let mut checked = kinds.into_iter().map(|(is_table, of_values)| {
-            let predicts_values = info.predicts_values || of_values;
+        let of = |is_table, predicts_values| {
             self.resolve(&DatasetInfo { is_table, predicts_values, ..info }).map(drop)
-        });
-        let first = checked.next().unwrap_or(Ok(()));
-        if checked.any(|other| other.is_ok()) { Ok(()) } else { first }
+        };
+        of(false, info.predicts_values).or_else(|error| {
+            let others = [(true, info.predicts_values), (false, true), (true, true)];
+            let fits = others.into_iter().any(|(is_table, of_values)| of(is_table, of_values).is_ok());
+            if fits { Ok(()) } else { Err(error) }
+        })
     }
 
     /// Prepares the data of a run with these settings, and resolves the settings of the run; `info` describes the data.
