@@ -139,6 +139,29 @@ fn other_rows_and_settings_that_contradict_the_model_are_refused() {
     assert!(!place.path("b.safetensors").exists());
 }
 
+/// Options about labels apply to the new rows, too.
+#[test]
+fn labels_of_new_rows_are_folded_and_may_be_missing() {
+    let place = Workplace::new();
+    let text = table(300, 0.0, class);
+    place.write("a.csv", &text);
+    place.write("b.csv", text.replacen(",large\n", ",\n", 5).replacen(",small\n", ",SMALL\n", 5));
+    trained(&place, &["--data", "a.csv", "--preset", "plain", "--epochs", "1", "--out", "a.safetensors"]);
+    let next = ["--data", "b.csv", "--init-from", "a.safetensors", "--preset", "plain", "--format", "json"];
+    let train = ["train", "--target", "y", "--device", "cpu", "--epochs", "1", "--out", "b.safetensors"];
+    let run = |more: &[&str]| place.run(&[&train[..], &next, more].concat());
+    for one in ["--fold-labels", "--drop-missing-target"] {
+        assert_eq!(run(&[one]).code, 2, "{one}");
+    }
+    let objects = run(&["--fold-labels", "--drop-missing-target"]).objects();
+    assert_eq!(objects[0]["classes"], serde_json::json!(["large", "small"]));
+    assert_eq!(objects[0]["rows"], 295, "{}", objects[0]);
+    assert_eq!(
+        place.model("b.safetensors").metadata["data"]["classes"],
+        place.model("a.safetensors").metadata["data"]["classes"]
+    );
+}
+
 /// Targets are found by name, and are no inputs.
 #[test]
 fn targets_are_those_of_the_model() {
@@ -155,10 +178,12 @@ fn targets_are_those_of_the_model() {
     assert_eq!(turned.code, 0, "{}", turned.stderr);
     let [a, b] = ["a.safetensors", "b.safetensors"].map(|name| place.model(name));
     assert_eq!((a.tensors, &a.metadata["data"]), (b.tensors, &b.metadata["data"]));
-    let inputs = "a.csv, row 1: expected targets, groups and times that are no inputs of the model, found ";
+    let inputs =
+        "a.csv, row 1: expected targets, weights, groups and times that are no inputs of the model, found ";
     for (options, expected) in [
         (&["--target", "a", "y"][..], format!("{inputs}a, an input")),
         (&["--group", "b", "--validation-fraction", "0.2"], format!("{inputs}b, an input")),
+        (&["--weight", "b"], format!("{inputs}b, an input")),
         (&["--target", "y"], "a.csv, row 1: expected 2 target columns, as in training, found 1".to_owned()),
     ] {
         let outcome = train(&[&next[..], options].concat());

@@ -278,7 +278,7 @@ impl Header<'_> {
             None => self.choose_inputs(wanted, &named, [weight, group, time])?,
         };
         if wanted.schema.is_some() {
-            let others = named.iter().copied().chain(group).chain(time);
+            let others = named.iter().copied().chain(weight).chain(group).chain(time);
             self.refuse_inputs(&columns, others)?;
         }
         columns.with_units =
@@ -296,13 +296,10 @@ impl Header<'_> {
             columns.notices.push(line.to_owned());
         }
         (columns.id, columns.weight, columns.group, columns.time) = (id, weight, group, time);
-        columns.folds_labels =
-            wanted.schema.as_ref().map_or(wanted.fold_labels, |schema| schema.folds_labels);
+        let of_model = |has: fn(&Schema) -> bool| wanted.schema.as_ref().is_some_and(has);
+        columns.folds_labels = wanted.fold_labels || of_model(|schema| schema.folds_labels);
         columns.drops_missing_target = wanted.target != Target::Absent
-            && wanted
-                .schema
-                .as_ref()
-                .map_or(wanted.drop_missing_target, |schema| schema.drops_missing_target);
+            && (wanted.drop_missing_target || of_model(|schema| schema.drops_missing_target));
         if wanted.target == Target::Absent {
             // The target of the model is not an input either; its cells are ignored.
             (columns.target, columns.values) = (None, Vec::new());
@@ -310,11 +307,11 @@ impl Header<'_> {
         Ok(columns)
     }
 
-    /// Refuses targets, groups and times that are inputs of a model.
+    /// Refuses targets, weights, groups and times that are inputs of a model.
     fn refuse_inputs(&self, columns: &Columns, mut others: impl Iterator<Item = usize>) -> Result<()> {
         let is_input = |other: &usize| columns.inputs.iter().any(|(input, _)| input == other);
         others.find(is_input).map_or(Ok(()), |column| {
-            let expected = "targets, groups and times that are no inputs of the model".to_owned();
+            let expected = "targets, weights, groups and times that are no inputs of the model".to_owned();
             Err(self.error(expected, format!("{}, an input", self.shown(column))))
         })
     }
